@@ -1,4 +1,4 @@
-"""The audit: one JSON line per hook run and one per fire, written with one append, rotated by size."""
+"""Write the audit: one JSON line for each hook that ran and one for the event, in one append; rotated by size."""
 
 from __future__ import annotations
 
@@ -17,16 +17,28 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MAX_BYTES = 10 << 20
-"""Bytes after which the file is put aside."""
+"""Bytes after which the file is rotated."""
 KEEP = 5
-"""Files put aside that are kept: audit.jsonl.1 is the newest."""
+"""Rotated files that are kept: audit.jsonl.1 is the newest."""
 RECHECK_AFTER = 0.02
-"""Seconds for which a program that lives on takes it that the file at the audit's place is the one it has open."""
+"""Seconds for which a long-running program assumes that the audit is still the file that it has open."""
 MAX_TEXT = 500
 """Characters of a message, and of any other text from outside."""
 
+NONE, SUMMARY, FULL = "none", "summary", "full"
+"""How much of a call is kept (the setting `audit.details`): nothing but the tool's name; its file and the beginning of
+its command; the whole context."""
+
+MAX_COMMAND = 200
+"""Characters of a command that a summary keeps."""
+MAX_READ = 1 << 13
+"""Characters of a command that are searched for credentials; what follows them is not kept."""
 MAX_CONTEXT_BYTES = 1 << 20
-"""Bytes of a context that `record_context` keeps; of a larger one only its size is."""
+"""Bytes of a context that `full` keeps; of a larger one only its size is."""
+MAX_VALUE = 1 << 14
+"""Characters of a changed argument that `full` keeps."""
+SHORTEST_CREDENTIAL = 15
+"""Characters of the shortest credential that is known by its form alone."""
 
 ABOUT = (
     ("request_id", "request_id"),
@@ -36,21 +48,21 @@ ABOUT = (
     ("session_id", "session_id"),
     ("tool", "tool_name"),
 )
-"""What every record says of the context: the record's name for it, and the context's."""
+"""Fields of every record, and the fields of the context that they are taken from."""
 
 
 def path(home: str) -> str:
-    """Return the file that is written; those put aside have a number behind it, .1 the newest."""
+    """Return the path of the audit; rotated files have a number at the end, .1 the newest."""
     return state_dir(home) + "/audit.jsonl"
 
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
-    """Return a record: what kind, when, in which fire and session, and the given fields that are not None or empty."""
+    """Return a record of this kind with the given fields that are not None, False or empty."""
     return _with(base_record(kind, context), fields)
 
 
 def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Put those of the fields into a record that say something."""
+    """Add the fields that are not None, False or empty to a record."""
     for name, field in fields.items():
         if field is not None and field is not False and field not in ([], ""):
             data[name] = _capped(field) if isinstance(field, str) else field
@@ -58,7 +70,7 @@ def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, ob
 
 
 def base_record(kind: str, context: Mapping[str, object]) -> dict[str, object]:
-    """Return what every record begins with."""
+    """Return the first fields of every record."""
     data: dict[str, object] = {"v": VERSION, "kind": kind, "time": timestamp()}
     for name, field in ABOUT:
         value = context.get(field)
@@ -68,11 +80,11 @@ def base_record(kind: str, context: Mapping[str, object]) -> dict[str, object]:
 
 
 def hook_record(run: HookResult, context: Mapping[str, object]) -> dict[str, object]:
-    """Return the record of one hook run. Arguments are not in it, only the paths of those that were changed."""
-    return _of_run(run, base_record("hook", context))
+    """Return the record of one hook that ran, without the values of arguments."""
+    return _of_run(run, base_record("hook", context), NONE)
 
 
-def _of_run(run: HookResult, first: dict[str, object]) -> dict[str, object]:
+def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str, object]:
     outcome, hook, failure = run.outcome, run.hook, run.failure
     data = {**first, **hook_fields(hook)}
     data["ms"] = round(outcome.ms, 1)
@@ -91,20 +103,32 @@ def _of_run(run: HookResult, first: dict[str, object]) -> dict[str, object]:
         data.update(_unusual_fields(run))
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
-    if run.verdict.message:
-        data["message"] = _capped(redacted(run.verdict.message) or "")
-    if run.notes:
-        data["notes"] = [_capped(redacted(note) or "") for note in run.notes]
+        if details != NONE:
+            data["changes"] = _changes(run, details)
+    _add_texts(data, run, details)
     return data
 
 
+def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
+    verdict = run.verdict
+    if verdict.message:
+        data["message"] = _capped(redacted(verdict.message) or "")
+    if verdict.additional_context:
+        data["additional_context"] = _capped(redacted(verdict.additional_context) or "")
+    hides_arguments = run.hook.mode == "advise" and details != FULL  # they are in what it would have done
+    if verdict.system_message and run.failure is None and not hides_arguments:
+        data["system_message"] = _capped(redacted(verdict.system_message) or "")
+    if run.notes:
+        data["notes"] = [_capped(redacted(note) or "") for note in run.notes]
+
+
 def hook_fields(hook: Hook) -> dict[str, object]:
-    """Return what a record says of the hook."""
+    """Return the fields of a record that describe the hook."""
     return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
 
 
 def _unusual_fields(run: HookResult) -> dict[str, object]:
-    """Return what is kept of a run only where it is not as usual."""
+    """Return the fields that most runs do not have."""
     fields = {
         "mode": run.hook.mode if run.hook.mode != "enforce" else None,
         "background": run.hook.background,
@@ -115,34 +139,91 @@ def _unusual_fields(run: HookResult) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value}
 
 
+def _changes(run: HookResult, details: str) -> dict[str, list[str | None]]:
+    """Return each changed argument that may be kept: before and after, None where it was missing."""
+    before, after = run.before or {}, run.args
+    names = ("command", "file_path") if details == SUMMARY else dict.fromkeys((*before, *after))
+    changed = (name for name in names if before.get(name) != after.get(name))
+    return {name: [_argument(before.get(name), details), _argument(after.get(name), details)] for name in changed}
+
+
+def _argument(value: object, details: str) -> str | None:
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else dumps(value)
+    return summarized(text) if details == SUMMARY else summarized(text, MAX_VALUE, 2 * MAX_VALUE)
+
+
 def fire_records(
     runs: Sequence[HookResult],
     context: Mapping[str, object],
     *,
     ms: float,
     problems: Sequence[str],
-    keep_context: object,
+    details: str,
     **fields: object,
 ) -> list[dict[str, object]]:
-    """Return the records of a fire: one of each hook run, and one of it all.
-
-    `ms` is milliseconds. With `keep_context` true the context is kept as it is; of one too large only its size is.
-    """
+    """Return the records of an event: one of each hook that ran, and one of the event. `ms` is milliseconds."""
     first = base_record("hook", context)
-    records = [_of_run(run, first) for run in runs]
+    records = [_of_run(run, first, details) for run in runs]
     fields["ms"] = round(ms, 1)
     fields["problems"] = [(redacted(problem) or "")[:MAX_TEXT] for problem in problems]
-    if keep_context is True:
+    if details == FULL:
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
-            fields["context"] = context
+            from hookrun.credentials import redact_json  # only where whole contexts are kept
+
+            fields["context"] = redact_json(context)
         else:
             fields["context_bytes"] = size
-    return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, fields)]
+    return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, {**call_fields(context, details), **fields})]
+
+
+def details_of(setting: object) -> str:
+    """Return how much of a call is kept, by the setting `audit`; None is the default."""
+    details = setting.get("details") if isinstance(setting, dict) else None
+    return details if isinstance(details, str) else SUMMARY
+
+
+def call_fields(context: Mapping[str, object], details: str) -> dict[str, object]:
+    """Return the file and the beginning of the command that a call is about, if they may be kept."""
+    if details == NONE:
+        return {}
+    fields: dict[str, object] = {}
+    args = context.get("tool_args")
+    for name, value in (
+        ("file", context.get("file_path")),
+        ("command", args.get("command") if isinstance(args, dict) else None),
+    ):
+        if isinstance(value, str):
+            fields[name] = summarized(value)
+    return fields
+
+
+def summarized(text: str, limit: int = MAX_COMMAND, read: int = MAX_READ) -> str:
+    """Return the first `limit` characters of a text without credentials, looked for in the first `read`."""
+    text = _without_credentials(text[:read])
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _without_credentials(text: str) -> str:
+    if not may_hold_credential(text):
+        return text
+    from hookrun.credentials import redact  # its table is not needed for most texts
+
+    return redact(text)
+
+
+def may_hold_credential(text: str) -> bool:
+    """Return whether the table of credentials has to be searched: a quick look that misses none of its patterns."""
+    if "=" in text or ":" in text or "-----" in text or any(len(word) >= SHORTEST_CREDENTIAL for word in text.split()):
+        return True
+    lower = text.lower()
+    return "bearer" in lower or "basic" in lower
 
 
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
-    """Return the record of a background hook that has ended."""
+    """Return the record of a background hook that has finished."""
     from hookrun.dialects import interpret
     from hookrun.model import Failure, HookResult, Verdict
 
@@ -157,16 +238,14 @@ def _capped(text: str) -> str:
 
 
 def redacted(text: str | None) -> str | None:
-    """Return the beginning of a text without its credentials."""
+    """Return the beginning of a text without credentials."""
     if text is None:
         return None
-    from hookrun.credentials import redact
-
-    return redact(text[: MAX_TEXT * 4])
+    return _without_credentials(text[: MAX_TEXT * 4])
 
 
 def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
-    """Append the records to the account's audit in one write; return what is wrong if that fails, it raises nothing.
+    """Append the records to the account's audit in one write; return the error if that fails, raise nothing.
 
     `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
     """
@@ -176,10 +255,10 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
 
 
 class Log:
-    """An account's audit as it is written: opened at first need, and anew when the file at its place is another.
+    """Write to an account's audit: opened when first needed, and again when another file has its name.
 
-    It stays open, until `close`, only where the program lives on and asks for it (`stay_open`). Safe to use from many
-    threads, and in a process that was forked.
+    With `stay_open`, for long-running programs, it stays open until `close`. Safe to use from many threads and in a
+    forked process.
     """
 
     __slots__ = ("_file", "_path", "_settings", "_stay_open")
@@ -191,9 +270,9 @@ class Log:
         self._file: _File | None = None
 
     def append(self, lines: bytes) -> str | None:
-        """Append whole lines in one write; return what is wrong if that fails, it raises nothing."""
+        """Append whole lines in one write; return the error if that fails, raise nothing."""
         try:
-            file = self.ready()  # open as long as we have it, whatever another thread does meanwhile
+            file = self.ready()  # remains open while we hold it, whatever other threads do
             written = os.write(file.number, lines)
             size = os.lseek(file.number, 0, os.SEEK_CUR)
             if written != len(lines):
@@ -209,7 +288,7 @@ class Log:
         return None
 
     def ready(self) -> _File:
-        """Return the file, open; the one of the last time if it is still there, or was just now. Raises OSError."""
+        """Return the open file, the last one if it still is, or just was, the audit. Raises OSError."""
         file = self._file
         if file is None or not file.is_at(self._path):
             file = _File(_open(self._path))
@@ -218,13 +297,13 @@ class Log:
         return file
 
     def close(self) -> None:
-        """Stay open no longer."""
+        """Close the file once no thread uses it."""
         self._stay_open = False
         self._file = None
 
 
 class _File:
-    """An open file, closed when nobody has it any more."""
+    """An open file, closed with its last reference."""
 
     __slots__ = ("_identity", "_seen", "number")
 
@@ -234,7 +313,7 @@ class _File:
         self._seen = monotonic()
 
     def is_at(self, path: str) -> bool:
-        """Tell whether this is the file at the path, or was less than JUST_NOW ago."""
+        """Return whether this is the file at the path, or was less than RECHECK_AFTER ago."""
         now = monotonic()
         if now - self._seen < RECHECK_AFTER:
             return True
@@ -253,7 +332,7 @@ class _File:
 
 
 def _undo_partial_write(fd: int, size: int, written: int) -> None:
-    """Take a line that a full disk cut short out of the file again, unless another line stands behind it already."""
+    """Remove a line that a full disk cut short, unless another line already follows it."""
     if os.fstat(fd).st_size == size:
         os.ftruncate(fd, size - written)
 

@@ -1,8 +1,9 @@
-"""Read the audit back, newest first, for commands. Torn lines and records of a newer version are skipped."""
+"""Read the audit backwards, newest first, in blocks. Torn lines and records of a newer version are skipped."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import orjson
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Record = dict[str, object]
+    Identity = tuple[int, int]
 
 HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
 """The kinds of records."""
+
+BLOCK = 1 << 18
+"""Bytes that are read at once."""
+
+MAX_LINE = 1 << 26
+"""Bytes of the longest line that is read; longer ones are no records of ours."""
+
+START_AFTER = 900
+"""Milliseconds: a run that took longer may have a start record, which is further up in the file."""
 
 
 class FireRecords:
@@ -47,6 +58,23 @@ class FireRecords:
         """Whether it has begun, but no end is recorded: it still runs, or was killed."""
         return self.fire is None and self.start is not None
 
+    @property
+    def failed(self) -> bool:
+        """Whether a hook or hookrun itself failed, or the run was cut short."""
+        return (
+            self.unfinished
+            or any(each.get("failure") for each in self.hooks)
+            or any(self.header.get(key) for key in ("problems", "error", "interrupted"))
+        )
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether older records may belong to it: its start, or the end of a background hook."""
+        ms = self.header.get("ms")
+        started = [each for each in self.hooks if each.get("background") and each.get("kind") == HOOK]
+        ended = [each for each in self.hooks if each.get("kind") == BACKGROUND]
+        return len(ended) < len(started) or (self.start is None and isinstance(ms, int | float) and ms > START_AFTER)
+
 
 def paths(home: str) -> list[str]:
     """Return the existing files of an account's audit, newest first."""
@@ -71,25 +99,102 @@ def parse(line: bytes) -> Record | None:
 
 
 def newest_first(home: str) -> Iterator[Record]:
-    """Yield every record, newest first. Raises OSError where the audit cannot be read."""
+    """Yield every record that is there now, newest first. Raises OSError where the audit cannot be read."""
+    # A file that is rotated meanwhile gets another name, but remains the file that was there at the beginning.
+    for number, identity in enumerate(_identities(home)):
+        file = _open(audit.path(home), number, identity)
+        if file is None:
+            continue
+        try:
+            yield from (record for line in _lines_backwards(file) if (record := parse(line)) is not None)
+        finally:
+            os.close(file)
+
+
+def _identities(home: str) -> list[Identity]:
+    found: dict[Identity, None] = {}
     for path in paths(home):
-        with open(path, "rb") as file:
-            lines = file.read().splitlines()
-        yield from (record for line in reversed(lines) if (record := parse(line)) is not None)
+        with suppress(FileNotFoundError):
+            found[_identity(os.stat(path))] = None
+    return list(found)
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _open(newest: str, number: int, identity: Identity) -> int | None:
+    """Open the file that was the log with this number, 0 the newest, or is a later one by now; None if it is gone."""
+    while True:
+        try:
+            file = os.open(f"{newest}.{number}" if number else newest, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if number:
+                return None
+        else:
+            if _identity(os.fstat(file)) == identity:
+                return file
+            os.close(file)
+        number += 1
+
+
+def _lines_backwards(file: int) -> Iterator[bytes]:
+    """Yield the lines of an open file, the last first. What is written meanwhile is left out."""
+    end = os.fstat(file).st_size
+    rest: list[bytes] = []  # parts of the line that begins further up, the last part first
+    length = 0
+    while end > 0:
+        begin = max(0, end - BLOCK)
+        first, *lines = os.pread(file, end - begin, begin).split(b"\n")
+        end = begin
+        if lines:
+            rest.append(lines.pop())
+            yield b"".join(reversed(rest)) if length <= MAX_LINE else b""
+            yield from reversed(lines)
+            rest, length = [], 0
+        length += len(first)
+        if length <= MAX_LINE:
+            rest.append(first)
+    yield b"".join(reversed(rest))
+
+
+def fires(home: str) -> Iterator[FireRecords]:
+    """Yield each request, newest first, as soon as its run is read; older records of it are added later.
+
+    Raises OSError.
+    """
+    begun: dict[str, FireRecords] = {}  # by background hooks that ended after the run, whose records are older
+    given: dict[str, FireRecords] = {}
+    last: FireRecords | None = None
+    for record in newest_first(home):
+        name = str(record.get("request_id"))
+        kind = record.get("kind")
+        if last is not None and name != last.request_id:
+            if last.may_have_more:
+                given[last.request_id] = last
+            yield last
+            last = None
+        if kind in (START, BACKGROUND) and name in given:
+            given[name].add(record)
+            if not given[name].may_have_more:
+                del given[name]
+            continue
+        if last is None:
+            last = begun.pop(name, None) or FireRecords(name)
+        last.add(record)
+        if kind == BACKGROUND and last.fire is None:
+            begun[name], last = last, None
+    if last is not None:
+        yield last
+    yield from begun.values()
 
 
 def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:
     """Return the newest wanted requests, at most `limit`, oldest first. Raises OSError."""
-    found: dict[str, FireRecords] = {}
-    kept = 0
-    last: FireRecords | None = None
-    for record in newest_first(home):
-        name = str(record.get("request_id"))
-        if last is not None and name != last.request_id:
-            kept += wanted(last)
-            if kept >= limit and name not in found:
+    found: list[FireRecords] = []
+    for fired in fires(home):
+        if wanted(fired):
+            found.append(fired)
+            if len(found) == limit:
                 break
-        last = found.setdefault(name, FireRecords(name))
-        last.add(record)
-    newest = [each for each in found.values() if wanted(each)][:limit]
-    return newest[::-1]
+    return found[::-1]

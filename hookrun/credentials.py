@@ -143,6 +143,18 @@ def redact(text: str) -> str:
     return text
 
 
+def redact_json(value: object, name: str = "") -> object:
+    """Return a JSON value with credentials replaced in all its strings; `name` is the key of the value, if any."""
+    if isinstance(value, str):
+        low = name.lower()
+        return HIDDEN if value and low and any(word in low for word in PLACES[-1][0]) else redact(value)
+    if isinstance(value, dict):
+        return {key: redact_json(each, str(key)) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_json(each, name) for each in value]
+    return value
+
+
 def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
     """Yield the credentials in a text; with `by_place` also those that only their name or place gives away."""
     for match in _matches(FORMS, text):

@@ -283,6 +283,7 @@ class HookChain:
     ) -> None:
         """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
         so_far = self.context
+        run.before = _object(before.get("tool_args"))
         try:
             changes = self._changes(run, before)
             self._merge_changes(changes, run, together)

@@ -389,13 +389,13 @@ class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody se
 
 
 class HookResult:
-    """The result of one hook in a run: its answer, the effective verdict, and its cost.
+    """One hook's run: its answer, the verdict, and the cost.
 
-    `verdict` is the effective one: after `on_failure` and `mode`. `changed` are the paths of the arguments it changed,
-    `args` the arguments after it, to which its `allow` applies. An `interrupted` run has no verdict. `notes` are
-    further remarks; those in `lost` are also shown to the user.
+    `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
+    all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
     """
 
+    before: Mapping[str, object] | None = None
     recheck = False
     interrupted = False
 

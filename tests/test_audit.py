@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
-from hookrun import audit
+from hookrun import audit, credentials
 from hookrun.config.cache_writer import YOUNG
 from hookrun.files import rotate
 
@@ -118,6 +119,7 @@ def test_the_record_of_a_run_says_who_what_and_how_much(project: Project) -> Non
         "bytes_out": len('{"action": "modify", "args_patch": {"command": "ls -l"}}\n'),
         "bytes_err": 0,
         "changed": ["command"],
+        "changes": {"command": ["ls", "ls -l"]},
     }
 
 
@@ -137,6 +139,8 @@ def test_the_record_of_a_fire_says_what_came_of_it_and_what_it_cost(project: Pro
         "event": "pre_tool_use",
         "session_id": "s1",
         "tool": "bash",
+        "project": str(project.root),
+        "command": "ls",
         "action": "block",
         "exit": 2,
         "hooks": 1,
@@ -196,29 +200,81 @@ def test_a_relative_home_is_taken_from_where_hookrun_was_started(project: Projec
     ]
 
 
-def test_arguments_prompts_and_results_are_not_in_it(project: Project) -> None:
-    """Nothing of what the tool is given, what the person asked or what came back is kept; changed paths are."""
-    context = {
-        "session_id": "s1",
-        "tool_name": "bash",
-        "tool_args": {"command": "private-argument"},
-        "user_prompt": "private-prompt",
-        "assistant_response": "private-response",
-        "tool_result_output": "private-output",
-        "tool_result_error": "private-error",
-        "metadata": {"a": "private-metadata"},
-        "payload": {"a": "private-payload"},
-    }
-    change = """echo '{"action": "modify", "modified_args": {"command": "private-change"}}'"""
-    project.hooks(
-        {"name": "reads", "command": "cat > /dev/null"},
-        {"name": "changes", "command": change},
-        {"name": "prints", "command": "cat"},
-    )
-    project.fire(context)
+PRIVATE = {
+    "session_id": "s1",
+    "tool_name": "bash",
+    "tool_args": {"command": "the-command", "content": "private-content"},
+    "user_prompt": "private-prompt",
+    "assistant_response": "private-response",
+    "tool_result_output": "private-output",
+    "tool_result_error": "private-error",
+    "metadata": {"a": "private-metadata"},
+    "payload": {"a": "private-payload"},
+}
+CHANGE = """echo '{"action": "modify", "args_patch": {"command": "the-change", "content": "private-change"}}'"""
+
+
+@pytest.mark.parametrize("details", ["none", "summary", "full"])
+def test_details_say_how_much_of_a_call_is_kept(project: Project, details: str) -> None:
+    """`none`: no value; `summary`, the default: the command and the file; `full`: the whole context."""
+    if details != "summary":
+        project.user_hooks(audit={"details": details})
+    project.hooks({"name": "reads", "command": "cat > /dev/null"}, {"name": "changes", "command": CHANGE})
+    fired = project.fire({**PRIVATE, "file_path": "notes.txt"})
     kept = project.audit_path.read_text()
-    assert "private" not in kept
-    assert '"changed":["command"]' in kept
+    assert '"changed":["command","content"]' in kept
+    assert ("private" in kept) == (details == "full")
+    fire, changes = fired.audit[-1], fired.record("changes").get("changes")
+    if details == "none":
+        assert "the-" not in kept
+        assert changes is None
+        return
+    assert (fire["command"], fire["file"]) == ("the-command", f"{project.root}/notes.txt")
+    changed = {"command": ["the-command", "the-change"], "content": ["private-content", "private-change"]}
+    assert changes == (changed if details == "full" else {"command": changed["command"]})
+    assert ("context" in fire) == (details == "full")
+
+
+def test_full_details_keep_no_credential(project: Project) -> None:
+    """Whole contexts are kept, and the credentials in their texts, keys and lists are not."""
+    project.user_hooks(audit={"details": "full"})
+    args = {"command": f"push {GITHUB_TOKEN}", "env": {"password": "hunter2hunter2"}, "list": [{"a": GITHUB_TOKEN}]}
+    context = project.fire({"tool_name": "bash", "tool_args": args}).audit[-1]["context"]
+    assert isinstance(context, dict)
+    assert context["tool_args"] == {
+        "command": "push [redacted]",
+        "env": {"password": "[redacted]"},
+        "list": [{"a": "[redacted]"}],
+    }
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_command_is_kept_short_and_without_credentials(project: Project, name: str) -> None:
+    """200 characters, cut after the credentials in it, and in what follows, were taken out."""
+    text, secret = SECRETS[name]
+    command = f"echo {text}; " + "x" * 190 + f" {text}"
+    kept = str(project.fire({"tool_name": "bash", "tool_args": {"command": command}}).audit[-1]["command"])
+    assert secret not in kept
+    assert kept.startswith("echo ")
+    assert len(kept) == audit.MAX_COMMAND + len("...")
+
+
+@settings(max_examples=300)
+@given(st.text("aB1 -_.:=/\n'", max_size=20), st.data())
+def test_the_quick_look_for_credentials_misses_none(around: str, data: st.DataObject) -> None:
+    """What the table would take out, the look that saves reading the table finds."""
+    forms = [pattern for _, pattern in (*credentials.FORMS, *credentials.PLACES)]
+    text = around + data.draw(st.from_regex(data.draw(st.sampled_from(forms)))) + around
+    assert credentials.redact(text) == text or audit.may_hold_credential(text)
+
+
+def test_texts_of_hooks_are_kept(project: Project) -> None:
+    """The reason, the text for the model and the text for the user."""
+    said = {"action": "block", "message": "M", "additional_context": "C", "system_message": "S"}
+    (project.root / "says").write_text(json.dumps(said))
+    project.hooks({"name": "says", "command": "cat says"})
+    record = project.fire().record("says")
+    assert (record["message"], record["additional_context"], record["system_message"]) == ("M", "C", "S")
 
 
 def test_arguments_that_a_hook_only_advises_are_not_in_it(project: Project) -> None:

@@ -93,7 +93,7 @@ def limited(lines: list[str]) -> Iterator[str]:
     """Yield the lines, at most MAX_LINES."""
     yield from lines[:MAX_LINES]
     if len(lines) > MAX_LINES:
-        yield f"    ... and {len(lines) - MAX_LINES} more lines, which are approved too: read the file"
+        yield f"    ... and {len(lines) - MAX_LINES} more lines, which an approval covers too: read the file"
 
 
 def shipped_recipe(found: ProjectHook) -> Recipe | None:

@@ -13,13 +13,18 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.common import command, read_config
+from hookrun.cli.common import command
+from hookrun.config import load_compiled
+from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
 from hookrun.fire.command import TAKE_VALUE
+from hookrun.state import home_directory
 from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from hookrun.config.cache import CompiledConfig
 
     Names = Callable[[], Iterable[tuple[str, str]]]
     """Returns the names to offer, each with a short help."""
@@ -80,7 +85,19 @@ def completions(names: Names, incomplete: str) -> list[CompletionItem]:
 def _events() -> Iterable[tuple[str, str]]:
     yield from ((event, "") for event in ALIASES)
     yield from ((name, f"also called {event}") for name, event in EVENTS.items() if name != event)
-    yield from ((own, "declared here") for own in read_config(None, None).declarations.events)
+    compiled = _compiled()
+    yield from ((own, "declared here") for own in (compiled.events if compiled is not None else ()))
+
+
+def _hooks() -> Iterable[tuple[str, str]]:
+    compiled = _compiled()
+    return [(each.name, ", ".join(each.events)) for each in compiled.hooks()] if compiled is not None else []
+
+
+def _compiled() -> CompiledConfig | None:
+    """Return the config in force here, from the cache that runs use as well: to read the files takes longer."""
+    home = home_directory()
+    return load_compiled(find(os.getcwd(), home, claude=claude_directory(home)))
 
 
 def _recipes() -> Iterable[tuple[str, str]]:
@@ -97,7 +114,7 @@ def _declared_recipes() -> Iterable[tuple[str, str]]:
 
 EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declared_recipes)
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
-HOOK = OneOf(lambda: ((each.name, ", ".join(each.events)) for each in read_config(None, None).declarations.hooks))
+HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     "agent": AGENT,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import files
-from hookrun.terminal import render_for, rich_console, terminal_width, wants_color
+from hookrun.terminal import render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
 from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
@@ -74,6 +74,12 @@ def print_lines(lines: Iterable[Line]) -> None:
     console = rich_console(1)
     for text, style in lines:
         console.print(Text(escape(text), style=style))
+
+
+def print_wrapped(text: str, indent: str = "  ") -> None:
+    """Print a line, on a terminal wrapped at words with the lines after the first one indented."""
+    width = terminal_width(1)
+    click.echo("\n".join(wrap_words(escape(text), width, indent)) if width is not None else escape(text))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -93,7 +93,7 @@ def _remove(
     if hooks:
         for _, index in sorted(hooks, key=lambda each: -each[1]):
             declaring.remove(index)
-        changes = [declaring.change()]
+        changes = declaring.changes()
     else:
         recipes = ConfiguredRecipes(declaring)
         recipes.remove(name)

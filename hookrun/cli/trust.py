@@ -17,9 +17,26 @@ from hookrun.cli.approval_texts import (
     whole,
 )
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
-from hookrun.cli.printing import count, is_interactive, print_json, print_line, print_message, warn
+from hookrun.cli.printing import (
+    DIM,
+    ERROR,
+    OK,
+    WARNING,
+    ProgressBar,
+    aligned,
+    count,
+    is_interactive,
+    print_json,
+    print_line,
+    print_lines,
+    print_message,
+    print_wrapped,
+    relative_path,
+    warn,
+)
 from hookrun.config.config_file import load_file
 from hookrun.process.prepare import resolve
+from hookrun.terminal import terminal_width
 from hookrun.text import escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.approvals import named_changes
@@ -29,9 +46,9 @@ from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from hookrun.cli.printing import CommandReport
+    from hookrun.cli.printing import CommandReport, Line
     from hookrun.edit.file_change import FileChange
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
@@ -122,7 +139,7 @@ def _list_all(project: Project, *, as_json: bool) -> None:
     for state, name, root, digest in sorted(rows, key=lambda row: (row[2], row[1], row[0])):
         print_line(f"{state:<9} {name}  {root}  {digest}")
     if not rows:
-        click.echo("nothing is decided yet")
+        click.echo("no decisions yet")
 
 
 def _to_json(found: ProjectHook) -> dict[str, object]:
@@ -146,7 +163,7 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
     for digest in given:
         if digest not in by_digest:
             raise click.ClickException(
-                f"no hook has the digest {quote(digest)} now; `hookrun trust --digest` prints them"
+                f"no hook has the digest {quote(digest)}\nhint: `hookrun trust --digest` prints the digests"
             )
     for digest in given:
         project.approve(by_digest[digest], approved_texts(by_digest[digest]))
@@ -159,82 +176,115 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
 
 ANSWERS = {"yes": "y", "no": "n", "all": "a", "show": "s", "diff": "d", "never": "v", "quit": "q"}
 HELP = (
-    "  y: approve it; n: leave it undecided; a: approve it and all that follow; s: show all of it;",
-    "  d: show what changed since it was approved; v: never run it; q: end",
+    "  y  approve it",
+    "  n  leave it undecided",
+    "  a  approve it and all that follow",
+    "  s  show all of it",
+    "  d  show what changed since it was approved",
+    "  v  never run it",
+    "  q  quit",
 )
+CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
+STATE_STYLES = {"approved": OK, "denied": ERROR, "disabled": DIM}
+FIELD_INDENT = " " * 14
 MAX_LISTED = 50
 """Hooks that the summary lists."""
 
 
 def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
     """Show every undecided hook, and ask about it on a terminal; return the project's hooks with the decisions."""
-    for line in _summary(project, hooks):
-        print_line(line)
+    _show_summary(project, hooks)
     interactive = is_interactive()
-    undecided = sum(found.state in UNDECIDED for found in hooks)
-    number, answer = 0, ""
-    for found in hooks:
-        if found.state in DECIDED or answer == "q":
-            continue
+    undecided = [found for found in hooks if found.state in UNDECIDED]
+    answer = ""
+    for found in [found for found in hooks if found.state not in DECIDED]:
         texts = approved_texts(found)
-        if answer != "a":
-            for line in _description(found, project, texts):
-                print_line(line.expandtabs(4))
+        _show_lines(_description(found, project, texts))
         if interactive and found.state in UNDECIDED:
-            number += 1
-            answer = _decide(project, found, texts, answer, f"{number} of {undecided}")
+            number = undecided.index(found) + 1
+            answer = _decide(project, found, texts, f"{number} of {len(undecided)}")
+            if answer == "a":
+                _approve_all(project, undecided[number - 1 :])
+            if answer in ("a", "q"):
+                break
     hooks = project.hooks()
     if not interactive and any(found.state in UNDECIDED for found in hooks):
-        warn("nothing is approved without a terminal: run this in one, or give --yes DIGEST")
+        warn("nothing was approved\nhint: run `hookrun trust` in a terminal, or `hookrun trust --yes DIGEST`")
     return hooks
 
 
-def _summary(project: Project, hooks: list[ProjectHook]) -> Iterator[str]:
-    """Yield how many hooks there are in each state, and a line for each."""
+def _show_lines(lines: Iterable[str]) -> None:
+    """Print lines; on a terminal a field's value is wrapped below its beginning, code is not wrapped."""
+    for line in lines:
+        if line.startswith("    ") or not line.startswith("  "):
+            print_line(line.expandtabs(4))
+        else:
+            print_wrapped(line.expandtabs(4), FIELD_INDENT)
+
+
+def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
+    """Print how many hooks there are in each state, and a line for each."""
     if not hooks:
-        yield f"no hooks are declared for {project.root}"
+        print_line(f"no hooks in {project.root}")
         return
     states = [found.state for found in hooks]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
-    yield f"{count(len(hooks), 'hook')} of {project.root}: {counted}"
-    yield from (f"  {found.hook.name}: {found.state}" for found in hooks[:MAX_LISTED])
+    print_line(f"{count(len(hooks), 'hook')} in {project.root}: {counted}")
+    lines = aligned([["", found.hook.name, found.state] for found in hooks[:MAX_LISTED]])
+    print_lines((line, STATE_STYLES.get(found.state, WARNING)) for line, found in zip(lines, hooks, strict=False))
     if len(hooks) > MAX_LISTED:
-        yield f"  ... and {len(hooks) - MAX_LISTED} more"
+        print_line(f"  ... and {len(hooks) - MAX_LISTED} more")
 
 
-def _decide(project: Project, found: ProjectHook, texts: Texts, before: str, place: str) -> str:
-    """Ask about one hook, unless the answer `before` was for all that follow; return the letter of the answer."""
+def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
+    """Ask about one hook; return the letter of the answer. The one for all that follow is left to the caller."""
     refuse_if_run_by_agent("approve hooks")
-    answer = before if before == "a" else _ask(project, found, texts, place)
-    if answer in ("y", "a"):
-        now = project.inspect(found.hook)
-        if now.digest != found.digest:
-            changed = named_changes(found.inspection.files, now.inspection.files) or "its declaration"
-            print_line(f"  {found.hook.name}: {changed} changed while you looked: nothing is approved; run this again")
-        else:
-            project.approve(found, texts)
-            print_line(f"  approved {found.hook.name}")
+    answer = _ask(project, found, texts, place)
+    if answer == "y":
+        print_lines([_approve(project, found, texts)])
     elif answer == "v":
         project.deny(found)
-        print_line(f"  denied {found.hook.name}: it never runs")
+        print_lines([(f"  denied {found.hook.name}", ERROR)])
     return answer
+
+
+def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
+    """Approve a hook unless it has changed since it was inspected; return what happened."""
+    now = project.inspect(found.hook)
+    if now.digest == found.digest:
+        project.approve(found, texts)
+        return f"  approved {found.hook.name}", OK
+    changed = named_changes(found.inspection.files, now.inspection.files) or "its declaration"
+    return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", WARNING
+
+
+def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
+    lines: list[Line] = []
+    with ProgressBar("approving") as bar:
+        bar.begin(len(hooks))
+        for found in hooks:
+            refuse_if_run_by_agent("approve hooks")
+            lines.append(_approve(project, found, approved_texts(found)))
+            bar.step()
+    print_lines(lines)
 
 
 def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
     """Ask about one hook until there is an answer that decides; return its letter."""
-    question = f"  approve {escape(found.hook.name)} ({place})? [y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
+    question = f"  approve {escape(found.hook.name)} ({place})?"
+    if len(question) + len(CHOICES) + 3 > (terminal_width(1) or 80):
+        question += "\n "
     while True:
-        answer = click.prompt(question, default="n", show_default=False).strip().lower()
+        answer = click.prompt(f"{question} {CHOICES}", default="n", show_default=False).strip().lower()
         answer = ANSWERS.get(answer, answer)
         if answer in ("y", "n", "a", "v", "q"):
             return answer
-        lines: Iterable[str] = (f"  {quote(answer)} is no answer:", *HELP)
+        lines: Iterable[str] = (f"  unknown answer {quote(answer)}; choose one of", *HELP)
         if answer == "s":
             lines = (*_facts_of(found, project), *whole(texts))
         elif answer == "d":
-            lines = [*_changes(found, project, texts)] or ["  nothing to compare: it was never approved here"]
-        for line in lines:
-            print_line(line.expandtabs(4))
+            lines = [*_changes(found, project, texts)] or ["  no changes: it was never approved here"]
+        _show_lines(lines)
 
 
 # --- approving what was just written
@@ -269,13 +319,13 @@ def approve_written(
     try:
         refuse_if_run_by_agent("approve hooks")
     except NotAllowedError as error:
-        warn(f"nothing is approved: {error}")
+        warn(f"nothing was approved: {error}")
         return False
     doubtful = []
     for found in undecided:
         if found.hook.name in names and _is_as_written(found, project, written):
             project.approve(found, approved_texts(found))
-            print_line(f"approved {found.hook.name}: agents may run it as it is now")
+            print_line(f"approved {found.hook.name}")
         else:
             doubtful.append(found)
     if doubtful:
@@ -313,8 +363,10 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
     if recipe is not None and found.state in UNDECIDED:
         options = "".join(f", {name} {json.dumps(value)}" for name, value in (hook.env or {}).items())
         yield ""
-        yield f"{hook.name}: {found.state}, recipe {recipe.name}, which ships with hookrun: {recipe.summary}"
-        yield f"  {', '.join(hook.events)}{_conditions(hook)}, on failure {hook.on_failure}, mode {hook.mode}{options}"
+        yield f"{hook.name}: {found.state}"
+        yield _field("recipe", f"{recipe.name}, which ships with hookrun: {recipe.summary}")
+        yield _field("event", f"{', '.join(hook.events)}{_conditions(hook)}")
+        yield _field("on failure", f"{hook.on_failure}, mode {hook.mode}{options}")
         return
     yield from _facts_of(found, project)
     changes = [*_changes(found, project, texts)]
@@ -325,16 +377,19 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
                 yield from whole({name: text})
 
 
+def _field(title: str, value: str) -> str:
+    return f"  {title:<12}{value}"
+
+
 def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
-    """Yield the hook's name, its state, and what is to be known of it."""
+    """Yield the hook's name, its state, and its fields."""
     hook = found.hook
     yield ""
-    yield f"{hook.name}: {found.state}   ({hook.location()})"
-    for title, value in _facts(found, project):
-        yield f"  {title:<12}{value}"
+    yield f"{hook.name}: {found.state}   ({relative_path(hook.source)}:{hook.line})"
+    yield from (_field(title, value) for title, value in _facts(found, project))
     last = project.last_approved(hook)
     if last is not None and project.store.approved[last].get("rule", 1) != RULE:
-        yield "  the rule has changed since it was approved: covered now is what it executes or reads as code (`file`)"
+        yield "  note: approved by an older rule; an approval now covers all code that the hook runs or reads (`file`)"
 
 
 def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
@@ -345,27 +400,27 @@ def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str
     before = snapshots.read(project.home, last)
     if before is not None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
-        yield f"  what changed since it was approved at {when}:"
+        yield f"  changed since the approval of {when} (- approved, + now):"
         yield from limited([*differences(before, texts)])
 
 
 def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     hook = found.hook
     if hook.description:
-        yield "for", hook.description
-    yield "when", ", ".join(hook.events) + _conditions(hook)
+        yield "purpose", hook.description
+    yield "event", ", ".join(hook.events) + _conditions(hook)
     yield hook.kind, hook.target if isinstance(hook.target, str) else json.dumps(list(hook.target), ensure_ascii=False)
     if hook.look:
         environment = project.around.variables(hook, b"")
         program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
-        yield "program", os.path.normpath(program) if program else f"{hook.look[0]}, which is not there"
+        yield "program", os.path.normpath(program) if program else f"{hook.look[0]} (not found)"
     for file in found.inspection.files:
         yield "file", os.path.normpath(file.path)
     data, unknown = project.uncovered(found)
     if data:
-        yield "not covered", f"{', '.join(data)} (data, free to change; `files` covers it)"
+        yield "not covered", f"{', '.join(data)} (data, which may change; list it in `files` to cover it)"
     if unknown:
-        yield "unknown", f"only a run tells which files these name: {', '.join(unknown)}"
+        yield "unknown", f"{', '.join(unknown)} (may name files, known only when the hook runs)"
     inherits = project.around.env_policy(hook)
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure

@@ -10,11 +10,11 @@ import time
 import click
 
 from hookrun.cli.common import command, config_option, home_option, load_project, resolve_home, unknown_hook
-from hookrun.cli.printing import count, print_line
+from hookrun.cli.printing import count, print_line, print_wrapped, relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
-from hookrun.trust.project import Project, change_store, refuse_if_run_by_agent, require_terminal
+from hookrun.trust.project import Project, ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
 from hookrun.trust.store import MAX_PAUSE
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -31,8 +31,8 @@ def deny_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.deny(found)
-        lifting = f"`hookrun enable {shlex.quote(name)}` lifts the denial"
-        print_line(f"denied {name} ({found.hook.location()}): it never runs; {lifting}")
+        undo = f"`hookrun enable {shlex.quote(name)}` lifts the denial"
+        print_wrapped(f"denied {name} ({_where(found)}); {undo}")
 
 
 @command("disable", "disable format-on-edit", "enable format-on-edit")
@@ -45,7 +45,7 @@ def disable_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         project.disable(found)
-        print_line(f"disabled {name} ({found.hook.location()}); `hookrun enable {shlex.quote(name)}` re-enables it")
+        print_wrapped(f"disabled {name} ({_where(found)}); `hookrun enable {shlex.quote(name)}` re-enables it")
 
 
 @command("enable", "enable format-on-edit")
@@ -58,7 +58,12 @@ def enable_command(name: str, config: str | None, home: str | None) -> None:
     project = load_project(config, home)
     for found in project.named(name):
         was_off = project.enable(found)
-        print_line(f"{name} ({found.hook.location()}) {'is enabled' if was_off else 'was neither disabled nor denied'}")
+        was = "enabled" if was_off else "neither disabled nor denied:"
+        print_wrapped(f"{was} {name} ({_where(found)})")
+
+
+def _where(found: ProjectHook) -> str:
+    return f"{relative_path(found.hook.source)}:{found.hook.line}"
 
 
 @command("untrust", "untrust", "untrust ~/src/shop", "untrust sha256:5891b5b5...")
@@ -98,9 +103,9 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     with project.changing() as store:
         store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
         store.paused.append({"hook": hook, "begin": now, "until": now + seconds})
-    what = f"hook {hook} is" if hook is not None else "all hooks but managed ones are"
+    what = f"{hook} is" if hook is not None else "all hooks except managed ones are"
     ending = "hookrun resume" if hook is None else f"hookrun resume {shlex.quote(hook)}"
-    print_line(f"{what} paused until {clock(now + seconds)}; `{ending}` ends the pause")
+    print_wrapped(f"{what} paused until {clock(now + seconds)}; `{ending}` ends the pause")
 
 
 def _seconds(duration: str) -> int:
@@ -108,8 +113,8 @@ def _seconds(duration: str) -> int:
     if DURATION.fullmatch(duration):
         seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
     if not 0 < seconds <= MAX_PAUSE:
-        expected = f"expected a time up to {MAX_PAUSE // 3600}h such as 30m; write a number with s, m or h"
-        raise click.ClickException(f"--for: found {quote(duration)}, {expected}")
+        hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
+        raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     return seconds
 
 
@@ -118,7 +123,7 @@ def _check_pausable(project: Project, name: str) -> None:
     if not hooks:
         raise unknown_hook(name, project.declarations.hooks)
     if all(hook.layer == "managed" for hook in hooks):
-        raise click.ClickException(f"hook {quote(name)} is managed: only {hooks[0].source} can switch it off")
+        raise click.ClickException(f"`{name}` is managed: only {hooks[0].source} can switch it off")
 
 
 @command("resume", "resume", "resume no-force-push")
@@ -130,4 +135,6 @@ def resume_command(hook: str | None, home: str | None) -> None:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)
-    print_line(f"ended {count(ended, 'pause')}" if ended else "nothing was paused by that name")
+    print_line(
+        f"ended {count(ended, 'pause')}" if ended else f"{'nothing is' if hook is None else f'{hook} is not'} paused"
+    )

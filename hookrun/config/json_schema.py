@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.schema import (
     HOOK_FIELDS,
@@ -26,26 +28,35 @@ from hookrun.config.schema import (
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, object]
 
+SCHEMA_FILE = "hookrun.schema.json"
+"""The schema beside a config file, which the file names: editors read it without a network."""
+
+
+def schema_text() -> str:
+    """Return the schema as the text of SCHEMA_FILE: one line, because nobody reviews it."""
+    return json.dumps(schema(), separators=(",", ":")) + "\n"
+
 
 def schema() -> Schema:
     """Return the schema of coder.json and hookrun.yaml. Other top-level keys are allowed."""
     return {
         "$schema": DIALECT,
-        "title": "hookrun declarations",
-        "description": "Hooks for coding agents, and the settings of hookrun. Other keys belong to other programs.",
+        "title": "hookrun config",
+        "description": "Hooks for coding agents, and hookrun's settings. Other keys belong to other programs.",
         "type": "object",
         "properties": {
+            "$schema": {"type": "string", "description": "The schema of this file, for editors."},
             "hooks": {
                 "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
-                "description": "The hooks, as declared.",
+                "description": "A list of hooks, or an object of events in Claude Code's form.",
             },
             "hookrun": {"$ref": "#/$defs/settings"},
         },
         "$defs": {
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}},
+            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}, "description": "A list of hooks."},
             "hook": _hook(),
             "claude": _claude_groups(),
-            "settings": {**_object(SETTINGS), "description": "The settings of hookrun for these declarations."},
+            "settings": {**_object(SETTINGS), "description": "hookrun's settings."},
         },
     }
 
@@ -69,23 +80,22 @@ def _claude() -> Schema:
 
 
 def _claude_groups() -> Schema:
+    types = [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]
     handler = {
         "type": "object",
-        "properties": {"type": {"enum": [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]}},
+        "properties": {"type": {"enum": types, "description": "What the handler runs; hookrun runs command and http."}},
         "required": ["type"],
     }
-    group = {
-        "type": "object",
-        "properties": {"matcher": {"type": ["string", "null"]}, "hooks": {"type": "array", "items": handler}},
-        "required": ["hooks"],
-    }
-    return {"type": "array", "items": group, "description": "The groups of an event in Claude Code's form."}
+    matcher = {"type": ["string", "null"], "description": "Run only for these tools: names, or a regular expression."}
+    hooks = {"type": "array", "items": handler, "description": "The handlers."}
+    group = {"type": "object", "properties": {"matcher": matcher, "hooks": hooks}, "required": ["hooks"]}
+    return {"type": "array", "items": group, "description": "Groups of handlers, in Claude Code's form."}
 
 
 def _hook() -> Schema:
     return {
         **_object(HOOK_FIELDS),
-        "description": "One hook.",
+        "description": "A hook.",
         "required": ["event"],
         "oneOf": [{"required": [kind]} for kind in KINDS],
         "dependentRequired": {name: [kind] for name, kind in REQUIRES.items()},

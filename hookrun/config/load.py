@@ -307,6 +307,8 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
     audit = settings["audit"]
     limits = {field.name: field.default for field in AUDIT_FIELDS}
+    if settings["record_context"]:
+        limits["details"] = "full"
     settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
     return settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hookrun.events import EVENTS
+from hookrun.events import ALIASES, EVENTS
 from hookrun.text import one_of
 
 
@@ -200,7 +200,7 @@ CONTEXT_FIELDS = (
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
-EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(EVENTS))
+EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(ALIASES))
 WORD = Str("a string", NO_NUL)
 PATH = Str("a path", SOME_NO_NUL)
 DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
@@ -335,6 +335,13 @@ NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", 
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
     Field("keep", Integer(1), "Number of rotated logs to keep.", default=5),
+    Field(
+        "details",
+        Choice(("none", "summary", "full")),
+        "How much of a call to log: `none`, only the tool's name; `summary`, its file and the first 200 characters of "
+        "its command without credentials; `full`, the whole context up to 1 MiB, credentials removed.",
+        default="summary",
+    ),
 )
 """The fields of the setting `audit`."""
 
@@ -355,14 +362,14 @@ SETTINGS = (
     ),
     Field(
         "audit",
-        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes and keep")),
+        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")),
         "Keep an audit log, and how much of it (managed and user layer only).",
         default=True,
     ),
     Field(
         "record_context",
         Bool(),
-        "Record the whole context, up to 1 MiB, in the audit log (managed and user layer only).",
+        "The same as `audit.details: full`, which replaces it (managed and user layer only).",
         default=False,
     ),
     Field(

@@ -80,6 +80,7 @@ class FileChange:
     """A file from `now` to `after`, its bytes then (None: no file), worked out without a touch.
 
     `mode` is for a new file, less the umask. `directories` go with a file that is removed, if they are empty then.
+    What is in a file that `is_generated` is not shown.
     """
 
     path: str
@@ -87,6 +88,7 @@ class FileChange:
     after: bytes | None
     mode: int = 0o644
     directories: list[str] = field(default_factory=list)
+    is_generated: bool = field(default=False, kw_only=True)
 
     @property
     def has_effect(self) -> bool:
@@ -98,6 +100,8 @@ class FileChange:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (self.now.data, self.after))
         old = self.path if self.now.data is not None else "/dev/null"
         new = self.path if self.after is not None else "/dev/null"
+        if self.is_generated:
+            return escape(f"--- {old}\n+++ {new}\n  (generated)", keep_newlines=True)
         return "\n".join(escape(line.expandtabs(4)) for line in diff(before, after, old, new))
 
 

@@ -173,7 +173,8 @@ class EventFire:
         self.chain = self.chain or HookChain(self.event, self.context, candidates, off=lambda _: None)
         names = ", ".join(hook.name for hook in guards)
         return Verdict(
-            "block", f"the agent passes only the beginning of these arguments to hooks ({names}): do it in smaller parts"
+            "block",
+            f"the agent passes only the beginning of these arguments to hooks ({names}): do it in smaller parts",
         )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
@@ -333,13 +334,18 @@ class EventFire:
             skipped=command.skip,
             switched_off=self.trust.switched_off() if self.trust is not None else None,
             interrupted=command.interrupted or None,
-            keep_context=command.settings.get("record_context"),
+            project=command.project_root(),
+            notes=[audit.redacted(note) for note in self.chain.notes] if self.chain is not None else None,
+            details=audit.details_of(command.settings.get("audit")),
             **more,
         )
 
     def _record_start(self) -> None:
-        """Keep, of a fire that lasts, that it has begun. Nothing that goes wrong here changes anything."""
-        self.invocation.write_audit([audit.record("start", self.context, pid=os.getpid())])
+        """Record that a run which takes long has begun. Errors are only reported."""
+        command = self.invocation
+        call = audit.call_fields(self.context, audit.details_of(command.settings.get("audit")))
+        record = audit.record("start", self.context, pid=os.getpid(), project=command.project_root(), **call)
+        command.write_audit([record])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])

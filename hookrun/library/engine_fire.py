@@ -297,10 +297,11 @@ class EngineFire:
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
-                self._data,
+                self._given,
                 ms=(monotonic() - self._started) * 1000,
                 problems=self._services.problems,
-                keep_context=journal.keep_context,
+                details=journal.details,
+                project=self._services.project,
                 **more,
             )
         )

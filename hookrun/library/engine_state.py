@@ -76,14 +76,14 @@ def _identity(status: os.stat_result) -> State:
 
 
 class Journal:
-    """Where the audit records of an engine's fires go. `keep_context` is the setting `record_context`."""
+    """Write the records of an engine's runs. `details` says how much of a call they hold."""
 
-    __slots__ = ("_log", "keep_context")
+    __slots__ = ("_log", "details")
 
     def __init__(self, home: str, settings: Mapping[str, object]) -> None:
         said = settings.get("audit")
         self._log = None if said is False else audit.Log(home, said, stay_open=True)
-        self.keep_context = settings.get("record_context") is True
+        self.details = audit.details_of(said)
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""

@@ -1,4 +1,4 @@
-"""Ready-made hooks: declared by a person, run like any other."""
+"""Ready-made hooks, configured and run like any other."""
 
 RECIPES: tuple[str, ...] = (
     "block_destructive_commands",

@@ -1,4 +1,4 @@
-"""The recipe `block-destructive-commands`: blocks shell lines that would destroy a whole tree, disk or system."""
+"""The recipe `block-destructive-commands`: blocks commands that would delete a tree, a disk or the running system."""
 
 from __future__ import annotations
 
@@ -26,66 +26,63 @@ WORDS = ("clean", "reset", "restore", "stash", "branch")
 
 RECIPE = Recipe(
     "block-destructive-commands",
-    "Blocks commands that would destroy a whole tree, a disk or the running system.",
+    "Block commands that would delete a whole tree, a disk or the running system.",
     options=(
         Option(
             "protect",
             "",
-            "Further directories that are not to be removed as a whole, absolute or from `~/`.",
+            "More directories to protect from removal, absolute or starting with `~/`.",
             directories,
         ),
         Option(
             "git",
             "",
-            "What of git throws work away and is blocked too: any of `clean` (with `-f`), `reset` (`--hard`), "
-            "`restore` (also `checkout` of paths), `stash` (`drop` and `clear`) and `branch` (`-D`).",
+            "Git commands to block because they discard work: `clean` (with `-f`), `reset` (`--hard`), `restore` (also "
+            "`checkout` of paths), `stash` (`drop`, `clear`), `branch` (`-D`).",
             words_from(WORDS),
         ),
         Option(
             "outside_project",
             "ask",
-            "What is done where a tree outside the project and outside temporary directories is removed: `ask` you, or "
-            "`block`.",
+            "How to treat the removal of a tree outside the project and temporary directories: `ask` or `block`.",
             choice_of("ask", "block"),
         ),
         Option(
             "ask",
             "clean reset download",
-            "What you are asked about: any of the words of `git`, and `download` (what is downloaded and run at once).",
+            "Commands to ask about: any value of `git`, and `download` (code that is downloaded and run at once).",
             words_from((*WORDS, "download")),
         ),
         typed_input.OPTION,
     ),
     catches="""
-        - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, the system's directories, your
-          home directory and the best known ones in it, the project's root with its `.git`, whatever is above one of
-          these, and `*` in one of them.
-        - `git clean` and `tar --remove-files` there, and aliases of git that come to one of these.
-        - `mkfs`, `wipefs`, `parted`, `sgdisk`, `fdisk` and their like, `dd`, `shred`, `cp`, `tee` and redirections onto
-          a disk's device.
-        - You are asked before a tree outside the project is removed (`rm -rf ../x`), before `git reset --hard` and `git
-          clean -f`, and before what is downloaded is run (`curl ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh
-          x.sh`). An agent that cannot ask is blocked.
-        - `chmod -R`, `chown -R` and `chgrp -R` on `/` and the system's directories; `chmod -R` on the home directory.
+        - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, system directories, your home
+          directory and its main subdirectories, the project root and its `.git`, any parent of these, and `*` in them.
+        - `git clean` and `tar --remove-files` there, and git aliases for these commands.
+        - `mkfs`, `wipefs`, `parted`, `sgdisk`, `fdisk` and similar; `dd`, `shred`, `cp`, `tee` and redirections to a
+          disk device.
+        - `chmod -R`, `chown -R` and `chgrp -R` on `/` and system directories; `chmod -R` on the home directory.
         - Fork bombs.
-        - All of it also behind `cd`, `sudo`, `env`, `timeout`, `xargs` and the like, in `bash -c`, `eval`, `ssh`,
+        - It asks before a tree outside the project is removed (`rm -rf ../x`), before `git reset --hard` and `git clean
+          -f`, and before downloaded code is run (`curl ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If
+          the agent cannot ask, the command is blocked.
+        - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs` and similar, in `bash -c`, `eval`, `ssh`,
           `$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), and
-          however it is quoted.
-        - A line that is too long or nested too deep to be read is blocked, if it may hold one of these commands; so is
-          one of which a part is no shell that is understood, and looks like one of them.
-        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under
-          agents that send hooks nothing of what is typed there.
+          with any quoting.
+        - Lines that may hold one of these commands and are too long or too deeply nested to check; parts that look like
+          one and cannot be parsed as shell.
+        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
+          that hide typed input from hooks.
     """,
     misses="""
-        - What another program does: a script, `make`, `python -c`, `perl -e`, a container, a tool of an MCP server.
-        - Under such an agent what is typed into another program: an editor, a debugger, a shell in a container.
-        - Paths that only the shell will know: `rm -rf "$DIR"/*` with a `DIR` that the line does not set, what a command
-          prints, arrays, `${DIR%/*}`.
-        - A link that leads to one of the directories.
-        - What stands in arrays or is read by a loop, and what other programs run that it does not know, such as
-          `expect`, `nix-shell --run` or an editor.
-        - Trees in the project and in temporary directories: `rm -rf src` passes, unless `protect` names it.
-        - Programs by a name of their own: an alias or a function of your shell's settings.
+        - What other programs do: scripts, `make`, `python -c`, `perl -e`, containers, MCP tools.
+        - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
+        - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
+          `${DIR%/*}`.
+        - Symbolic links to a protected directory.
+        - Commands in arrays or read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`).
+        - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
+        - Aliases and functions from your shell's settings.
     """,
 )
 
@@ -103,7 +100,7 @@ LOOKING = {
     "sfdisk": ("-J", "-V", "-d", "-l", "-s", "--dump", "--json", "--list", "--verify"),
     "sgdisk": ("-i", "-p", "-v", "--info", "--print", "--verify"),
 }
-"""Programs that change the partitions of a disk -> words with which they only show them."""
+"""Programs that change partitions -> words with which they only show them."""
 
 PARTITIONS = frozenset({
     "disk_set", "mklabel", "mkpart", "mktable", "name", "rescue", "resizepart", "rm", "set", "toggle",
@@ -129,12 +126,12 @@ DANGER = re.compile(
 REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
 """Matches a line that removes its arguments."""
 
-ADVICE = "Name exactly what is to go, or ask the person to do it themselves."
+ADVICE = "Use a narrower command, or ask the user to run it."
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a line that would destroy something protected, the question before one that may be meant."""
+    """Return the block of a destructive line, or the question about one that may be intended."""
     line = shell_line(context)
     if line is None or not (_may_matter(line) or typed_input.may_open(RECIPE, context, line)):
         return None
@@ -179,13 +176,13 @@ class Guard:
         reason = _overwritten(each.target.text for each in command.redirections if each.writes)
         if reason is None and command.words:
             reason = self._of_program(command) or self._of_trees(command, git)
-        if reason is None and git is not None and command.program != UNKNOWN and self._throws_away(git, self._git):
-            return f"git {git.command} would throw work away that nothing brings back"
+        if reason is None and git is not None and command.program != UNKNOWN and self._discards(git, self._git):
+            return f"`git {git.command}` would discard work that cannot be recovered"
         return reason
 
     def _of_program(self, command: SimpleCommand) -> str | None:
         if command.program in command.within and command.beside:
-            return f"{command.words[0].text} starts itself again and again: a fork bomb"
+            return f"{command.words[0].text} calls itself endlessly: a fork bomb"
         if command.program.startswith(FORMATTING):
             return _formats(command)
         name = command.one_of(RULES)
@@ -194,7 +191,7 @@ class Guard:
     def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> str | None:
         for path, directory in self._removed(command, git):
             tree = self._protected.threatened_by(path, directory)
-            # What git cleans in a project can be meant: it is asked about.
+            # Cleaning a project with git can be intended: the user is asked.
             if tree is not None and not (git is not None and self._in_project(path, directory)):
                 return f"This would remove {tree}"
             outside = self._protected.outside(path, directory) if self._blocks_outside else None
@@ -203,12 +200,12 @@ class Guard:
         return None
 
     def question(self, command: SimpleCommand, git: GitCall | None) -> str | None:
-        """Return what is asked about a command, None if it is not asked about."""
+        """Return the question about a command, None if it needs none."""
         downloaded = self._downloads.runs(command)
         if downloaded and "download" in self._ask:
-            return "This runs what it downloads, unseen"
-        if git is not None and command.program != UNKNOWN and self._throws_away(git, self._ask):
-            return f"git {git.command} throws work away that nothing brings back"
+            return "This downloads code and runs it without review"
+        if git is not None and command.program != UNKNOWN and self._discards(git, self._ask):
+            return f"`git {git.command}` discards work that cannot be recovered"
         for path, directory in self._removed(command, git):
             outside = self._protected.outside(path, directory)
             if outside is not None:
@@ -229,12 +226,12 @@ class Guard:
         return full is not None and is_within(full, self._project)
 
     @staticmethod
-    def _throws_away(git: GitCall, wanted: list[str]) -> bool:
-        what = THROWS_AWAY.get(git.command)
-        return what is not None and what[0] in wanted and what[1](git.texts)
+    def _discards(git: GitCall, wanted: list[str]) -> bool:
+        rule = DISCARDING.get(git.command)
+        return rule is not None and rule[0] in wanted and rule[1](git.texts)
 
     def moved(self, command: SimpleCommand) -> str | None:
-        """Say which tree `mv` would move away, or which disk it would write over."""
+        """Return which tree `mv` would move away, or which disk it would overwrite."""
         reason = _overwritten(operands(command)[-1:])
         *paths, target = operands(command) or [""]
         target = absolute(target, command.directory) or ""
@@ -245,17 +242,17 @@ class Guard:
                 reason = f"This would move {tree} away"
             full = absolute(path.removesuffix("/*") or "/", command.directory)
             if reason is None and full is not None and self._protected.is_large(full):
-                reason = f"This would move {path} away as a whole"
+                reason = f"This would move all of {path}"
         return reason
 
     def changed(self, command: SimpleCommand) -> str | None:
-        """Say of which tree the permissions or owners would be changed."""
+        """Return which tree would get other permissions or owners."""
         if not _recursive(command, "R"):
             return None
         for path in operands(command)[1:]:
             full = absolute(path.removesuffix("/*") or "/", command.directory)
             if full is not None and self._protected.is_large(full) and (command.program == "chmod" or full in SYSTEM):
-                return f"This would change the permissions of all of {full}"
+                return f"This would change the permissions or owner of everything in {full}"
         return None
 
 
@@ -265,7 +262,7 @@ def _not_options(words: list[str]) -> list[str]:
 
 
 def operands(command: SimpleCommand) -> list[str]:
-    """Return a command's words that are no options."""
+    """Return the words of a command that are not options."""
     return _not_options(command.arguments)
 
 
@@ -280,7 +277,7 @@ def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
 
 
 def _trees(command: SimpleCommand) -> list[str]:
-    """Return what `rm` removes with all that is in it."""
+    """Return the trees that `rm` removes."""
     if "--no-preserve-root" in command.arguments:
         return ["/"]
     recursive = _recursive(command)
@@ -288,7 +285,7 @@ def _trees(command: SimpleCommand) -> list[str]:
 
 
 def _found(command: SimpleCommand) -> list[str]:
-    """Return the trees that `find` removes, unless it removes only some of it."""
+    """Return the trees that `find` removes, none if a filter limits it."""
     from hookrun.shell.find_xargs import has_filter, start_directories
 
     words = command.arguments
@@ -314,7 +311,7 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "srm": _trees,
     "tar": _packed,
 }
-"""Programs, and which trees one of them removes."""
+"""Program -> the trees that it removes."""
 
 
 def _partitioned(command: SimpleCommand) -> str | None:
@@ -326,13 +323,13 @@ def _partitioned(command: SimpleCommand) -> str | None:
     )
     if disk is None or (any(word in looking for word in words) and not changes):
         return None
-    return f"{command.program} would change what is on the disk {disk}"
+    return f"`{command.program}` would change the partitions of {disk}"
 
 
 def _erased(command: SimpleCommand) -> str | None:
     disk = next((word for word in operands(command) if _disk(word)), None)
     erases = any(word.startswith(ERASING) for word in command.arguments)
-    return f"{command.program} would erase the disk {disk}" if disk is not None and erases else None
+    return f"`{command.program}` would erase the disk {disk}" if disk is not None and erases else None
 
 
 def _disk(path: str) -> bool:
@@ -343,12 +340,12 @@ def _disk(path: str) -> bool:
 def _formats(command: SimpleCommand) -> str | None:
     for path in operands(command):
         if _disk(path) or path == UNKNOWN:
-            return f"{command.program} would destroy what is on the disk {path.replace(UNKNOWN, 'it is given')}"
+            return f"`{command.program}` would erase the disk {path.replace(UNKNOWN, 'that it is given')}"
     return None
 
 
 def _overwritten(paths: Iterable[str]) -> str | None:
-    return next((f"This would write over the disk {path}" for path in paths if _disk(path)), None)
+    return next((f"This would overwrite the disk {path}" for path in paths if _disk(path)), None)
 
 
 def _short(words: Iterable[str], letter: str) -> bool:
@@ -363,7 +360,7 @@ def _restores(words: list[str]) -> bool:
     return "--" in words or any(word in {".", ":/", "*"} for word in words)
 
 
-THROWS_AWAY: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
+DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
     "checkout": ("restore", lambda words: _restores(words) or "-f" in words or "--force" in words),
     "clean": ("clean", _cleans),
@@ -371,7 +368,7 @@ THROWS_AWAY: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
     "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
 }
-"""Commands of git -> the word of the option that blocks them, and whether they throw something away."""
+"""Git commands -> the word of the option that blocks them, and whether the arguments discard work."""
 
 RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "chgrp": Guard.changed,
@@ -387,4 +384,4 @@ RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "tee": lambda _, command: _overwritten(operands(command)),
     "truncate": lambda _, command: _overwritten(operands(command)),
 }
-"""Programs, and what says why one of them is not to be run."""
+"""Program -> the function that returns why it must not run."""

@@ -1,4 +1,4 @@
-"""Finds recipes and their test cases by name."""
+"""Find recipes and their tests by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hookrun.recipes.recipe import Recipe
 from hookrun.text import closest, quote
 
 CASES = "cases/{module}.hooktest.yaml"
-"""The path of a recipe's cases, relative to its module's directory."""
+"""The path of a recipe's tests, relative to its module's directory."""
 
 
 class UnknownRecipeError(LookupError):
@@ -26,8 +26,8 @@ def find(name: str) -> Recipe:
     """Return a recipe by its name. Raises UnknownRecipeError."""
     if name not in names():
         near = closest(name, names())
-        hint = f"did you mean {near}?" if near else "`hookrun recipes` shows all of them"
-        raise UnknownRecipeError(f"found no recipe {quote(name)}; {hint}")
+        hint = f"did you mean `{near}`?" if near else "`hookrun recipes` lists them"
+        raise UnknownRecipeError(f"unknown recipe {quote(name)}\nhint: {hint}")
     recipe = import_module(_module(name)).RECIPE
     if not isinstance(recipe, Recipe):
         raise TypeError(f"{_module(name)}.RECIPE is not a Recipe")
@@ -35,7 +35,7 @@ def find(name: str) -> Recipe:
 
 
 def cases_path(name: str) -> str:
-    """Return the path of a recipe's case file, which may not exist."""
+    """Return the path of a recipe's test file, which may not exist."""
     file = import_module(_module(name)).__file__ or ""
     return os.path.join(os.path.dirname(file), CASES.format(module=name.replace("-", "_")))
 

@@ -1,4 +1,4 @@
-"""The recipe `commit-message-check`: blocks commits whose message is not in the project's form."""
+"""The recipe `commit-message-check`: blocks commits whose message breaks the project's convention."""
 
 from __future__ import annotations
 
@@ -18,40 +18,35 @@ CONVENTIONAL = r"(build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(
 
 RECIPE = Recipe(
     "commit-message-check",
-    "Blocks commits whose message is not as the project wants it: Conventional Commits, unless told otherwise.",
+    "Block commits whose message breaks the project's convention (Conventional Commits by default).",
     options=(
-        Option("pattern", CONVENTIONAL, "A regular expression that the whole first line must match.", pattern),
-        Option("example", "fix(parser): keep the last line", "A first line as it should be, for the model."),
-        Option("subject", "72", "How many characters the first line may have; 0 for any number.", count),
-        Option(
-            "width",
-            "0",
-            "How many characters any other line may have, those with a link excepted; 0 for any number.",
-            count,
-        ),
-        Option("forbidden", "", "A regular expression that may match nowhere in the message.", pattern),
+        Option("pattern", CONVENTIONAL, "Regular expression that the whole first line must match.", pattern),
+        Option("example", "fix(parser): keep the last line", "A valid first line, shown to the model."),
+        Option("subject", "72", "Maximum length of the first line; 0 for no limit.", count),
+        Option("width", "0", "Maximum length of other lines, except lines with a link; 0 for no limit.", count),
+        Option("forbidden", "", "Regular expression that must not match anywhere in the message.", pattern),
     ),
     catches="""
-        - `git commit` with `-m` (also several, `-am`, `--message=`), `-F FILE`, `-F -` with a here-document or a pipe.
-        - Messages made by `"$(cat <<EOF ...)"`, variables of the line, `printf` and `echo`.
-        - A first line that does not match or is too long, a second line that is not empty, others that are too long.
-        - What is forbidden.
-        - All of it also with `git -C`, by an alias of git's configuration, behind `cd` and in `bash -c`.
+        - `git commit` with `-m` (repeated, `-am`, `--message=`), `-F FILE`, and `-F -` with a here-document or a pipe.
+        - Messages from `"$(cat <<EOF ...)"`, variables set in the line, `printf` and `echo`.
+        - A first line that does not match or is too long, a second line that is not empty, other lines that are too
+          long, forbidden text.
+        - The same with `git -C`, git aliases, behind `cd` and in `bash -c`.
     """,
     misses="""
-        - Messages that are written in an editor, or made by what only the shell will know.
-        - Commits by another program (`gh`, a script, a tool of an MCP server), by `git merge`, `revert` and `rebase`.
-        - `fixup!` and `squash!` commits, merges and reverts by their first line pass whatever they say.
+        - Messages written in an editor, or with parts that only the shell knows.
+        - Commits by other programs (`gh`, scripts, MCP tools), and by `git merge`, `revert` and `rebase`.
+        - `fixup!` and `squash!` commits, merges and reverts: their first line is always allowed.
     """,
 )
 
 EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
-"""How first lines begin that git itself writes."""
+"""Prefixes of first lines that git itself writes."""
 
 WITH_VALUE = frozenset("CcFmSut")
 """Short options of commit whose value follows the letter, or is the next word."""
 WITH_OPTIONAL_VALUE = frozenset("Su")
-"""Those of them whose value never is the next word."""
+"""Those whose value is never the next word."""
 
 LONG = {
     "--file": "F",
@@ -68,13 +63,7 @@ MAX_BYTES = 1 << 20
 """Bytes of a message's file that are read."""
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    "Blocks commits whose message is not as the project wants it",
-    matcher="bash",
-    timeout=10,
-    on_failure="continue",
-)
+@RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit with a wrong message, None for any other line."""
     line = shell_line(context)
@@ -89,12 +78,12 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         found = problems(message) if message is not None else []
         if found:
             example = option(RECIPE, "example")
-            return block(f"The message of this commit: {'; '.join(found)}. Write it as in: {example}")
+            return block(f"Invalid commit message: {'; '.join(found)}. Valid example: {example}")
     return None
 
 
 def problems(message: str) -> list[str]:
-    """Return what is wrong with a message. Its unknown parts count as right."""
+    """Return the faults of a message. Its unknown parts count as correct."""
     first, *rest = message.strip("\n").split("\n")
     if first.startswith(EXEMPT):
         return []
@@ -103,16 +92,16 @@ def problems(message: str) -> list[str]:
     subject, width = count(RECIPE, "subject"), count(RECIPE, "width")
     if UNKNOWN not in first:
         if wanted is not None and wanted.fullmatch(first) is None:
-            found.append(f"its first line does not match {wanted.pattern}")
+            found.append(f"the first line does not match {wanted.pattern}")
         if subject and len(first) > subject:
-            found.append(f"its first line has {len(first)} characters, {subject} are allowed")
+            found.append(f"the first line has {len(first)} characters (limit: {subject})")
     if rest and rest[0].strip():
-        found.append("its second line is not empty")
+        found.append("the second line is not empty")
     if width and any(len(each) > width and "://" not in each for each in rest):
         found.append(f"a line has more than {width} characters")
     match = forbidden.search(message) if forbidden is not None else None
     if match is not None:
-        found.append(f"{match[0]!r} may not be in it")
+        found.append(f"{match[0]!r} is not allowed")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The recipe `cost-tracker`: shows what a session has used and cost, and can hold it to a budget."""
+"""The recipe `cost-tracker`: reports the tokens and cost of a session and enforces a budget."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ if TYPE_CHECKING:
     from hookrun.recipes.session_costs import Costs
 
 NAME = "cost-tracker"
-ADVICE = "end your turn, and tell the person"
+ADVICE = "end your turn and tell the user"
 
 RECIPE = Recipe(
     NAME,
-    "Adds up the tokens and the cost of a session, tells them when a turn ends, and can hold it to a budget.",
+    "Track the tokens and cost of a session, report them when a turn ends, and enforce a budget.",
     options=(
         Option(
             "prices",
             "",
-            "What models cost, in USD per million tokens, as `MODEL=INPUT/OUTPUT` or "
-            "`MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE`; the model may be a glob. Prices change: none are built in.",
+            "Prices in USD per million tokens, as `MODEL=INPUT/OUTPUT` or `MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE`; "
+            "MODEL may be a glob. No prices are built in.",
         ),
-        Option("budget", "0", "After how many USD prompts and tool calls are refused; 0 for never.", number),
-        Option("limit", "0", "After how many tokens, all kinds together, they are refused; 0 for never.", count),
+        Option("budget", "0", "Block prompts and tool calls after this many USD; 0 for no budget.", number),
+        Option(
+            "limit", "0", "Block prompts and tool calls after this many tokens of all kinds; 0 for no limit.", count
+        ),
     ),
     catches="""
-        - What agents write into their transcripts or report after each inference (`after_inference`), that of subagents
-          with a transcript included.
-        - A session over its budget: prompts and tool calls are refused.
-        - A model without a price: its tokens are counted, and you are told, once in a session.
-        - What is counted is in `hookrun stats` as well.
+        - Reads usage from the agent's transcript, or from `after_inference` events, including subagents that have a
+          transcript.
+        - Blocks prompts and tool calls of a session over its budget.
+        - Counts the tokens of a model without a price, and notifies you once per session.
+        - The totals also appear in `hookrun stats`.
     """,
     misses="""
-        - Agents that report no usage: you are told, once in a session (docs/agents.md).
-        - The last message of a turn, where the agent writes its transcript late: it is counted the next time.
-        - An inference that has begun is not stopped: a session can end a little over its budget.
-        - A session that is resumed under a new name with a copy of its history: that is counted again.
-        - The bill: discounts, batches and subscriptions are not known here.
+        - Agents that report no usage: you are notified once per session.
+        - The last message of a turn, if the agent writes its transcript late: it is counted next time.
+        - A running inference is not stopped, so a session can end slightly over budget.
+        - A session resumed under a new id with a copy of its history is counted again.
+        - Discounts, batches and subscriptions.
     """,
 )
 
@@ -47,7 +49,7 @@ RECIPE = Recipe(
 # An unknown cost is reported, and blocks nothing.
 @RECIPE.hook(
     ["stop", "subagent_stop", "after_inference"],
-    "Tells what the session has used",
+    "Report what the session has used",
     always=True,
     timeout=30,
     on_failure="continue",
@@ -58,16 +60,16 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     messages = _unpriced(context, costs)
     if context.get("event") == "stop":
         if costs.used is None:
-            nothing = f"{NAME}: nothing is known of what this session uses: its agent has not told it"
+            nothing = f"{NAME}: no usage data: the agent has reported none for this session"
             return recipe_state.once(context, f"{NAME} nothing", nothing)
         messages.insert(0, f"{NAME}: {costs.shown} in this session")
     return {"action": "continue", "system_message": "\n".join(messages)} if messages else None
 
 
-# A budget that cannot be checked must not be exceeded: the money would be gone.
+# A budget that cannot be checked blocks: the money would be gone.
 @RECIPE.hook(
     ["user_prompt_submit", "pre_tool_use"],
-    "Refuses what would cost more than the budget",
+    "Block prompts and calls over the budget",
     name=f"{NAME}-budget",
     timeout=30,
     on_failure="block",

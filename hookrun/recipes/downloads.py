@@ -1,4 +1,4 @@
-"""Follows in a line what is downloaded, and tells which command runs it: `curl ... | sh` and its like."""
+"""Track the downloads in a line and find the command that runs one: `curl ... | sh` and similar."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 DOWNLOADERS = ("curl", "wget", "fetch", "aria2c", "http", "https", "xh")
 INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|pwsh|powershell")
 INLINE = re.compile(r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)")
-"""Options of interpreters with which they run something else than what they read."""
+"""Options with which interpreters run something other than their input."""
 
 SOURCES = frozenset({".", "source"})
 READING_LINES = READERS | SOURCES | {"eval"}
 
 
 class Downloads:
-    """What the commands of a line have downloaded so far."""
+    """The downloads of a line so far."""
 
     def __init__(self) -> None:
         self._seen = False
         self._files: set[str] = set()
 
     def runs(self, command: SimpleCommand) -> bool:
-        """Return whether a command runs what one before it has downloaded; remember what it downloads."""
+        """Return whether a command runs an earlier download of the line; remember its own downloads."""
         program = command.one_of(DOWNLOADERS) if command.words else None
         if program is not None:
             self._seen = True
@@ -66,7 +66,7 @@ def _operand(command: SimpleCommand) -> str:
 
 
 def _runs_stream(command: SimpleCommand) -> bool:
-    """Return whether a command runs what it is piped, or what a process substitution gives it."""
+    """Return whether a command runs its piped input or a process substitution."""
     if not _interprets(command) or any(INLINE.match(word) for word in command.arguments):
         return False
     first = _operand(command)

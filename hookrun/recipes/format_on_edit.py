@@ -1,4 +1,4 @@
-"""The recipe `format-on-edit`: formats a file that the agent has written with the tool for its type."""
+"""The recipe `format-on-edit`: formats each file that the agent writes or edits."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("hookrun.recipes")
 
 MAX_BYTES = 8 << 20
-"""A larger file was made by a program, and is not formatted."""
+"""A larger file was generated and is not formatted."""
 MAX_REMEMBERED = 1024
 """Files whose state after formatting is remembered."""
 MAX_STDERR = 2000
-"""Bytes of a formatter's stderr that the model is given, the last ones."""
+"""Bytes of a formatter's stderr that the model gets, the last ones."""
 PRIORITY = 100
 """Early: later hooks (tests, checks) see the formatted file."""
 GRACE = 5.0
@@ -56,7 +56,7 @@ PYTHON = (".py", ".pyi")
 RUFF_FORMAT = ("ruff", "format", "--force-exclude")
 
 RUFF_WITH_FIXES = Formatter("ruff", PYTHON, (("ruff", "check", "--fix-only", "--force-exclude"), RUFF_FORMAT))
-"""Also makes the fixes that ruff considers safe. That removes imports that are not used *yet*."""
+"""Also applies the fixes that ruff considers safe. That removes imports that are not used *yet*."""
 
 FORMATTERS = (
     Formatter("ruff", PYTHON, (RUFF_FORMAT,)),
@@ -89,30 +89,28 @@ FORMATTERS = (
 
 RECIPE = Recipe(
     "format-on-edit",
-    "Formats each file that the agent writes or edits, with the tool for its type, and tells the model what changed.",
+    "Format each file that the agent writes or edits, and report the changed lines to the model.",
     options=(
         Option(
             "formatters",
             " ".join(each.name for each in FORMATTERS),
-            "Which formatters may be used; of several for one type of file, the first that is there is.",
+            "Formatters to use; for each file type the first installed one runs.",
             words_from([each.name for each in FORMATTERS]),
         ),
-        Option(
-            "fixes", "no", "With `yes` ruff also makes the fixes that it holds to be safe, such as unused imports.", yes
-        ),
-        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
+        Option("fixes", "no", "With `yes`, ruff also applies its safe fixes, such as removing unused imports.", yes),
+        Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
         PROJECT_TOOLS,
     ),
     catches="""
-        - Files that the tools for writing and editing have changed, in the repository of the working directory.
-        - A formatter that fails or hangs: what it has cut off is put back. Text that was not there before stays, for
-          somebody may have saved it meanwhile, with what was there beside it (`.NAME.*.before`). The model is told.
-        - A type of file whose formatter is not on the machine: you are told, once in a session.
+        - Formats files changed by the write and edit tools, in the repository of the working directory.
+        - Restores a file that a failed formatter truncated, and reports the failure to the model. If the file has new
+          text, which you may have saved meanwhile, it stays and the earlier content is saved as `.NAME.*.before`.
+        - Notifies you once per session if no formatter is installed for a file type.
     """,
     misses="""
-        - Files that a shell command has written.
-        - Files over 8 MiB, files outside of the repository, and types of files that are not in the table.
-        - The configuration of a formatter may itself be code (plugins of prettier): it is the project's.
+        - Files written by shell commands.
+        - Files over 8 MiB, outside the repository, or of a type that no formatter handles.
+        - A formatter's config can be code (prettier plugins) and belongs to the project.
     """,
 )
 
@@ -123,7 +121,7 @@ class FormatOnEdit:
     Only regular files in the repository of the working directory (without one, in that directory) are formatted; a link
     out of it is not followed. The model is informed (`additional_context`) when formatting has changed a file, and when
     it failed, with the end of the formatter's stderr; the file is then restored. If it has new text meanwhile, perhaps
-    because the user has saved it, it stays as it is, and its former content is saved beside it (`.NAME.*.before`). The
+    because the user has saved it, it stays as it is, and its earlier content is saved beside it (`.NAME.*.before`). The
     user is notified once for each type of file without an installed formatter (`system_message`). Files over 8 MiB are
     not formatted.
 
@@ -167,7 +165,7 @@ class FormatOnEdit:
                 priority=PRIORITY,
                 timeout=self.timeout + GRACE,
                 on_failure="continue",
-                description="format the file with the tool for its type",
+                description="format files that were written or edited",
             )
 
     async def format(self, ctx: Context) -> Verdict | None:
@@ -226,13 +224,11 @@ class FormatOnEdit:
         if saved is not None:
             where = escape(os.path.basename(saved))
             return Verdict.with_context(
-                f"{name} could not format {file.shown}, which has changed meanwhile and is left as it is now;"
-                f" what it held before is beside it, in {where}: {problem}"
+                f"{name} could not format {file.shown}, which changed meanwhile and is left alone;"
+                f" its earlier content is in {where}: {problem}"
             )
         if problem is not None:
-            return Verdict.with_context(
-                f"{name} could not format {file.shown}, which is left as it was written: {problem}"
-            )
+            return Verdict.with_context(f"{name} could not format {file.shown}, which is unchanged: {problem}")
         if state is None or state[1] == before:
             return None
         return Verdict.with_context(f"formatted {file.shown} with {name}")
@@ -245,10 +241,10 @@ class FormatOnEdit:
             try:
                 result = await run_program(command, timeout=left, cwd=file.root, max_output=MAX_STDERR)
             except ProgramError as error:
-                return f"{command[0]} could not be started: {error}"
+                return f"cannot start {command[0]}: {error}"
             output = printable_lines(result.output).strip()
             if result.exit_code is None:
-                return f"it had not ended after {self.timeout:g} s and was killed\n{output}".rstrip()
+                return f"timed out after {self.timeout:g} s\n{output}".rstrip()
             if result.exit_code != 0:
                 return f"exit status {result.exit_code}\n{output}".rstrip()
         return None
@@ -279,7 +275,7 @@ def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
 def _restore(path: str, before: bytes, mode: int) -> str | None:
     """Restore a file that a failed formatter has cut off.
 
-    New text in it may have been saved by the user meanwhile: then it stays, and the former content is saved beside it.
+    New text in it may have been saved by the user meanwhile: then it stays, and the earlier content is saved beside it.
     Returns that path, None if the file was restored.
     """
     state = _state(path)
@@ -290,7 +286,7 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
         fd, copy = tempfile.mkstemp(prefix=f".{name}.", suffix=".before", dir=directory)
         with os.fdopen(fd, "wb") as file:
             file.write(before)
-        log.warning("hookrun: %s has changed while it was formatted; what it held before is in %s", path, copy)
+        log.warning("hookrun: %s changed while it was being formatted; its earlier content is in %s", path, copy)
         return copy
     with open(path, "wb") as file:
         file.write(before)
@@ -299,14 +295,14 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
 
 
 def _is_cut_off(content: bytes, before: bytes) -> bool:
-    """Return whether the content is a beginning of what was there before, except for white space."""
+    """Return whether the content is a prefix of the earlier content, ignoring white space."""
     return b"".join(before.split()).startswith(b"".join(content.split()))
 
 
 # The file is written already: a formatter that fails blocks nothing.
 @RECIPE.hook(
     "post_tool_use",
-    "Formats files that were written or edited",
+    "Format files that were written or edited",
     matcher="write|edit",
     priority=100,
     timeout=60,
@@ -329,11 +325,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     try:
         verdict = asyncio.run(formatting.format(given))
     except OSError as error:
-        raise SystemExit(f"format-on-edit: {file.shown} cannot be put back as it was: {error.strerror}") from None
+        raise SystemExit(f"format-on-edit: cannot restore {file.shown}: {error.strerror}") from None
     if verdict is None:
         return None
     if verdict.system_message is not None:
-        hint = "" if project_tools else " (the project's own programs are not run: see the option project_tools)"
+        hint = "" if project_tools else " (the project's own programs do not run: see the option `project_tools`)"
         return recipe_state.once(
             context, f"format-on-edit {file.ending}", f"format-on-edit: {verdict.system_message}{hint}"
         )
@@ -347,11 +343,11 @@ def _lines_of(path: str) -> list[bytes]:
 
 
 def _changed(before: list[bytes], after: list[bytes]) -> str:
-    """Return a text that says from which line to which a file has changed, empty if it has not."""
+    """Return the range of lines that changed, as text for the model; empty if none did."""
     if before == after:
         return ""
     shorter = min(len(before), len(after))
     first = next((number for number in range(shorter) if before[number] != after[number]), shorter)
     same = next((number for number in range(shorter - first) if before[-1 - number] != after[-1 - number]), None)
     last = len(after) - (shorter - first if same is None else same)
-    return f": lines {first + 1} to {max(last, first + 1)} are not as you wrote them, read them before you edit them"
+    return f"; lines {first + 1} to {max(last, first + 1)} changed: read them again before you edit them"

@@ -1,4 +1,4 @@
-"""Asks git about a repository: read-only, with a timeout, and without running programs of its settings."""
+"""Query git about a repository: read-only, with a timeout, and without running programs of its settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
-"""A repository's settings can name programs: none of them is run. The output is not for a terminal."""
+"""A repository's settings can name programs: none of them runs. The output is not for a terminal."""
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_TERMINAL_PROMPT": "0",
@@ -35,7 +35,7 @@ ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",  # what a partial clone lacks is not fetched, by whatever program
 }
 MAX_ALIASES = 3
-"""Aliases within aliases that are lines for a shell."""
+"""Maximum nesting of aliases that are shell lines."""
 MAX_LINE = 4096
 """Bytes of HEAD or of a `.git` file."""
 
@@ -100,7 +100,7 @@ class Configuration:
         return [*self._cache[where], *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Take over what a call of git sets, if it is `git config`."""
+        """Apply the setting of a `git config` call."""
         from hookrun.shell.git_call import setting
 
         set_here = setting(git) if git.command == "config" else None
@@ -120,7 +120,7 @@ def calls(
 ) -> Iterator[tuple[SimpleCommand, GitCall | None]]:
     """Yield the commands of a line, each with the call of git that it is, and before it those of its alias's line.
 
-    What is not understood of those lines is added to the first one's.
+    The unparsed parts of those lines are added to the first line's.
     """
     from hookrun.shell.git_call import parse_git_call
 

@@ -1,4 +1,4 @@
-"""The recipe `lint-on-edit`: checks a file that the agent has written, and gives the model its problems."""
+"""The recipe `lint-on-edit`: lints each file that the agent writes or edits."""
 
 from __future__ import annotations
 
@@ -60,29 +60,29 @@ LINTERS = (
 
 RECIPE = Recipe(
     "lint-on-edit",
-    "Checks each file that the agent writes or edits, and gives the model what is wrong with it.",
+    "Lint each file that the agent writes or edits, and give the model the problems.",
     options=(
         Option(
             "linters",
             " ".join(each.name for each in LINTERS),
-            "Which linters may be used; of several for one type of file, the first that is there is.",
+            "Linters to use; for each file type the first installed one runs.",
             words_from([each.name for each in LINTERS]),
         ),
-        Option("lines", "20", "How many lines of the linter's output the model is given, the first ones.", count),
-        Option("seconds", "30", "How long one file may take; keep the hook's `timeout` above it.", number),
+        Option("lines", "20", "Maximum number of lines of linter output for the model.", count),
+        Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
         PROJECT_TOOLS,
     ),
     catches="""
-        - Problems in files that the tools for writing and editing have changed, in the repository of the working
-          directory: the model gets the linter's first lines as a block, right after the edit.
-        - A linter that crashes, hangs or cannot read its configuration: you are told, once in a session.
-        - A type of file whose linter is not on the machine: you are told, once in a session.
+        - Checks files changed by the write and edit tools, in the repository of the working directory. The model gets
+          the problems as a block right after the edit.
+        - Notifies you once per session if a linter crashes, times out or cannot read its config, or if none is
+          installed for a file type.
     """,
     misses="""
-        - Files that a shell command has written.
-        - What shows only in the whole project (types, unused exports): each file is checked by itself.
-        - It undoes nothing: the file stays as it was written.
-        - The configuration of a linter may itself be code (eslint.config.js): it is the project's.
+        - Files written by shell commands.
+        - Problems that only show across files (types, unused exports): each file is checked alone.
+        - Edits are not undone.
+        - A linter's config can be code (`eslint.config.js`) and belongs to the project.
     """,
 )
 
@@ -90,7 +90,7 @@ RECIPE = Recipe(
 # After formatters. The file is written already: a linter that fails blocks nothing.
 @RECIPE.hook(
     "post_tool_use",
-    "Checks files that were written or edited",
+    "Lint files that were written or edited",
     matcher="write|edit",
     priority=200,
     timeout=60,
@@ -111,8 +111,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if (program := shutil.which(linter.command[0], path=path)) is not None:
             return _checked(context, file, linter, program)
     names = " or ".join(each.name for each in fitting)
-    hint = "" if project_tools else " (the project's own programs are not run: see the option project_tools)"
-    missing = f"lint-on-edit: {file.ending} files are not checked: {names} was not found{hint}"
+    hint = "" if project_tools else " (the project's own programs do not run: see the option `project_tools`)"
+    missing = f"lint-on-edit: {file.ending} files are not linted: {names} was not found{hint}"
     return recipe_state.once(context, f"lint-on-edit {file.ending}", missing)
 
 
@@ -122,18 +122,18 @@ def _checked(context: Mapping[str, object], file: EditedFile, linter: Linter, pr
     try:
         result = asyncio.run(run_program(argv, timeout=seconds, cwd=file.root, max_output=MAX_OUTPUT, keep="first"))
     except ProgramError as error:
-        return _broken(context, linter, f"it could not be started: {error}")
+        return _broken(context, linter, f"cannot start it: {error}")
     if result.exit_code == 0:
         return None
     if result.exit_code is None:
-        return _broken(context, linter, f"it had not ended after {seconds:g} s and was killed")
+        return _broken(context, linter, f"timed out after {seconds:g} s")
     output = first_lines(result.output, count(RECIPE, "lines"))
     if result.exit_code not in linter.found:
         return _broken(context, linter, f"exit status {result.exit_code}\n{output}".rstrip())
-    message = f"{linter.name} finds this in {file.shown}, correct it:\n{output}"
+    message = f"{linter.name} found problems in {file.shown}. Fix them:\n{output}"
     return {"action": "block", "message": message.replace(file.path, file.shown)}
 
 
 def _broken(context: Mapping[str, object], linter: Linter, why: str) -> dict[str, object] | None:
-    text = f"lint-on-edit: {linter.name} cannot check files here: {why}"
+    text = f"lint-on-edit: {linter.name} failed: {why}"
     return recipe_state.once(context, f"lint-on-edit {linter.name} {why}", text)

@@ -31,41 +31,36 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "s
 
 RECIPE = Recipe(
     NAME,
-    "Logs every tool call and what came of it to a file of JSON Lines, with credentials taken out.",
+    "Log every tool call and its result to a JSON Lines file, with credentials redacted.",
     options=(
         Option(
             "file",
             "",
-            "Where the log lies, `~/` understood, a relative path from the project's root; it must end in `.jsonl`. "
-            "Empty: `~/.local/state/hookrun/recipes/log-tools/tools.jsonl`.",
+            "Path of the log, ending in `.jsonl`: relative to the project root, absolute or with `~/`. Empty: "
+            "`~/.local/state/hookrun/recipes/log-tools/tools.jsonl`.",
         ),
-        Option("redact", "yes", "Whether what looks like a credential is taken out.", yes),
-        Option("longest", str(MAX_VALUE), "How many characters of one argument or result are kept.", count),
-        Option(
-            "max_bytes",
-            str(MAX_BYTES),
-            "At which size the file is put aside as `.1`, the one before as `.2`.",
-            count,
-        ),
-        Option("keep", "5", "How many files that were put aside are kept.", count),
+        Option("redact", "yes", "Whether to redact credentials.", yes),
+        Option("longest", str(MAX_VALUE), "Maximum number of characters to keep of one argument or result.", count),
+        Option("max_bytes", str(MAX_BYTES), "Size at which the log is rotated (to `.1`, `.2` and so on).", count),
+        Option("keep", "5", "Number of rotated files to keep.", count),
     ),
     catches="""
-        - Each call when it is asked for (`pre_tool`) and when it is over (`post_tool`, with output and error), with
-          time, session and agent. A call that was refused has only the first line.
+        - A line when a call is requested (`pre_tool`) and one when it has finished (`post_tool`, with output and
+          error), with time, session and agent. A blocked call has only the first.
         - Parallel calls: each line is one append.
-        - A log that cannot be written: the call goes on, and you are told.
+        - If the log cannot be written, you get a warning and the call continues.
     """,
     misses="""
-        - Credentials that neither look like one nor stand under a name that says so.
-        - A call that a hook of a later layer changes is logged twice, as it was and as it is.
-        - Prompts and answers: only tool calls.
-        - Tools of which the agent fires no hooks.
+        - Credentials without a recognizable form or name.
+        - Prompts and answers.
+        - Tools for which the agent runs no hooks.
+        - A call that a hook of a later layer changes is logged twice, before and after.
     """,
 )
 
 
 class LogSanitizer:
-    """Makes values fit for a log: JSON, without credentials if `redact` is set, at most `longest` characters each."""
+    """Prepare values for a log: JSON, without credentials if `redact` is set, at most `longest` characters each."""
 
     def __init__(self, longest: int, *, redact: bool) -> None:
         self._longest = longest
@@ -137,7 +132,7 @@ def append_line(path: str, line: str) -> None:
             size = os.lseek(fd, 0, os.SEEK_CUR)
             if os.fstat(fd).st_size == size:  # no other process has appended a line meanwhile
                 os.ftruncate(fd, size - written)
-            raise OSError(f"{path}: there is no room for the line")
+            raise OSError(f"{path}: no space left for the line")
     finally:
         os.close(fd)
 
@@ -148,17 +143,17 @@ def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer
     append_line(path, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-# Last, to log the call as it is made. A full disk must not stop the agent: the failure is reported.
+# Last, to log the call as it runs. A full disk must not stop the agent: the failure is reported.
 @RECIPE.hook(
     ["pre_tool_use", "post_tool_use", "post_tool_failure"],
-    "Logs tool calls and their results",
+    "Log tool calls and their results",
     priority=1000,
     always=True,
     timeout=10,
     on_failure="continue",
 )
 def check(context: Mapping[str, object]) -> None:
-    """Append the line of a call. Ends the hook as failed if that cannot be written."""
+    """Append the line of a call. The hook fails if it cannot be written."""
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
     before = context.get("event") == "pre_tool_use"
@@ -185,5 +180,5 @@ def _file(context: Mapping[str, object]) -> str:
     if not path:
         return f"{recipe_state.directory(NAME)}/tools.jsonl"
     if not path.endswith(".jsonl"):
-        fail_option(RECIPE, "file", "the name of a file that ends in .jsonl")
+        fail_option(RECIPE, "file", "a file name that ends in .jsonl")
     return os.path.join(paths.project_root(context), os.path.expanduser(path))

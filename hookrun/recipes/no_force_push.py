@@ -1,4 +1,4 @@
-"""The recipe `no-force-push`: blocks pushes that overwrite or delete what others have pushed."""
+"""The recipe `no-force-push`: blocks git pushes that overwrite or delete remote branches."""
 
 from __future__ import annotations
 
@@ -21,35 +21,34 @@ if TYPE_CHECKING:
 
 RECIPE = Recipe(
     "no-force-push",
-    "Blocks pushes of git that overwrite or delete what is on the other side.",
+    "Block git pushes that overwrite or delete remote branches.",
     options=(
         Option(
             "branches",
             "*",
-            "Globs of the branches that are not overwritten. A push that names no branch may be to any of them.",
+            "Globs of branches to protect from overwriting. A push that names no branch counts as any of them.",
         ),
-        Option("lease", "no", "With `yes`, `--force-with-lease` may be used.", yes),
-        Option("kept", "main master", "Globs of the branches that are not deleted."),
+        Option("lease", "no", "With `yes`, `--force-with-lease` is allowed.", yes),
+        Option("kept", "main master", "Globs of branches to protect from deletion."),
         typed_input.OPTION,
     ),
     catches="""
         - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
         - Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.
-        - Settings that come to the same, in the line or in git's configuration: an alias (`alias.p=push --force`),
-          `remote.origin.push=+main`, `remote.origin.mirror=true`, also by variables before it (`GIT_CONFIG_...`), and
-          where the line itself sets it first (`git config alias.p 'push -f' && git p`).
-        - All of it also with `git -C`, behind `cd`, `sudo`, `env` and the like, in `bash -c`, `$(...)`, functions,
-          loops and here-documents, and however it is quoted. A line is blocked of which a part is no shell that is
-          understood, and looks like one of these.
-        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under
-          agents that send hooks nothing of what is typed there.
+        - Git settings with the same effect, in the line, in `GIT_CONFIG_...` variables or in git's config: an alias
+          (`alias.p=push --force`), `remote.origin.push=+main`, `remote.origin.mirror=true`, also when the line sets
+          them first (`git config alias.p 'push -f' && git p`).
+        - The same with `git -C`, behind `cd`, `sudo`, `env` and similar, in `bash -c`, `$(...)`, functions, loops and
+          here-documents, and with any quoting; parts that look like one and cannot be parsed as shell.
+        - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
+          that hide typed input from hooks.
     """,
     misses="""
-        - Under such an agent what is typed into another program: an editor, a debugger, a shell in a container.
-        - What a script writes into git's configuration before: `./setup.sh && git p`.
-        - What a script, `make`, another program or the web page of a host does: `gh api`, `hg`, `jj`.
-        - Options that only the shell will know: `git push $FLAGS`.
-        - A rewritten history that has not been pushed: `git commit --amend` and `git rebase` pass.
+        - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
+        - Git settings written by a script in the same line: `./setup.sh && git p`.
+        - Scripts, `make`, other programs and web pages: `gh api`, `hg`, `jj`.
+        - Options that only the shell knows: `git push $FLAGS`.
+        - Rewriting history locally: `git commit --amend` and `git rebase` are allowed.
     """,
 )
 
@@ -69,12 +68,12 @@ LONG = {
 }
 """Long options of push -> attribute, and the fewest letters of an abbreviation."""
 
-ADVICE = "Push without force (after a rebase or merge), to a branch of its own, or ask the person to do it themselves."
+ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a line that would overwrite or delete what was pushed, None for any other."""
+    """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
     line = shell_line(context)
     if line is None or not (
         may_run(line, ("git", "git-push", "git-send-pack", "hub")) or typed_input.may_open(RECIPE, context, line)
@@ -147,7 +146,7 @@ def _reason(git: GitCall, command: SimpleCommand, configuration: Configuration) 
     if git.command == "push":
         configured += _of_its_remote(push, configuration, git.directory)
     if push.mirrors or any(_key(name) == "mirror" and value.lower() not in FALSE for name, value in configured):
-        return "A push as a mirror overwrites and deletes every branch of the other side"
+        return "A mirror push overwrites and deletes remote branches"
     return _overwriting(push, [value for name, value in configured if _key(name) == "push"]) or _deleting(push)
 
 
@@ -179,18 +178,18 @@ def _overwriting(push: Push, configured: list[str]) -> str | None:
             return None
     for target in targets or [UNKNOWN]:
         if _one_of(target, "branches"):
-            named = f" of {target}" if UNKNOWN not in target else ""
-            return f"A push{named} with {how} overwrites what others may have pushed"
+            named = f" {target}" if UNKNOWN not in target else ""
+            return f"Pushing{named} with `{how}` can overwrite commits of others"
     return None
 
 
 def _deleting(push: Push) -> str | None:
     if push.prunes and not push.refspecs:
-        return "A push with --prune deletes every branch of the other side that is not here"
+        return "`git push --prune` deletes remote branches that do not exist locally"
     gone = push.refspecs if push.deletes else [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
     for refspec in gone:
         if refspec and _one_of(_target(refspec), "kept"):
-            return f"This would delete the branch {_target(refspec).replace(UNKNOWN, '?')} of the other side"
+            return f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
     return None
 
 

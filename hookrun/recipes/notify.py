@@ -1,4 +1,4 @@
-"""The recipe `notify`: notifies the user when the agent needs input, fails or is done."""
+"""The recipe `notify`: notifies the user when the agent needs input, fails or finishes."""
 
 from __future__ import annotations
 
@@ -39,40 +39,40 @@ PRIORITY = 1000
 
 RECIPE = Recipe(
     NAME,
-    "Tells you on the desktop, by the terminal's bell or a webhook, when the agent needs you, fails or is done.",
+    "Notify you on the desktop, by terminal bell or webhook when the agent needs input, fails or finishes.",
     options=(
         Option(
             "via",
             "desktop",
-            "How you are told, one or several of: desktop bell webhook.",
+            "How to notify: one or more of `desktop`, `bell`, `webhook`.",
             words_from(("desktop", "bell", "webhook")),
         ),
-        Option("url", "", "The webhook's address, http or https."),
+        Option("url", "", "URL of the webhook, http or https."),
         Option(
             "style",
             "json",
-            'What the webhook is sent: json, all that is known, or slack, `{"text": ...}`.',
+            'Body for the webhook: `json` (all fields) or `slack` (`{"text": ...}`).',
             choice_of("json", "slack"),
         ),
         Option(
             "level",
             "info",
-            f"What is told at least: {', '.join(LEVELS)}. An error is one, all else is info.",
+            f"Lowest level to report: {', '.join(LEVELS)}. Errors are `error`, all other events `info`.",
             choice_of(*LEVELS),
         ),
     ),
     catches="""
-        - The message of a notification, the error of an error, the answer at the end of a turn: as plain text on one
-          line, at most 500 characters, with credentials taken out.
-        - A way of telling that cannot work here (no notify-send, no terminal): you are told, once in a session.
-        - A message that could not be delivered: the hook fails, and the agent goes on.
+        - Sends the message of a notification, the error, or the answer at the end of a turn: plain text on one line, up
+          to 500 characters, with credentials redacted.
+        - Notifies you once per session if a channel does not work here (no `notify-send`, no terminal).
+        - If delivery fails, the hook fails and the agent continues.
     """,
     misses="""
-        - Agents that fire no `notification` or `error` (docs/agents.md): there only the end of a turn is told.
-        - The agent waits until the message is sent: up to 5 seconds for a webhook that does not answer.
-        - An end that a hook of a later layer refuses: it is told before that one is asked.
-        - A desktop on another machine, as over ssh: use a webhook.
-        - The bell needs `ps`, and an agent that runs in a terminal.
+        - Agents without `notification` and `error` events report only the end of a turn.
+        - The agent waits for delivery: up to 5 seconds for a webhook that does not respond.
+        - A stop is reported even if a hook of a later layer blocks it.
+        - A desktop on another machine, for example over ssh: use a webhook.
+        - The bell needs `ps` and an agent that runs in a terminal.
     """,
 )
 
@@ -109,7 +109,7 @@ class Notify:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if minimum_level not in LEVELS:
-            raise ValueError(f"Notify: minimum_level is {minimum_level!r}, expected one of {', '.join(LEVELS)}")
+            raise ValueError(f"Notify: minimum_level must be one of {', '.join(LEVELS)}, not {minimum_level!r}")
         self.channels: tuple[Channel, ...] = tuple(via) if isinstance(via, Sequence) else (via,)
         self.events = tuple(events)
         self.minimum_level = minimum_level
@@ -129,11 +129,11 @@ class Notify:
             name=self.name,
             priority=PRIORITY,
             on_failure="continue",
-            description="tell a person",
+            description="notify the user",
         )
 
     def tell(self, ctx: Context) -> Verdict | None:
-        """Start the deliveries; return a message about channels that cannot work here, the first time."""
+        """Start the deliveries; return a message about unavailable channels, the first time."""
         notice, channels, missing = self.due(ctx)
         if notice is not None:
             for channel in channels:
@@ -141,9 +141,9 @@ class Notify:
         return Verdict(system_message=missing) if missing else None
 
     def due(self, ctx: Context) -> tuple[Notice | None, list[Channel], str | None]:
-        """Return what is to be sent by which channels, and which other channels cannot work here, if not yet reported.
+        """Return the notice, the channels for it, and a message about unavailable channels if not yet reported.
 
-        The notice is None if the event is not to be reported.
+        The notice is None if the event needs none.
         """
         level = _level(ctx)
         if LEVELS.get(level, LEVELS["error"]) < LEVELS[self.minimum_level]:
@@ -172,9 +172,9 @@ class Notify:
 
 
 # Last: a stop that another hook blocks is not reported. A failed delivery is reported, and blocks nothing.
-@RECIPE.hook(["notification", "error", "stop"], "Tells a person", priority=1000, timeout=20, on_failure="continue")
+@RECIPE.hook(["notification", "error", "stop"], "Notify the user", priority=1000, timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Notify the user; return a message about channels that cannot work here."""
+    """Notify the user; return a message about unavailable channels."""
     level = one_of(RECIPE, "level", LEVELS)
     channels = [CHANNELS[name]() for name in dict.fromkeys(known_words(RECIPE, "via", CHANNELS))]
     notice, usable, missing = Notify(channels, minimum_level=level).due(Context.of(dict(context)))
@@ -200,7 +200,7 @@ def _webhook() -> Channel:
     try:
         return Webhook(option(RECIPE, "url").strip(), template=STYLES[style])
     except ValueError as error:
-        fail_option(RECIPE, "url", re.sub(r".*expected ", "", str(error)))
+        fail_option(RECIPE, "url", re.sub(r".*must be ", "", str(error)))
 
 
 def _slack(notice: Notice) -> object:
@@ -233,9 +233,9 @@ def _notice(ctx: Context, level: str, omitted: int) -> Notice:
 
 
 def _text(ctx: Context) -> str:
-    """Return the first text that the event has."""
+    """Return the first text of the event."""
     error = ctx.own("error_info").get("error_message")
     for text in (ctx.get("message"), error, ctx.tool_result_error, ctx.assistant_response, ctx.get("reason")):
         if isinstance(text, str) and text.strip():
             return text
-    return "it is done" if ctx.event in ("stop", "subagent_stop", "session_end") else ctx.event.replace("_", " ")
+    return "finished" if ctx.event in ("stop", "subagent_stop", "session_end") else ctx.event.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Delivers notifications to the user: by the terminal's bell, on the desktop, by a webhook or a program."""
+"""Deliver notifications to the user: by terminal bell, desktop, webhook or program."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChannelError(RuntimeError):
 
 
 class Channel(Protocol):
-    """A way to notify the user; a program may bring its own."""
+    """A way to notify the user; programs can add their own."""
 
     def unavailable(self) -> str | None:
         """Return why this channel cannot work here, None if it can."""
@@ -126,7 +126,7 @@ class CommandChannel:
 
     def __post_init__(self) -> None:
         if isinstance(self.args, str) or not self.args:
-            raise ValueError(f"Command: args is {self.args!r}, expected a list: the program and its arguments")
+            raise ValueError(f"Command: args must be a list (a program and its arguments), not {self.args!r}")
 
     def unavailable(self) -> str | None:
         """Return that the program is missing, None if it is installed."""
@@ -160,18 +160,18 @@ class Webhook:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"Webhook: the URL begins with {parts.scheme!r}, expected http://HOST or https://HOST")
+            raise ValueError("Webhook: the URL must be http://HOST or https://HOST")
         if parts.username is not None:
-            raise ValueError("Webhook: the URL holds a user, expected an Authorization in headers instead")
+            raise ValueError("Webhook: the URL must be without a user: pass Authorization in headers")
         if not self.url.isascii() or not self.url.isprintable() or " " in self.url:
-            raise ValueError("Webhook: the URL holds spaces, control or non-ASCII characters, expected them escaped")
+            raise ValueError("Webhook: the URL must be printable ASCII: escape other characters")
         try:
             _ = parts.port
         except ValueError:
-            raise ValueError("Webhook: the port in the URL is none, expected 0 to 65535") from None
+            raise ValueError("Webhook: the URL must be one with a port from 0 to 65535") from None
         for name, value in (self.headers or {}).items():
             if not (name + value).isascii() or not (name + value).isprintable():
-                raise ValueError(f"Webhook: the header {name!r} holds control or non-ASCII characters")
+                raise ValueError(f"Webhook: the header {name!r} contains control or non-ASCII characters")
 
     def unavailable(self) -> str | None:
         """Return None: only sending shows whether the server answers."""
@@ -206,18 +206,18 @@ async def _run(argv: Sequence[str], stdin: bytes, seconds: float) -> None:
     try:
         result = await run_program(argv, timeout=seconds, stdin=stdin, max_output=MAX_STDERR)
     except ProgramError as error:
-        raise ChannelError(f"{argv[0]} could not be started: {error}") from error
+        raise ChannelError(f"cannot start {argv[0]}: {error}") from error
     if result.exit_code is None:
-        raise ChannelError(f"{argv[0]} had not ended after {seconds:g} s and was killed")
+        raise ChannelError(f"{argv[0]} timed out after {seconds:g} s")
     if result.exit_code != 0:
         output = printable_lines(result.output).strip()
-        raise ChannelError(f"{argv[0]} ended with exit status {result.exit_code}: {output}".rstrip(": "))
+        raise ChannelError(f"{argv[0]} exited with status {result.exit_code}: {output}".rstrip(": "))
 
 
 def terminal_device() -> str | None:
     """Return the terminal of the nearest parent process that has one; None without such a process, or without `ps`.
 
-    A hook leads a session of its own, which has no terminal.
+    A hook runs in its own session, which has no terminal.
     """
     process = os.getppid()
     for _ in range(MAX_PARENTS):

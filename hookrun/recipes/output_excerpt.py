@@ -1,4 +1,4 @@
-"""Cuts text from outside to what a model or the user needs of it, without credentials and control characters."""
+"""Shorten text from outside for a model or the user, without credentials and control characters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LOOKAHEAD = 4096
 
 
 def first_lines(text: str, most: int) -> str:
-    """Return the first lines of a program's output, and how many more there are."""
+    """Return the first lines of a program's output and the number of lines left out."""
     found = _lines(text)
     more = f"\n... ({len(found) - most} more lines)" if len(found) > most else ""
     return "\n".join(found[:most]) + more
 
 
 def last_lines(text: str, most: int) -> str:
-    """Return the last lines of a program's output, and how many there were before them."""
+    """Return the last lines of a program's output and the number of lines left out."""
     found = _lines(text)
     before = f"({len(found) - most} lines before) ...\n" if len(found) > most else ""
     return before + "\n".join(found[max(len(found) - most, 0) :])

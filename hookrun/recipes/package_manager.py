@@ -1,4 +1,4 @@
-"""The recipe `package-manager`: rewrites calls of npm and pip to the project's package manager."""
+"""The recipe `package-manager`: rewrites npm and pip commands to the project's package manager."""
 
 from __future__ import annotations
 
@@ -20,39 +20,37 @@ if TYPE_CHECKING:
 
 RECIPE = Recipe(
     "package-manager",
-    "Rewrites calls of npm to pnpm, yarn or bun, and of pip to uv, where the project uses these.",
+    "Rewrite npm commands to pnpm, yarn or bun, and pip commands to uv, where the project uses these.",
     options=(
         Option(
             "node",
             "auto",
-            "What npm and npx become: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
+            "Replacement for npm and npx: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
             choice_of("pnpm", "yarn", "bun", "auto", "no"),
         ),
         Option(
             "python",
             "auto",
-            "What pip becomes: `uv`, `auto` (where there is a `uv.lock`) or `no`.",
+            "Replacement for pip: `uv`, `auto` (if there is a `uv.lock`) or `no`.",
             choice_of("uv", "auto", "no"),
         ),
     ),
     catches="""
         - npm's `install`, `ci`, `uninstall`, `update`, `run`, `test`, `start` and `exec`, and `npx`. Words are replaced
           one by one (`npm i left-pad` becomes `pnpm add left-pad`), `--` before a script's own options is removed, and
-          the rest of the line stays as it is.
+          the rest of the line stays the same.
         - pip's `install`, `uninstall`, `list`, `show`, `freeze` and `check`, also as `pip3` and `python -m pip`.
-        - All of it also behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. What does not stand in the
-          line as it is run (`n'p'm i`, a variable) is blocked, with what to write instead.
+        - The same behind `cd` and `sudo`, in `bash -c`, `$(...)` and here-documents. A command that cannot be replaced
+          in the line (`n'p'm i`, a variable) is blocked, with the command to use instead.
     """,
     misses="""
-        - Other commands of npm and pip (`npm publish`, `npm config`, `pip download`), and `npm -g`: they stay as they
-          are.
-        - Options that only npm has are passed on as they are: the other program says what it thinks of them.
-        - A call with an option that takes a value and has no name there (`npm --cache x i`), or another name and stands
-          behind the command (`npm i --prefix x`), stays as it is; so does npx with its options (`npx -y x`).
-        - Scripts, Makefiles and `package.json`, whose lines are not those of the agent; lines that are no shell.
-        - Options of npm behind the name of a script (`npm run x --silent`), which another program would pass on to it.
-        - What is run on another machine or in another tree: `ssh host npm ci`, `chroot`.
-        - Programs that are named by their path: `.venv/bin/pip` is that very one.
+        - Other npm and pip commands (`npm publish`, `npm config`, `pip download`) and `npm -g`.
+        - Options that only npm has are passed on.
+        - Calls with options that cannot be translated: `npm --cache x i`, `npm i --prefix x`, `npx -y x`.
+        - npm options after a script's name (`npm run x --silent`).
+        - Scripts, Makefiles, `package.json`, and lines that are not shell.
+        - Commands run on another machine or in another tree: `ssh host npm ci`, `chroot`.
+        - Programs named by path, such as `.venv/bin/pip`.
         - Other directions, such as yarn to pnpm.
     """,
 )
@@ -132,16 +130,9 @@ Change = tuple["list[Word]", str]
 """Consecutive words of a command, and what they become."""
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    "Rewrites calls of npm and pip to the package manager that the project uses",
-    matcher="bash",
-    priority=600,
-    timeout=10,
-    on_failure="continue",
-)
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the change for a line that calls another package manager than the project's, None for any other."""
+    """Return the change of a line that calls the wrong package manager, None for any other."""
     line = shell_line(context)
     if line is None or not may_run(line, ("npm", "npx", "pip", "pip3", *VERSIONED.findall(line))):
         return None
@@ -155,8 +146,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             if first.at is None or last.at is None:
                 was = " ".join(word.text for word in words)
                 if not text:
-                    return block(f"Leave out `{was}`: only npm removes it before it runs the script")
-                return block(f"This project uses {text.split()[0]}: write `{text}` instead of `{was}`")
+                    return block(f"Remove `{was}`: only npm strips it before running the script")
+                return block(f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`")
             start, end = first.at, last.at + len(last.text.encode())
             edits[start if text else _gap(line, start)] = (end, text)
     changed = _edited(line, edits)
@@ -166,7 +157,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     return {
         "action": "modify",
         "args_patch": {"command": changed},
-        "additional_context": f"This project uses {used}: the command was run as {changed}",
+        "additional_context": f"This project uses {used}: the command runs as {changed}",
     }
 
 

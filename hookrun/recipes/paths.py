@@ -1,4 +1,4 @@
-"""Finds the agent's directory, the project's root, the file that a tool is about, and the project's own programs."""
+"""Find the agent's directory, the project root, the file that a tool uses, and the project's own programs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ TOOL_DIRECTORIES = ("node_modules/.bin", ".venv/bin")
 PROJECT_TOOLS = Option(
     "project_tools",
     "auto",
-    "Whether programs in the project's `node_modules/.bin` and `.venv/bin` are run: yes, no, or auto, which is "
-    "yes where the project itself declares the hook, and no where you declare it for all projects.",
+    "Whether to run programs from the project's `node_modules/.bin` and `.venv/bin`: `yes`, `no`, or `auto` (yes if "
+    "the project's config has this hook, no if it is in your own).",
     choice_of("auto", "yes", "no"),
 )
-"""The option of recipes that run tools which a project may bring with it."""
+"""The option of recipes that may run a project's own tools."""
 
 
 def project_tools_allowed(recipe: Recipe) -> bool:
-    """Return whether programs out of the project's own directories may be run, by the option `project_tools`.
+    """Return whether programs from the project's own directories may run, by the option `project_tools`.
 
-    `auto`: only if the project configures this hook itself, which the user has then approved. A hook of the user's own
+    `auto`: only if the project configures this hook itself, which the user has then approved. A hook in the user's own
     config runs in every project, also in untrusted ones.
     """
     wanted = one_of(recipe, PROJECT_TOOLS.name, ("auto", "yes", "no"))

@@ -1,4 +1,4 @@
-"""The recipe `protect-files`: blocks reading and writing secrets, and writing lock files and hook settings."""
+"""The recipe `protect-files`: blocks access to secrets, and changes to lock files and hook settings."""
 
 from __future__ import annotations
 
@@ -37,35 +37,34 @@ SETTINGS = (
 
 RECIPE = Recipe(
     "protect-files",
-    "Blocks reading and writing files with secrets, and writing lock files and the settings of hooks.",
+    "Block access to files with secrets, and changes to lock files and hook settings.",
     options=(
-        Option("secrets", SECRETS, "Files that are neither read nor written."),
-        Option("examples", EXAMPLES, "Files that are no secrets all the same."),
-        Option("locked", LOCKED, "Files that only their own tools write."),
-        Option("settings", SETTINGS, "Files that only a person writes."),
-        Option("read", "no", "With `yes`, secrets may be read; they are not written.", yes),
+        Option("secrets", SECRETS, "Files that must not be read or changed."),
+        Option("examples", EXAMPLES, "Exceptions to `secrets`."),
+        Option("locked", LOCKED, "Files that only their own tools may change."),
+        Option("settings", SETTINGS, "Files that only the user may change."),
+        Option("read", "no", "With `yes`, secrets may be read but not changed.", yes),
     ),
     catches="""
-        - Tools that read, write, edit, delete or search one of the files, under any name a link gives it. A glob
-          without a `/` is for a file's name in any directory, one with a `/` for the end of its path.
-        - Shell commands that read a secret: any program that is given its name (`cat`, `cp`, `source`, `curl -d @.env`,
-          `git add`, ...), or `<`; not those that tell nothing of what is in it (`ls`, `test`, `chmod`, `ssh -i`, ...).
-        - Shell commands that write one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
+        - Tools that read, write, edit, delete or search one of the files, also through symbolic links. A glob without
+          `/` matches a file name in any directory, one with `/` the end of a path.
+        - Shell commands that read a secret: `<`, and any program that gets its name (`cat`, `cp`, `source`, `curl -d
+          @.env`, `git add`, ...) except those that do not show its content (`ls`, `test`, `chmod`, `ssh -i`, ...).
+        - Shell commands that change one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
           of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`,
-          `rsync` onto it or into its directory. `git checkout` and `git restore` of hook settings.
-        - All of it also behind `cd`, `sudo`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and
-          here-documents, with a pattern (`cat .en*`), and however it is quoted. A line is blocked of which a part is no
-          shell that is understood, and names one of the files.
+          `rsync` to it or its directory; `git checkout` and `git restore` of hook settings.
+        - The same behind `cd`, `sudo`, `xargs` and similar, in `bash -c`, `$(...)`, functions, loops and
+          here-documents, with a pattern (`cat .en*`) and with any quoting; parts that name one of the files and cannot
+          be parsed as shell.
     """,
     misses="""
-        - What a program does with files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm
-          install`, `python -c`, a script.
-        - Names that only the shell will know: `cat $FILE`, what a program prints, `cat *` (patterns that begin with `*`
-          are compared as they stand).
-        - Secrets in files of other names and in the environment (`env`, `printenv`). Tools of MCP servers, unless you
-          add them to the matcher: an argument called `path` or `file_path` is looked at.
-        - `git checkout` and `git restore` of a lock file or a secret: it becomes what was committed.
-        - What git shows of all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
+        - Files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm install`, `python -c`, scripts.
+        - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
+          compared literally).
+        - Secrets in files with other names and in the environment (`env`, `printenv`).
+        - MCP tools, unless you add them to the matcher: then the arguments `path` and `file_path` are checked.
+        - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
+        - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
     """,
 )
 
@@ -73,21 +72,20 @@ READING = frozenset({"read", "grep", "glob"})
 """Tools that do not write."""
 
 EXPANSIONS = ("$", "`", "{", "*", "?", "[")
-"""Signs of an expansion, which may name files that are not in the line."""
+"""Characters of expansions, which may name files that are not in the line."""
 
-ADVICE = "Ask the person, if it is needed."
+ADVICE = "Ask the user if you need this."
 
 
 @RECIPE.hook(
     "pre_tool_use",
-    "Keeps secrets from being read or written, lock files and hook settings from being written",
     matcher="read|write|edit|delete|grep|bash",
     priority=20,
     timeout=10,
     on_failure="block",
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a call that reads or writes a protected file, None for any other."""
+    """Return the block of a call that reads or changes a protected file, None for any other."""
     files = Files()
     line = shell_line(context)
     reason = files.of_line(context, line) if line is not None else None
@@ -100,7 +98,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 class Files:
-    """Decides which files are protected."""
+    """The files that are protected."""
 
     def __init__(self) -> None:
         self._secrets, self._examples, self._locked, self._settings = (
@@ -147,7 +145,7 @@ class Files:
         if full is None:
             return None
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
-            return f"{full} holds what guards the agent, and is not removed by it. {ADVICE}"
+            return f"{full} contains hook settings, which only the user may remove. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
         paths = dict.fromkeys((full, os.path.realpath(full)))
@@ -168,11 +166,11 @@ class Files:
     def _why(self, path: str, *, written: bool) -> str | None:
         if written:
             if _is(path, self._settings):
-                return f"{path} belongs to what guards the agent, and is not written by it. {ADVICE}"
+                return f"{path} holds hook settings, which only the user may change. {ADVICE}"
             if _is(path, self._locked):
-                return f"{path} is a lock file: let its own tool write it, by installing or updating. {ADVICE}"
+                return f"{path} is a lock file: run its package manager to update it. {ADVICE}"
         if _is(path, self._secrets) and not _is(path, self._examples) and (written or not self._readable):
-            return f"{path} may hold secrets, and is not {'written' if written else 'read'} by an agent. {ADVICE}"
+            return f"{path} may contain secrets and must not be {'changed' if written else 'read'}. {ADVICE}"
         return None
 
 

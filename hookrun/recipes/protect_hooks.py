@@ -1,6 +1,6 @@
-"""The hook `protect-hooks`: keeps an agent from editing what guards it, and from deciding about hooks for the person.
+"""The recipe `protect-hooks`: keeps agents from editing hooks and agent settings, and from approving hooks.
 
-It stops what is plain to see. What a program does that it does not know, or a name that only a shell makes up, passes.
+What an unknown program does, or a name that only the shell knows, is not checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.paths import PATH_ARGUMENTS
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell_recipe import parse, unreadable
+from hookrun.recipes.shell_recipe import block, parse, unreadable
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
 from hookrun.shell.prefilter import ENDS, QUOTES, may_run
 from hookrun.shell.words import UNKNOWN, absolute
@@ -32,7 +32,7 @@ TARGET = "hookrun.recipes.protect_hooks:guard"
 
 DECLARATION: dict[str, object] = {
     "name": "protect-hooks",
-    "description": "Keeps agents from editing hooks, agent settings and what was decided about them",
+    "description": "Keep agents from editing hooks, agent settings and approvals",
     "event": "pre_tool_use",
     "matcher": "write|edit|delete|bash",
     "python": TARGET,
@@ -40,30 +40,30 @@ DECLARATION: dict[str, object] = {
     "priority": 0,
     "on_failure": "block",
 }
-"""What stands in the user's or the machine's hooks.json."""
+"""The entry in the user's or the machine's hooks.json."""
 
 RECIPE = Recipe(
     name="protect-hooks",
-    summary="Keeps agents from editing hooks, agent settings and what was decided about them.",
+    summary="Keep agents from editing hooks, agent settings and approvals.",
     hooks=(DECLARATION,),
     catches="""
-        - Writing, editing and deleting declarations, and the scripts and files of all hooks in force.
-        - The same of the settings in which agents keep their hooks, and of hookrun's own files. Links are followed.
-        - Shell commands that redirect into one of these, or give it to a program that changes files (`rm`, `mv`, `cp`,
-          `tee`, `chmod`, `sed -i`, `curl -o`, `git checkout`, ...), also by a pattern; patches in a here-document.
-        - Shell commands that remove or move a directory in which one of these is, such as `~/.config`: `rm -r`, `find
-          -delete`, `rsync --delete`, `tar --remove-files`, and `git clean` where git does not track it.
-        - Shell commands that run those of hookrun's commands that are the user's, such as `hookrun trust`, and those
-          that write declarations, such as `hookrun recipes remove` (with `--dry-run` or `--list` they pass).
-        - All of it also behind `cd`, `sudo`, `uvx`, `xargs` and the like, in `bash -c`, `$(...)`, functions, loops and
-          here-documents for a shell, and however it is quoted. Text that is only printed, committed or sent passes.
+        - Writing, editing and deleting hook configs, the scripts and files of all active hooks, the settings in which
+          agents keep their hooks, and hookrun's own files. Symbolic links are followed.
+        - Shell commands that redirect into one of these files or pass it to a program that changes files (`rm`, `mv`,
+          `cp`, `tee`, `chmod`, `sed -i`, `curl -o`, `git checkout`, ...), also by pattern; patches in a here-document.
+        - Shell commands that remove or move a directory with one of these files, such as `~/.config`: `rm -r`, `find
+          -delete`, `rsync --delete`, `tar --remove-files`, and `git clean` if git does not track it.
+        - `hookrun` commands that only the user may run, such as `hookrun trust`, and those that change the config, such
+          as `hookrun recipes remove` (allowed with `--dry-run` or `--list`).
+        - The same behind `cd`, `sudo`, `uvx`, `xargs` and similar, in `bash -c`, `$(...)`, functions, loops and
+          here-documents for a shell, and with any quoting. Text that is only printed, committed or sent is allowed.
     """,
     misses="""
-        - Other programs that write files: `python3 -c`, `make`, `patch < FILE`, an archive that is unpacked.
-        - Names that only the shell knows: `$f` that the line does not set, what a program prints.
-        - A script that the agent writes first and runs then.
-        - Tools of MCP servers, unless you add them to the matcher.
-        - A project that declares it can remove it again: declare it for yourself, with `--user`.
+        - Other programs that write files: `python3 -c`, `make`, `patch < FILE`, unpacking an archive.
+        - Names that only the shell knows: `$f` where the line does not set it, command output.
+        - A script that the agent first writes and then runs.
+        - MCP tools, unless you add them to the matcher.
+        - If a project's config has it, the project can remove it: add it to your own, with `--user`.
     """,
 )
 
@@ -72,36 +72,36 @@ DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", 
 
 CHANGING_DECLARATIONS = frozenset({"add", "init", "migrate", "new"})
 CHANGING_RECIPES = frozenset({"add", "remove", "update"})
-"""Commands of hookrun that write declarations, and those behind `hookrun recipes`."""
+"""Commands of hookrun that change the config, and the subcommands of `hookrun recipes` that do."""
 
 HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
-"""Options with which these change nothing."""
+"""Options with which they change nothing."""
 
 RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
-"""Words behind which another program runs the next one."""
+"""Words after which a program runs the next word."""
 
 STARTERS = frozenset({"npx", "pipx", "script", "uvx"})
-"""Programs that run another one, which may be any of their words."""
+"""Programs that run another one, named by any of their words."""
 
 INTERPRETERS = re.compile(
     r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
 )
-"""Programs that run code which is one of their words, or a file."""
+"""Programs that run code given as a word or a file."""
 
 IN_CODE = re.compile(rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b")
 
 OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "setfattr", "xattr"})
-"""Programs that change whether and by whom a file can be run and written."""
+"""Programs that change the permissions or owner of a file."""
 
 PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "git", "hub", "tar")
 """Programs that can change files which the line names."""
 
 EXPANSIONS = ("$", "`", "{", "*", "?", "[", ">")
-"""Signs of an expansion, which may make up words, and of a redirection."""
+"""Characters of expansions and redirections."""
 
 
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a call that would change what guards the agent, None for any other."""
+    """Return the block of a call that would change hooks, settings or approvals, None for any other."""
     args = context.get("tool_args")
     if not isinstance(args, dict):
         return None
@@ -114,11 +114,11 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
             reason = reason or watch.of_file(path)
     if reason is None:
         return None
-    return {"action": "block", "message": f"{reason}: ask the person to do it themselves, in a terminal of their own."}
+    return block(f"{reason}. Ask the user to do it in their own terminal.")
 
 
 class Watch:
-    """What is protected in one fire."""
+    """The protected files of one run."""
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._home = os.environ.get("HOME", "/")
@@ -127,12 +127,12 @@ class Watch:
         self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
 
     def of_file(self, path: str) -> str | None:
-        """Return why a file is not to be changed, None if it may be."""
+        """Return why a file must not be changed, None if it may."""
         path = os.path.normpath(os.path.join(self._directory, self._from_home(path)))
         for each in dict.fromkeys((path, os.path.realpath(path))):
             what = self._what(each)
             if what is not None:
-                return f"{path} is {what}, which an agent does not change"
+                return f"{path} is {what}, which only the user may change"
         return None
 
     def _from_home(self, path: str) -> str:
@@ -154,7 +154,7 @@ class Watch:
         return guarded_files(self._root)
 
     def of_command(self, context: Mapping[str, object], line: str) -> str | None:
-        """Return why a shell line is not to be run, None if it may be."""
+        """Return why a shell line must not run, None if it may."""
         if not any(sign in line for sign in EXPANSIONS) and not may_run(line, (*PROGRAMS, "hookrun")):
             bare = line.replace("\\\n", "").translate(QUOTES)
             if "hookrun" not in bare:
@@ -164,7 +164,7 @@ class Watch:
         parsed = parse(context, line)
         for command, git in calls(context, parsed, Configuration()):
             if _decides(command):
-                return "what runs as a hook is the person's to decide"
+                return "Only the user may decide which hooks run"
             reason = self._of_changes(command) or (self._of_cleaning(git) if git is not None else None)
             if reason is not None:
                 return reason
@@ -188,7 +188,7 @@ class Watch:
         return next(filter(None, map(self.of_file, paths)), None)
 
     def _of_pattern(self, pattern: str, *, deep: bool) -> str | None:
-        """Return why what a pattern matches is not to be changed."""
+        """Return why the files that a pattern matches must not be changed."""
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
@@ -202,14 +202,14 @@ class Watch:
         return None
 
     def _of_tree(self, full: str) -> str | None:
-        """Return why a directory is not to be removed or replaced."""
+        """Return why a directory must not be removed or replaced."""
         for each in self._held():
             if is_within(each, full):
-                return f"{full} holds {each}, which an agent does not change"
+                return f"{full} contains {each}, which only the user may change"
         return None
 
     def _of_cleaning(self, git: GitCall) -> str | None:
-        """Return why `git clean` is not to be run: what it removes is not tracked."""
+        """Return why `git clean` must not run: it removes untracked files."""
         if git.command != "clean" or any(each[:1] == "-" and each[1:2] != "-" and "n" in each for each in git.texts):
             return None
         from hookrun.recipes.git_repository import run
@@ -219,7 +219,7 @@ class Watch:
             held = [each for each in self._held() if full is not None and is_within(each, full)]
             here = [each for each in held if is_within(each, self._root)]
             if len(held) > len(here) or (here and run(self._root, "ls-files", "--others", "--", *here)):
-                return f"{full} holds {held[0]}, which an agent does not change"
+                return f"{full} contains {held[0]}, which only the user may change"
         return None
 
     def _may_change(self, text: str) -> bool:
@@ -229,7 +229,7 @@ class Watch:
         return IN_CODE.search(text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
 
     def _held(self) -> Iterable[str]:
-        """Yield what must not be removed with its directory; in the project only what exists."""
+        """Yield the paths that must not be removed with their directory; in the project only existing ones."""
         anywhere = [each[2:].partition("*")[0].rstrip("/") for each in self._guarded if each.startswith("*/")]
         absolute = [each.partition("*")[0].rstrip("/") for each in self._guarded if not each.startswith("*/")]
         yield from (each for each in absolute if each.startswith(f"{self._home}/."))
@@ -239,7 +239,7 @@ class Watch:
 
 
 def _decides(command: SimpleCommand) -> bool:
-    """Return whether hookrun is run with a command that is the user's, by whatever runs it."""
+    """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
     if not texts:
         return False
@@ -260,7 +260,7 @@ def _is_hookrun(text: str) -> bool:
 
 
 def _decisive(words: list[str]) -> bool:
-    """Return whether these words let hookrun decide about hooks or write declarations."""
+    """Return whether these arguments make hookrun approve hooks or change the config."""
     cut = words.index("--") if "--" in words else len(words)
     first, second, *_ = [*(word for word in words if word[:1] != "-"), "", ""]
     if not HARMLESS.isdisjoint(words[:cut]) and "--yes" not in words:
@@ -270,7 +270,7 @@ def _decisive(words: list[str]) -> bool:
 
 
 def missing(hooks: Iterable[Hook]) -> bool:
-    """Return whether no layer above the project declares this hook so that it counts: what `hookrun doctor` says."""
+    """Return whether no layer above the project enforces this hook, which `hookrun doctor` reports."""
     return not any(
         hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
         for hook in hooks

@@ -1,4 +1,4 @@
-"""Knows the directories that must not be removed as a whole, and which of them a command's path would remove."""
+"""Find the protected directories that a command's path would remove."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class ProtectedPaths:
     def __init__(self, home: str, project: str, extra: list[str]) -> None:
         self._home = home
         self._project = project
-        self._protected = {**dict.fromkeys(SYSTEM, "a directory of the system"), "/": "everything there is"}
+        self._protected = {**dict.fromkeys(SYSTEM, "a system directory"), "/": "the whole file system"}
         if home != "/":
-            self._protected.update((f"{home}/{name}", "a directory of the person's") for name in HOME)
-            self._protected[home] = "the person's home directory"
+            self._protected.update((f"{home}/{name}", "one of the user's main directories") for name in HOME)
+            self._protected[home] = "the user's home directory"
         if project != "/":
             self._protected[f"{project}/.git"] = "the project's history"
             self._protected.setdefault(project, "the whole project")
         for path in extra:
-            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "protected"
+            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
     def is_large(self, path: str) -> bool:
         """Return whether an absolute path is a directory of the system or the home directory."""
         return path in SYSTEM or path == self._home
 
     def outside(self, path: str, directory: str | None) -> str | None:
-        """Return the absolute path of what is neither in the project nor in a temporary directory."""
+        """Return the absolute path if it is neither in the project nor in a temporary directory."""
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None

@@ -1,4 +1,4 @@
-"""Blocks checkpoints whose quality score is below a threshold."""
+"""Block checkpoints whose quality score is below a threshold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SCORE = 100
 PRIORITY = 50
-"""Early: other hooks need not work for a checkpoint that is blocked."""
+"""Early: other hooks need not run for a blocked checkpoint."""
 MAX_SHOWN = 60
 """Characters of an invalid score that are shown."""
 
@@ -43,7 +43,7 @@ class QualityGate:
     >>> from hookrun import PreCheckpoint
     >>> gate = QualityGate(60)
     >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 45}))).message
-    'Quality too low for checkpoint (score: 45/100, at least 60 is needed)'
+    'Quality too low for checkpoint (score: 45/100, minimum: 60)'
     >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 80}))).modified_context
     {'validated_quality': 80}
     """
@@ -57,7 +57,7 @@ class QualityGate:
         name: str = "quality-gate",
     ) -> None:
         if not _is_score(threshold):
-            raise ValueError(f"QualityGate: the threshold is {threshold!r}, expected a number from 0 to {MAX_SCORE}")
+            raise ValueError(f"QualityGate: threshold must be a number from 0 to {MAX_SCORE}, not {threshold!r}")
         self.threshold = threshold
         self.score = score
         self.timeout = timeout
@@ -86,16 +86,16 @@ class QualityGate:
             if data.get("quality_score") is None:
                 return Verdict.block(
                     "No quality score for checkpoint: checkpoint_data has no quality_score "
-                    f"(at least {self.threshold:g} of {MAX_SCORE} is needed)"
+                    f"(minimum: {self.threshold:g} of {MAX_SCORE})"
                 )
             score, source = data["quality_score"], "checkpoint_data.quality_score is"
         if not _is_score(score):
             return Verdict.block(
-                f"No quality score for checkpoint: {source} {_shown(score)}, expected a number from 0 to {MAX_SCORE} "
-                f"(at least {self.threshold:g} is needed)"
+                f"No quality score for checkpoint: {source} {_shown(score)}, not a number from 0 to {MAX_SCORE} "
+                f"(minimum: {self.threshold:g})"
             )
         if score < self.threshold:
-            reached = f"score: {_shown(score)}/{MAX_SCORE}, at least {self.threshold:g} is needed"
+            reached = f"score: {_shown(score)}/{MAX_SCORE}, minimum: {self.threshold:g}"
             return Verdict.block(f"Quality too low for checkpoint ({reached})")
         return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))
 

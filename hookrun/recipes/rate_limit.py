@@ -1,4 +1,4 @@
-"""The recipe `rate-limit`: limits how often a tool is called within some seconds of a session."""
+"""The recipe `rate-limit`: limits how often a session calls a tool."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ MAX_CALLS = 5000
 
 RECIPE = Recipe(
     NAME,
-    "Lets an agent call a tool only so often in a minute: a loop that has run wild is slowed down.",
+    "Limit how often an agent may call a tool, to slow down runaway loops.",
     options=(
         Option(
             "calls",
             "30",
-            "How many calls of one tool are let through in that time; 0 lets none through.",
+            "Maximum number of calls of one tool in that time; 0 blocks all.",
             lambda recipe, _: most_calls(recipe),
         ),
-        Option("seconds", "60", "How long that time is.", number),
-        Option("tools", "*", "Globs of the tools that are counted, each tool for itself."),
+        Option("seconds", "60", "The time in seconds.", number),
+        Option("tools", "*", "Globs of the tools to limit, each counted separately."),
     ),
     catches="""
-        - One call too many of a tool, in one session, in any such span of time: it is refused, and the model is told
-          how long to wait.
-        - Calls that an agent makes side by side: they are counted one after the other.
+        - Blocks calls of a tool over the limit, per session and in any such span of time, and gives the model the time
+          to wait.
+        - Parallel calls are counted one after another.
     """,
     misses="""
-        - What one call does: a shell line with a loop in it is one call.
-        - A patch over several files is one call for each of them.
-        - Calls of different tools are not added up, nor those of different sessions.
-        - Calls that were let through count, whether the tool has then worked or not.
-        - A refused call does not count: an agent that tries again without waiting is refused again, not punished.
+        - The work of one call: a shell line with a loop is one call.
+        - A patch of several files counts as one call per file.
+        - Calls of different tools or sessions are not added up.
+        - Allowed calls count even if the tool fails; blocked calls do not count.
     """,
 )
 
@@ -53,9 +52,8 @@ def most_calls(recipe: Recipe) -> int:
     return most
 
 
-# A call that another hook has refused does not count.
-# A limit that cannot count is none: what runs wild must not go on because of it.
-@RECIPE.hook("pre_tool_use", "Limits how often a tool is called", priority=900, timeout=10, on_failure="block")
+# Late: a call that another hook blocks does not count. A limit that cannot be checked blocks the call.
+@RECIPE.hook("pre_tool_use", "Limit how often a tool is called", priority=900, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit, None for one within it, which is counted."""
     tool = context.get("tool_name")
@@ -65,8 +63,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     wait = _wait(context, tool, most, seconds)
     if wait is None:
         return None
-    then = f"wait {wait} s before the next call" if most else "it is not to be called"
-    return {"action": "block", "message": f"{tool} may be called {most} times in {seconds:g} s: {then}"}
+    then = f"wait {wait} s before the next call" if most else "do not call it"
+    return {"action": "block", "message": f"{tool} is limited to {most} calls in {seconds:g} s: {then}"}
 
 
 def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:

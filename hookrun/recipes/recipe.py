@@ -1,4 +1,4 @@
-"""Defines what a recipe is: hooks ready to be configured, and the options that they read from their environment."""
+"""Define recipes: ready-made hooks and the options that they read from their environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
 class Option:
-    """A setting of a recipe. `check` reads it as the recipe does and raises WrongOptionError; None accepts any text."""
+    """A setting of a recipe. `check` reads it and raises WrongOptionError if it is invalid; None accepts any text."""
 
     __slots__ = ("check", "default", "description", "name")
 
@@ -32,12 +32,12 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """The environment variable, in the `env` of a declaration, that sets it."""
+        """The environment variable, set in the `env` of a declaration."""
         return PREFIX + self.name.upper()
 
 
 class WrongOptionError(SystemExit):
-    """An option has an invalid value; `expected` says what is valid. It ends the hook as failed."""
+    """An option has an invalid value; `expected` describes a valid one. The hook fails."""
 
     def __init__(self, message: str, expected: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class WrongOptionError(SystemExit):
 
 
 class Recipe:
-    """One or several hooks that belong together; the first has the recipe's name.
+    """One or more hooks that belong together; the first has the recipe's name.
 
     `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for its
     documentation, with `- ` before each item. Options are read from `environment`.
@@ -92,7 +92,7 @@ class Recipe:
         return add
 
     def wrong_value(self, name: str, value: str) -> str | None:
-        """Return what is expected of an option if the value is invalid; None if it is valid or there is no such one."""
+        """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
         found = next((each for each in self.options if each.name == name), None)
         if found is None or found.check is None:
             return None
@@ -117,21 +117,21 @@ def option(recipe: Recipe, name: str) -> str:
 
 
 def number(recipe: Recipe, name: str) -> float:
-    """Return an option that is a number, 0 or more."""
+    """Return an option that is a number of at least 0."""
     try:
         given = float(option(recipe, name))
     except ValueError:
         given = math.nan
     if not 0 <= given < math.inf:
-        fail_option(recipe, name, "a number, 0 or more")
+        fail_option(recipe, name, "a number of at least 0")
     return given
 
 
 def count(recipe: Recipe, name: str) -> int:
-    """Return an option that is a whole number, 0 or more."""
+    """Return an option that is a whole number of at least 0."""
     value = option(recipe, name).strip()
     if not (value.isascii() and value.isdigit()):
-        fail_option(recipe, name, "a whole number, 0 or more")
+        fail_option(recipe, name, "a whole number of at least 0")
     return int(value)
 
 
@@ -141,19 +141,19 @@ def words(recipe: Recipe, name: str) -> list[str]:
 
 
 def directories(recipe: Recipe, name: str) -> list[str]:
-    """Return an option that is a list of directories, absolute or from `~/`: any other would never be seen."""
+    """Return an option that is a list of directories, absolute or starting with `~/`: others would never match."""
     given = words(recipe, name)
     if any(not each.startswith(("/", "~/")) or "*" in each for each in given):
-        fail_option(recipe, name, "directories that are absolute or begin with `~/`, such as ~/work")
+        fail_option(recipe, name, "a list of directories, absolute or starting with `~/`, such as ~/work")
     return given
 
 
 def known_words(recipe: Recipe, name: str, known: Iterable[str]) -> list[str]:
-    """Return an option that is a list of words, all of them known ones."""
+    """Return an option that is a list of known words."""
     known = list(known)
     given = words(recipe, name)
     if any(each not in known for each in given):
-        fail_option(recipe, name, f"words out of {', '.join(known)}")
+        fail_option(recipe, name, f"a list of: {', '.join(known)}")
     return given
 
 
@@ -172,7 +172,7 @@ def pattern(recipe: Recipe, name: str) -> re.Pattern[str] | None:
     try:
         return re.compile(text) if text else None
     except re.error as error:
-        fail_option(recipe, name, f"a regular expression ({error})")
+        fail_option(recipe, name, f"a valid regular expression ({error})")
 
 
 def yes(recipe: Recipe, name: str) -> bool:
@@ -194,9 +194,8 @@ def words_from(known: Iterable[str]) -> Callable[[Recipe, str], list[str]]:
 
 
 def fail_option(recipe: Recipe, name: str, expected: str) -> NoReturn:
-    """End the hook as failed because of an option. The value is not shown: it may be a secret URL."""
+    """Fail the hook because of an invalid option. The value is not shown: it may be a secret URL."""
     raise WrongOptionError(
-        f"{recipe.name}: the option {name} is not what it should be, expected {expected}: "
-        f"correct {PREFIX}{name.upper()} in the hook's `env`",
+        f"{recipe.name}: option `{name}` must be {expected}; fix {PREFIX}{name.upper()} in the hook's `env`",
         expected,
     )

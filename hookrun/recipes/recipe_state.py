@@ -1,4 +1,4 @@
-"""Remembers data between runs of a recipe, in small private files of the account that are locked while in use."""
+"""Store data between runs of a recipe, in small private files that are locked while in use."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 MAX_FILES = 256
 """Files of one recipe; beyond that the oldest are removed."""
 MAX_BYTES = 1 << 20
-"""A larger file is not one of ours, and is overwritten."""
+"""A larger file is not ours and is overwritten."""
 MAX_ATTEMPTS = 100
-"""Times a file is opened again because another process has just removed it."""
+"""How often a file is reopened because another process has just removed it."""
 
 
 def directory(recipe: str) -> str:
-    """Return the directory of a recipe's files. Ends the hook as failed if the account has no home directory."""
+    """Return the directory of a recipe's files. The hook fails if the account has no home directory."""
     try:
         return f"{state_dir(home_directory())}/recipes/{recipe}"
     except NoHomeError as error:
@@ -39,10 +39,10 @@ def directory(recipe: str) -> str:
 
 @contextmanager
 def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
-    """Give what is stored under a key, to be changed in place, while no other process has it.
+    """Yield the object stored under a key, to be changed in place, while no other process uses it.
 
-    It is an empty object at first, and if the file holds something else. It is written back at the end, unless an
-    exception is raised. Ends the hook as failed, with the reason, if the file cannot be used.
+    It is empty at first, and if the file holds something else. It is written back at the end, unless an exception is
+    raised. The hook fails, with the reason, if the file cannot be used.
     """
     where = directory(recipe)
     path = f"{where}/{file_name_for(*key)}"
@@ -79,13 +79,13 @@ def first_time(context: Mapping[str, object], cause: str) -> bool:
 
 
 def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:
-    """Return the answer that shows the user something once in a session, None if it was shown before."""
+    """Return the verdict that shows the user a text once per session, None if it was shown before."""
     return {"action": "continue", "system_message": text} if first_time(context, cause) else None
 
 
 def _unusable(recipe: str, path: str, error: OSError) -> SystemExit:
     why = f"{error.filename or path}: {error.strerror or error}"
-    return SystemExit(f"{recipe}: what it has to remember cannot be kept: {why}")
+    return SystemExit(f"{recipe}: cannot store its state: {why}")
 
 
 def _open_locked(path: str) -> int:
@@ -103,7 +103,7 @@ def _open_locked(path: str) -> int:
             os.close(fd)
             raise
         os.close(fd)
-    raise OSError(f"{path}: it is removed again and again")
+    raise OSError(f"{path}: another process keeps removing it")
 
 
 def _read(fd: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The recipe `require-plan`: blocks edits before there is a plan."""
+"""The recipe `require-plan`: blocks edits until there is a plan."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ PLANNING = (
 
 RECIPE = Recipe(
     NAME,
-    "Lets nothing be edited before there is a plan: a file such as PLAN.md, or the agent's own list of what to do.",
+    "Block edits until there is a plan: a file such as PLAN.md, or the agent's own task list.",
     options=(
-        Option("file", "PLAN.md", "Files that are a plan, in the project's root: one with something in it is enough."),
-        Option("free", "", "Globs of files, from the project's root, that may be edited without a plan: `docs/*`."),
+        Option("file", "PLAN.md", "Plan files in the project root; one with content is enough."),
+        Option("free", "", "Globs of files, relative to the project root, to edit without a plan, such as `docs/*`."),
     ),
     catches=f"""
-        - Writing, editing and deleting files by the agent's tools, before a plan file has something in it and before a
-          planning tool was used in this session: {", ".join(PLANNING)}.
-        - A plan that was not approved: the agent's plan mode ends with such a call only if the person says yes.
+        - Blocks writing, editing and deleting files with the agent's tools until a plan file has content or a planning
+          tool ran in this session: {", ".join(PLANNING)}.
+        - A rejected plan does not count: the call that ends plan mode succeeds only if the user approves it.
     """,
     misses="""
-        - Files that a shell command writes.
-        - Whether the plan is any good, or still that of the work before: remove PLAN.md when it is done.
-        - Agents without a planning tool need the file; writing it is not refused.
-        - A subagent whose session has a name of its own needs its own plan, unless the agent says whose it is.
+        - Files written by shell commands.
+        - The quality of the plan, or a plan of earlier work: remove PLAN.md when it is done.
+        - Agents without a planning tool need the file; writing it is allowed.
+        - A subagent with its own session id needs its own plan, unless the agent names the parent session.
     """,
 )
 
 
-# A blocked edit can be made later, an edit cannot be taken back.
+# A blocked edit can be made later; an edit cannot be undone.
 @RECIPE.hook(
-    "pre_tool_use", "Refuses edits before there is a plan", matcher="write|edit|delete", timeout=10, on_failure="block"
+    "pre_tool_use", "Block edits until there is a plan", matcher="write|edit|delete", timeout=10, on_failure="block"
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of an edit without a plan, None if there is one or none is needed."""
@@ -62,17 +62,17 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     if any(_has_planned(session) for session in _sessions(context)):
         return None
-    where = f"write it to {' or '.join(plans)}, or " if plans else ""
+    where = f"write one to {' or '.join(plans)}, or " if plans else ""
     return {
         "action": "block",
-        "message": f"There is no plan yet: {where}use your planning tool, before you edit files.",
+        "message": f"There is no plan yet. Before you edit files, {where}use your planning tool.",
     }
 
 
 # At worst the agent has to plan once more.
 @RECIPE.hook(
     "post_tool_use",
-    "Notes that a plan was made",
+    "Record that a plan was made",
     name=f"{NAME}-made",
     matcher=list(PLANNING),
     timeout=10,

@@ -1,4 +1,4 @@
-"""Tells the model which failed calls are worth another attempt, how many, and when to stop."""
+"""Advise the model which failed calls to retry, how often, and when to stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine
 
 MAX_CALLS = 1024
-"""Failed calls that are remembered; beyond that the oldest is forgotten."""
+"""Failed calls to remember; beyond that the oldest is dropped."""
 FORGET_AFTER = 3600.0
 """Seconds after which a failure no longer counts."""
 MAX_DELAY = 3600.0
@@ -32,7 +32,7 @@ PRIORITY = 500
 
 @dataclass(frozen=True)
 class RetryRule:
-    """A transient failure: of which tools, with which errors, and how often the call is made in all.
+    """A transient failure: which tools, which errors, and how many attempts in all.
 
     Args:
         tool: Globs on the tool's name, separated by `|`.
@@ -55,11 +55,11 @@ class RetryRule:
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 2:  # noqa: PLR2004  # the first, and one more
-            raise ValueError(f"RetryRule: attempts is {self.attempts!r}, expected 2 or more: the first one counts")
+            raise ValueError(f"RetryRule: attempts must be at least 2 (the first one counts), not {self.attempts!r}")
         if not _at_least(self.delay, 0):
-            raise ValueError(f"RetryRule: delay is {self.delay!r}, expected 0 or more seconds")
+            raise ValueError(f"RetryRule: delay must be at least 0 seconds, not {self.delay!r}")
         if not _at_least(self.backoff, 1):
-            raise ValueError(f"RetryRule: backoff is {self.backoff!r}, expected 1 or more")
+            raise ValueError(f"RetryRule: backoff must be at least 1, not {self.backoff!r}")
 
     def failure(self, tool: str, error: str) -> str | None:
         """Return the name of the failure, None if this rule does not apply to it."""
@@ -96,7 +96,7 @@ class Retry:
     Attempts are counted per session and call (tool and arguments); they are reset by a success of the same call, or by
     an hour without a failure. While attempts are left, `metadata["retry"]` of the context is
     `{"attempt": 2, "of": 3, "after_s": 1.0}`: the next attempt, how many in all, and seconds to wait; your own tool
-    loop can act on it. When they are used up there is no `retry`, and the model is told not to try again. The bundle
+    loop can act on it. When they are used up there is no `retry`, and the model is advised to stop. The bundle
     itself repeats nothing. The first rule that applies to a failure counts.
 
     Write no rule for calls that must not be made twice (a payment, a message): one that timed out may have worked.
@@ -112,7 +112,7 @@ class Retry:
     ...     session_id="s1", tool_name="web_fetch", tool_args={"url": "http://a"}, tool_result_error="read timed out"
     ... )
     >>> retry.failed(failure).additional_context
-    'this failure (timed out) is passing: make the same call again (attempt 2 of 3, after 1 s)'
+    'this failure (timed out) is transient: make the same call again (attempt 2 of 3, after 1 s)'
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Retry:
                 name=f"{self.name}-{event}",
                 priority=PRIORITY,
                 on_failure="continue",
-                description="tell which failures are worth another attempt",
+                description="advise which failures to retry",
             )
 
     def ended(self, ctx: Context) -> Verdict | None:
@@ -179,7 +179,7 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
     attempt = times + 1
     delay = rule.wait(attempt)
     return Verdict(
-        additional_context=f"this failure ({failure}) is passing: make the same call again "
+        additional_context=f"this failure ({failure}) is transient: make the same call again "
         f"(attempt {attempt} of {rule.attempts}, after {delay:g} s)",
         modified_context={"retry": {"attempt": attempt, "of": rule.attempts, "after_s": delay}},
     )

@@ -1,4 +1,4 @@
-"""The recipe `run-tests-at-stop`: makes an agent continue that ends its turn with failing tests."""
+"""The recipe `run-tests-at-stop`: keeps an agent working until the tests pass."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ NAME = "run-tests-at-stop"
 
 RECIPE = Recipe(
     NAME,
-    "Runs the project's tests when the agent ends its turn, and has it go on while they fail.",
+    "Run the project's tests when the agent ends its turn, and keep it working while they fail.",
     options=(
-        Option("command", "", "The shell line that runs the tests, in the project's root; empty: what is detected."),
-        Option("attempts", "3", "How often in a row a turn is made to go on; hookrun itself ends it after 8.", count),
-        Option("lines", "40", "How many lines of the failing output the model is given, the last ones.", count),
-        Option("seconds", "300", "How long the tests may take; keep the hook's `timeout` above it.", number),
+        Option("command", "", "Shell command that runs the tests, in the project root. Empty: detected."),
+        Option("attempts", "3", "How often in a row to block the end of a turn; hookrun allows at most 8.", count),
+        Option("lines", "40", "Maximum number of lines of failing output for the model (the last ones).", count),
+        Option("seconds", "300", "Time limit for the tests; keep it below the hook's `timeout`.", number),
     ),
     catches=f"""
-        - A turn that ends while tests fail: the stop is blocked, with the end of the output.
-        - What is detected: {test_commands.LOOKED_FOR}. A Makefile's target counts alone, the others all run.
-        - Tests that take too long: they are killed, and you are told.
-        - A project without tests, or a tool that is not on the machine: you are told, once in a session.
+        - Blocks the end of a turn while tests fail; the model gets the end of their output.
+        - Detects {test_commands.LOOKED_FOR}. A Makefile target runs alone, the others all run.
+        - Kills tests that take too long, and notifies you.
+        - Notifies you once per session if there are no tests or a program is not installed.
     """,
     misses="""
-        - Changes in files that git ignores: nothing runs while no other file has changed since the session began or the
-          last green run.
-        - Whose tests they are: declared among your own hooks it also runs a stranger's, once a file has changed.
-          Declare it in projects that you trust.
-        - A test run that rewrites files which git does not ignore is repeated at each stop.
-        - After so many attempts the agent may end its turn with failing tests: you are told.
-        - An agent that gives its hooks less time than the tests need: set `command` to a quicker part of them.
-        - Agents that cannot be made to go on (docs/agents.md) end their turn all the same.
+        - Changes to files that git ignores: tests run only after another file changed since the session started or
+          since the last passing run.
+        - In your user config it also runs the tests of untrusted projects once a file changed: add it to projects that
+          you trust.
+        - Tests that rewrite files which git does not ignore run again at each stop.
+        - After `attempts` blocks the agent may stop with failing tests: you are notified.
+        - Agents that give hooks less time than the tests need: set `command` to a faster subset.
+        - Agents that cannot be kept working end their turn anyway.
     """,
 )
 
 
-# A test runner that is broken must not keep the agent at work for ever.
-@RECIPE.hook("stop", "Runs the tests before a turn ends", timeout=330, exclusive=True, on_failure="continue")
+# A broken test runner must not keep the agent working forever.
+@RECIPE.hook("stop", "Run the tests before a turn ends", timeout=330, exclusive=True, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a stop with failing tests, None if they pass."""
     root = paths.project_root(context)
@@ -69,23 +69,23 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     command = option(RECIPE, "command").strip()
     chosen = [test_commands.given(command)] if command else test_commands.found(root)
     if not chosen:
-        looked = f"no tests were found in {root} (looked for {test_commands.LOOKED_FOR}): set the option command"
+        looked = f"no tests found in {root} (looked for {test_commands.LOOKED_FOR}): set the option `command`"
         return recipe_state.once(context, f"{NAME} none", f"{NAME}: {looked}")
     missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each.program is None]
     answer = _run([each for each in chosen if each.program is not None], root)
     if answer is not None:
         return _again(context, root, answer)
     if missing:
-        return recipe_state.once(context, f"{NAME} missing", f"{NAME}: tests were not run: {', '.join(missing)}")
+        return recipe_state.once(context, f"{NAME} missing", f"{NAME}: tests did not run: {', '.join(missing)}")
     _store_green(root, before)
     _count(context, root, 0)
     return None
 
 
-# Without it the tests run once more than they must.
+# If it fails, the tests run once more than necessary.
 @RECIPE.hook(
     "session_start",
-    "Notes the state of the project's files when a session begins",
+    "Record the state of the project's files when a session starts",
     name=f"{NAME}-baseline",
     timeout=20,
     on_failure="continue",
@@ -129,24 +129,24 @@ def _run(chosen: list[Suite], root: str) -> str | None:
             )
             result = asyncio.run(running)
         except ProgramError as error:
-            raise SystemExit(f"{NAME}: {suite.argv[0]} could not be started: {error}") from None
+            raise SystemExit(f"{NAME}: cannot start {suite.argv[0]}: {error}") from None
         if result.exit_code is None:
-            raise SystemExit(f"{NAME}: {suite.name} had not ended after {seconds:g} s and was killed")
+            raise SystemExit(f"{NAME}: {suite.name} timed out after {seconds:g} s")
         if result.exit_code not in suite.green:
             output = last_lines(result.output, count(RECIPE, "lines"))
-            return f"{suite.name} fails (exit status {result.exit_code}). Correct what is wrong, then end:\n{output}"
+            return f"{suite.name} failed (exit status {result.exit_code}). Fix the problems before you stop:\n{output}"
     return None
 
 
 def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, object]:
-    """Return the block, or a message for the user if the turn was continued often enough."""
+    """Return the block, or a message for the user after the last attempt."""
     attempts = count(RECIPE, "attempts")
     again = context.get("stop_hook_active")
     blocked = 0 if again is False else _count(context, root, None)
     if blocked >= attempts:
         _count(context, root, 0)
         first = message.partition(":\n")[0]
-        text = f"{NAME}: the turn ends although {first.partition('.')[0]}: it was made to go on {blocked} times"
+        text = f"{NAME}: {first.partition('.')[0]}; the turn ends after {blocked} blocks"
         return {"action": "continue", "system_message": text}
     _count(context, root, blocked + 1)
     return {"action": "block", "message": message}

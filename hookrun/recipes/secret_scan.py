@@ -1,4 +1,4 @@
-"""The recipe `secret-scan`: finds credentials in prompts, in the arguments of tools and in their output."""
+"""The recipe `secret-scan`: finds credentials in prompts, tool arguments and tool output."""
 
 from __future__ import annotations
 
@@ -15,40 +15,38 @@ TARGET = "hookrun.recipes.secret_scan:check"
 
 RECIPE = Recipe(
     "secret-scan",
-    "Looks for credentials in prompts, in the arguments of tools and in their output.",
+    "Scan prompts, tool arguments and tool output for credentials.",
     options=(
         Option(
             "prompt",
             "block",
-            "What a credential in a prompt means: `block`, `tell` (only the person) or `off`.",
+            "A credential in a prompt: `block`, `tell` (notify you only) or `off`.",
             choice_of(*ACTIONS),
         ),
-        Option("arguments", "block", "The same for the arguments of a tool.", choice_of(*ACTIONS)),
+        Option("arguments", "block", "The same for tool arguments.", choice_of(*ACTIONS)),
         Option(
             "output",
             "block",
-            "The same for what a tool has given; `block` tells the model not to repeat it.",
+            "The same for tool output; `block` tells the model not to repeat it.",
             choice_of(*ACTIONS),
         ),
-        Option(
-            "places", "no", "With `yes` also what its name or place gives away: `PASSWORD=...`, `user:...@host`.", yes
-        ),
-        Option("allow", "", "Globs of credentials that may be there, such as those of a test account."),
+        Option("places", "no", "With `yes`, also detect `PASSWORD=...` and `user:...@host`.", yes),
+        Option("allow", "", "Globs of credentials to ignore, such as those of a test account."),
     ),
     catches="""
         - Keys and tokens by their form: Anthropic and others with `sk-`, AWS, Azure, Databricks, DigitalOcean, GitHub,
           GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, Vault, webhooks
           of Slack and Discord, private keys, signed tokens (JWT).
-        - A prompt that holds one: the model does not get it. A call of any tool that holds one: it is not made.
-        - Output that holds one: the model is told not to repeat it, and you that it should be replaced.
+        - Blocks a prompt that contains one before the model gets it, and a call of any tool that contains one.
+        - If tool output contains one, tells the model not to repeat it and you to replace it.
     """,
     misses="""
-        - Output that holds one has reached the model by then: hooks come after the tool. `protect-files` keeps the
-          files from being read.
-        - Passwords and keys without a form of their own (those of `places` excepted), encoded or cut ones, and those in
+        - Output has already reached the model: hooks run after the tool. Use `protect-files` to keep files from being
+          read.
+        - Passwords and keys without a form of their own (except with `places`), encoded or truncated ones, and those in
           files that a command names.
-        - What looks like a placeholder: `EXAMPLE`, `your-key`, `xxxx`, the same character again and again.
-        - What `edit` replaces (`old_string`), so that a credential can be taken out of a file.
+        - Placeholders: `EXAMPLE`, `your-key`, `xxxx`, one character repeated.
+        - Text that `edit` replaces (`old_string`), so that a credential can be removed from a file.
     """,
 )
 
@@ -62,31 +60,31 @@ MAX_SCANNED = 4 << 20
 """Characters."""
 
 MESSAGES = {
-    "arguments": "This call holds {what}. Use a variable of the environment, or a file that is not committed, instead.",
-    "prompt": "The prompt holds {what}. It was not sent; take it out, and replace the credential if others saw it.",
-    "output": "The output holds {what}. Do not repeat it, write it anywhere or use it; tell the person to replace it.",
+    "arguments": "This call contains {what}. Use an environment variable or a file that is not committed instead.",
+    "prompt": "The prompt contains {what} and was not sent. Remove it, and replace the credential if others saw it.",
+    "output": "The output contains {what}. Do not repeat, store or use it; tell the user to replace it.",
 }
 
 
 @RECIPE.hook(
     "post_tool_use",
-    "Tells the model not to repeat a credential that a tool has shown",
+    "Tell the model not to repeat a credential in tool output",
     name="secret-scan-output",
     timeout=10,
     on_failure="continue",
 )
 @RECIPE.hook(
     "user_prompt_submit",
-    "Keeps prompts that hold a credential from the model",
+    "Block prompts that contain a credential",
     name="secret-scan-prompt",
     timeout=10,
     on_failure="block",
 )
 @RECIPE.hook(
-    "pre_tool_use", "Blocks tool calls whose arguments hold a credential", priority=30, timeout=10, on_failure="block"
+    "pre_tool_use", "Block tool calls whose arguments contain a credential", priority=30, timeout=10, on_failure="block"
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the answer for an event that holds a credential, None for any other."""
+    """Return the verdict on an event that contains a credential, None for any other."""
     source = SOURCES.get(str(context.get("event")), "output")
     action = one_of(RECIPE, source, ACTIONS)
     if action == "off":
@@ -119,7 +117,7 @@ def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, also the names in objects, except text that is removed."""
+    """Yield every string in a value, including object keys, except text that an edit removes."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Adds up what a session has used, from transcripts and events, in the database that `hookrun stats` shows."""
+"""Add up what a session has used, from transcripts and events, in the database that `hookrun stats` shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
 
 MAX_IDS = 200
-"""Inferences of a transcript that are remembered: it may repeat one with more tokens."""
+"""Inferences of a transcript to remember: it may repeat one with more tokens."""
 PARTS = {2: ("input", "output"), 4: ("input", "output", "cache_read", "cache_creation")}
 MAX_READ = 64 << 20
 """Bytes of a transcript that are read at once; the rest is read the next time."""
@@ -73,12 +73,12 @@ class Costs:
                 return verdict.message
         used = self.tokens
         if most_tokens and used >= most_tokens:
-            return f"the budget of {most_tokens:,} tokens for this session is used up ({used:,})"
+            return f"the budget of {most_tokens:,} tokens for this session is used up ({used:,} used)"
         return None
 
     @property
     def tokens(self) -> int:
-        """All tokens together."""
+        """The sum of all tokens."""
         if self.used is None:
             return 0
         tokens = self.used.tokens
@@ -90,8 +90,8 @@ class Costs:
         if self.used is None:
             return "nothing"
         tokens, cost = self.used.tokens, self.used.cost
-        counts = f"{tokens.input:,} tokens in, {tokens.cache_read + tokens.cache_creation:,} in caches"
-        more = " without those of no known price" if self.used.unpriced else ""
+        counts = f"{tokens.input:,} tokens in, {tokens.cache_read + tokens.cache_creation:,} cached"
+        more = " (without models that have no price)" if self.used.unpriced else ""
         return f"{counts}, {tokens.output:,} out" + (f", {money(cost)}{more}" if cost is not None else "")
 
     def _read(self, path: str) -> None:
@@ -138,7 +138,7 @@ def _prices(recipe: Recipe) -> dict[str, Price]:
         except (KeyError, ValueError):
             fail_option(recipe, "prices", "MODEL=INPUT/OUTPUT or MODEL=INPUT/OUTPUT/CACHE_READ/CACHE_WRITE, in USD")
         if not model or not all(0 <= each < float("inf") for each in amounts):
-            fail_option(recipe, "prices", "the name of a model before each `=`, and amounts of 0 or more")
+            fail_option(recipe, "prices", "a list with a model before each `=` and amounts of at least 0")
     return prices
 
 

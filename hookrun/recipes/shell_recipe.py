@@ -1,4 +1,4 @@
-"""Reads the shell line of a tool call: the beginning of every recipe that checks commands."""
+"""Read the shell line of a tool call, for recipes that check commands."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def parse(context: Mapping[str, object], line: str) -> ParsedLine:
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
-    """Return why a guard cannot vouch for a line, None if it can.
+    """Return why a line cannot be checked, None if it can.
 
-    It cannot if the line is too long or nested too deeply, or if a part of it cannot be parsed as shell and is
-    `dangerous`, which is asked of its text without quotes.
+    It cannot if it is too long or nested too deeply, or if a part of it cannot be parsed as shell and is `dangerous`,
+    a function of that part without quotes.
     """
     if parsed.problem in {"too deep", "too long"}:
-        return f"this line is {parsed.problem} to be checked: write it as several, or as a script"
+        return f"This line is {parsed.problem} to check. Split it, or put it in a script"
     for part in parsed.unparsed:
         if dangerous(part.replace("\\\n", "").translate(QUOTES)):
             near = " ".join(part.split())
             near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
-            return f"this line cannot be read as shell (near `{near}`): write it more simply"
+            return f"This line cannot be read as shell (near `{near}`). Write it more simply"
     return None
 
 

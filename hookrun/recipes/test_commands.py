@@ -1,4 +1,4 @@
-"""Detects a project's tests by its files, and the commands that run them."""
+"""Detect a project's tests by its files, and the commands that run them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _collected(directory: str) -> bool:
 
 
 DETECTORS: tuple[Callable[[str], Suite | None], ...] = (_cargo, _go, _npm, _pytest)
-LOOKED_FOR = "a Makefile with the target test, Cargo.toml, go.mod, package.json with the script test, pytest's files"
+LOOKED_FOR = "a Makefile with a target `test`, Cargo.toml, go.mod, package.json with a script `test`, pytest's files"
 """What `found` looks for, for messages."""
 
 

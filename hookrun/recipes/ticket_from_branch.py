@@ -1,4 +1,4 @@
-"""The recipe `ticket-from-branch`: gives the model the ticket that the branch is named after."""
+"""The recipe `ticket-from-branch`: gives the model the ticket in the branch name."""
 
 from __future__ import annotations
 
@@ -16,38 +16,33 @@ NAME = "ticket-from-branch"
 
 RECIPE = Recipe(
     NAME,
-    "Tells the model which ticket the work is for, out of the branch's name: `feature/ABC-123-login` is for ABC-123.",
+    "Give the model the ticket in the branch name, such as ABC-123 in `feature/ABC-123-login`.",
     options=(
         Option(
             "pattern",
             "[A-Z][A-Z0-9]+-[0-9]+",
-            "The regular expression that a ticket looks like; of a group in it, the first, that part is the ticket.",
+            "Regular expression for a ticket; if it has a group, the first group is the ticket.",
             pattern,
         ),
-        Option("url", "", "Where tickets are found, with `{ticket}` in it: the model is given the address as well."),
+        Option("url", "", "URL for the model, with `{ticket}` in place of the ticket."),
     ),
     catches="""
-        - The branch that is checked out where the agent works, also in a worktree and without git on the machine.
-        - A branch that is changed within the session: the new ticket is told with the next prompt.
+        - The branch that is checked out where the agent works, also in a worktree and without git installed.
+        - If the branch changes during the session, the new ticket comes with the next prompt.
     """,
     misses="""
-        - A branch without a ticket in its name, and a commit that is checked out without a branch.
-        - A second ticket in the same name: the first counts.
-        - What the ticket says: only its name is told.
-        - Repositories that keep their references as a reftable.
+        - A branch without a ticket in its name, and a detached HEAD.
+        - A second ticket in the same name.
+        - The content of the ticket: only its name is given.
+        - Repositories that store references as a reftable.
     """,
 )
 
 
 # An unknown ticket does not block a prompt.
-@RECIPE.hook(
-    ["session_start", "user_prompt_submit"],
-    "Tells the model the ticket of the branch",
-    timeout=5,
-    on_failure="continue",
-)
+@RECIPE.hook(["session_start", "user_prompt_submit"], timeout=5, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the answer with the ticket when a session begins, and at a prompt if it has changed."""
+    """Return the verdict with the ticket when a session starts, and at a prompt if it has changed."""
     branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None
@@ -59,7 +54,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     url = option(RECIPE, "url").strip()
     where = f" ({url.replace('{ticket}', ticket)})" if url else ""
-    text = f"The branch {cut(escape(branch), MAX_BRANCH)} is for the ticket {escape(ticket)}{where}."
+    text = f"The branch {cut(escape(branch), MAX_BRANCH)} is for ticket {escape(ticket)}{where}."
     return {"action": "continue", "additional_context": text}
 
 

@@ -1,4 +1,4 @@
-"""Keeps shells closed to agents that send hooks nothing of what the model types into a program that runs."""
+"""Block interactive shells under agents that do not send typed input to hooks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CHOICES = ("block", "allow")
 OPTION = Option(
     "interactive",
     "block",
-    "What is done with a shell or interpreter that reads commands from its terminal (`bash`, `python3`) under an agent "
-    "that sends hooks nothing of what is typed there ([docs/agents.md](agents.md) says which): `block` or `allow`.",
+    "Shells and interpreters that read commands from a terminal (`bash`, `python3`), under agents that hide typed "
+    "input from hooks: `block` or `allow`.",
     choice_of(*CHOICES),
 )
 
 
 def may_open(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
-    """Return whether a line may start a program whose commands no hook would see; it surely starts none if not."""
+    """Return whether a line may start a program whose commands no hook would see. False is certain."""
     if sends_typed_input(str(context.get("agent"))) or one_of(recipe, OPTION.name, CHOICES) == "allow":
         return False
     from hookrun.shell.interactive import may_read_terminal
@@ -41,6 +41,6 @@ def refusal(recipe: Recipe, context: Mapping[str, object], line: str, parsed: Pa
     if program is None:
         return None
     return (
-        f"`{program}` would read commands that no hook sees: {context['agent']} sends hooks nothing of what is typed "
-        "into a program. Give it its commands in the line: `bash -c ...`, a script or a here-document"
+        f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to hooks. "
+        "Pass the commands in the line: `bash -c ...`, a script or a here-document"
     )

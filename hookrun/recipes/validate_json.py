@@ -1,4 +1,4 @@
-"""Blocks writing JSON files that do not match their schema or are put in the wrong directory."""
+"""Block writing JSON files that do not match their schema or go to the wrong directory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_VALUE, MAX_MESSAGE = 60, 240
 KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 """The JSON names of types; the rest are numbers."""
 EXPECTED = {
-    "type": "type {}",
+    "type": "of type {}",
     "enum": "one of {}",
     "const": "{}",
     "minimum": "at least {}",
@@ -46,16 +46,16 @@ EXPECTED = {
     "exclusiveMinimum": "more than {}",
     "exclusiveMaximum": "less than {}",
     "multipleOf": "a multiple of {}",
-    "minLength": "a length of at least {}",
-    "maxLength": "a length of at most {}",
+    "minLength": "of length at least {}",
+    "maxLength": "of length at most {}",
     "pattern": "text that matches {}",
-    "minItems": "a length of at least {}",
-    "maxItems": "a length of at most {}",
-    "uniqueItems": "no element twice",
-    "minProperties": "members: at least {}",
-    "maxProperties": "members: at most {}",
+    "minItems": "of length at least {}",
+    "maxItems": "of length at most {}",
+    "uniqueItems": "without duplicate elements",
+    "minProperties": "an object with at least {} members",
+    "maxProperties": "an object with at most {} members",
 }
-"""Keyword of JSON Schema -> what it expects; for other keywords the message of `jsonschema` is shown."""
+"""Keyword of JSON Schema -> what a value must be; for other keywords the message of `jsonschema` is shown."""
 
 
 class Rule:
@@ -143,12 +143,12 @@ def _without_duplicates(members: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(members):
         names = [name for name, _ in members]
         duplicate = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {json.dumps(duplicate)} stands twice in one object")
+        raise ValueError(f"duplicate key {json.dumps(duplicate)} in one object")
     return found
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
@@ -161,7 +161,7 @@ def _read(pattern: str, path: str | os.PathLike[str]) -> Mapping[str, object]:
         except ValueError as error:
             raise ValueError(f"the schema of {pattern}, {os.fspath(path)}, is not JSON: {error}") from error
     if not isinstance(schema, dict):
-        raise ValueError(f"the schema of {pattern}, {os.fspath(path)}, holds {shown(schema)}, expected an object")  # noqa: TRY004
+        raise ValueError(f"the schema of {pattern}, {os.fspath(path)}, must be an object, not {shown(schema)}")  # noqa: TRY004
     return schema
 
 
@@ -179,7 +179,7 @@ def _by_schema(pattern: str, schema: Mapping[str, object]) -> Callable[[object, 
         kind.check_schema(dict(schema))
     except SchemaError as error:
         raise ValueError(
-            f"the schema of {pattern} is no JSON Schema: {pointer(error.absolute_path)}: {_cut(error.message)}"
+            f"the schema of {pattern} is not a JSON Schema: {pointer(error.absolute_path)}: {_cut(error.message)}"
         ) from error
     validator = kind(dict(schema), registry=REGISTRY)  # the default registry fetches remote $refs
 
@@ -205,7 +205,7 @@ def _describe(error: ValidationError) -> str:
     else:
         expected = json.dumps(wanted, ensure_ascii=False)
     expected = _cut(EXPECTED[keyword].format(expected))
-    return f"{pointer(error.absolute_path)}: found {shown(error.instance)}, expected {expected}"
+    return f"{pointer(error.absolute_path)}: must be {expected}, not {shown(error.instance)}"
 
 
 def _by_model(pattern: str, model: type[Any]) -> Callable[[object, str], Problems]:
@@ -216,7 +216,7 @@ def _by_model(pattern: str, model: type[Any]) -> Callable[[object, str], Problem
             f"the rule for {pattern} needs the package pydantic: pip install hookrun[validate]"
         ) from error
     if not issubclass(model, BaseModel):
-        raise TypeError(f"the schema of {pattern} is the class {model.__name__}, expected a pydantic model")
+        raise TypeError(f"the schema of {pattern} must be a pydantic model, not the class {model.__name__}")
 
     def check(value: object, text: str) -> Problems:  # noqa: ARG001  # pydantic reads the text itself
         try:
@@ -226,13 +226,13 @@ def _by_model(pattern: str, model: type[Any]) -> Callable[[object, str], Problem
                 if each["type"] == "missing":
                     yield f"{pointer(each['loc'])}: is missing"
                 else:
-                    yield f"{pointer(each['loc'])}: found {shown(each['input'])}. {_cut(each['msg'])}"
+                    yield f"{pointer(each['loc'])}: {_cut(each['msg'])} (value: {shown(each['input'])})"
 
     return check
 
 
 def _cut(message: str) -> str:
-    """Return a message without its middle if it is long: its beginning and end say what was found and expected."""
+    """Return a message without its middle if it is long: the beginning and the end matter most."""
     half = MAX_MESSAGE // 2
     return message if len(message) <= MAX_MESSAGE else f"{message[:half]} ... {message[-half:]}"
 
@@ -246,9 +246,9 @@ class ValidateJSON:
 
     The first rule whose pattern matches the file, by its given path or with links resolved, applies; files that match
     no rule pass. An edit is applied to the file's present content to see what would be written. The message lists up to
-    ten problems, each with its place (JSON Pointer; line and column for invalid JSON), what was found and what was
-    expected. What cannot be determined is blocked too: arguments without content, content and an edit at once, an edit
-    whose `old_string` is not in the file exactly once.
+    ten problems, each with its place (JSON Pointer; line and column for invalid JSON) and the faulty value. What cannot
+    be determined is blocked too: arguments without content, content and an edit at once, an edit whose `old_string` is
+    not in the file exactly once.
 
     It checks the tools that write and edit files, not shell commands.
 
@@ -263,8 +263,8 @@ class ValidateJSON:
     >>> validate = ValidateJSON([Rule("*_counts.json", {"properties": {"total": {"type": "integer"}}})])
     >>> args = {"file_path": "/out/a_counts.json", "content": '{"total": "12"}'}
     >>> print(validate.check(PreToolUse(tool_name="write", tool_args=args)).message)
-    a_counts.json would not fit its JSON Schema. Correct it and write it again:
-    - /total: found "12" (a string), expected type integer
+    a_counts.json does not match its JSON Schema. Fix it and write it again:
+    - /total: must be of type integer, not "12" (a string)
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class ValidateJSON:
             timeout=self.timeout,
             thread=True,
             on_failure="block",
-            description="JSON files are written only if they fit their schema",
+            description="block JSON files that do not match their schema",
         )
 
     def check(self, ctx: PreToolUse) -> Verdict | None:
@@ -306,17 +306,17 @@ class ValidateJSON:
         shown = escape(os.path.basename(named))
         if (place := self._right_place(path)) is not None:
             return Verdict.block(
-                f"{shown} does not belong into {escape(os.path.dirname(path))}. Write it to {escape(place)}"
+                f"{shown} does not belong in {escape(os.path.dirname(path))}. Write it to {escape(place)}"
             )
         try:
             text = _text_after(ctx.tool_args, path)
         except Unclear as unclear:
-            return Verdict.block(f"{shown} must fit {rule.title}, and cannot be checked: {unclear}")
+            return Verdict.block(f"{shown} must match {rule.title} but cannot be checked: {unclear}")
         problems = rule.problems(text)
         if not problems:
             return None
         listed = "".join(f"\n- {problem}" for problem in problems)
-        return Verdict.block(f"{shown} would not fit {rule.title}. Correct it and write it again:{listed}")
+        return Verdict.block(f"{shown} does not match {rule.title}. Fix it and write it again:{listed}")
 
     def _right_place(self, path: str) -> str | None:
         if self.output_dir is None or is_within(path, os.path.realpath(self.output_dir)):
@@ -328,7 +328,7 @@ def _text_after(args: Mapping[str, object], path: str) -> str:
     """Return the content of the file once the tool has run. Raises Unclear if that cannot be determined."""
     given = [form for form in ARGUMENT_FORMS if any(name in args for name in form)]
     if len(given) > 1:
-        raise Unclear(f"it has both {' and '.join(f'`{form[0]}`' for form in given)}: give one of them")
+        raise Unclear(f"the call has both {' and '.join(f'`{form[0]}`' for form in given)}: give one of them")
     if "content" in args:
         return _text(args, "content")
     edits = args.get("edits", [args])
@@ -365,7 +365,7 @@ def _text(args: Mapping[str, object], name: str) -> str:
 def _present(path: str) -> str:
     try:
         if not S_ISREG(os.stat(path).st_mode):
-            raise Unclear("it is there already, and is no regular file")
+            raise Unclear("it exists and is not a regular file")
         with open(path, "rb") as file:
             return file.read().decode().replace("\r\n", "\n")
     except FileNotFoundError:

@@ -58,7 +58,7 @@ class ConfiguredRecipes:
     @property
     def changes(self) -> list[FileChange]:
         """Every file that changes, the declaration file last: a hook is not declared before its cases exist."""
-        return [each for each in (*self._cases, self.declaring.change()) if each.has_effect]
+        return [each for each in (*self._cases, *self.declaring.changes()) if each.has_effect]
 
     def adding(self, name: str) -> str:
         """Return the command that declares a recipe in this file."""

@@ -11,6 +11,7 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
+from hookrun.config.json_schema import SCHEMA_FILE, schema_text
 from hookrun.config.load import load_config
 from hookrun.config.validate import Scope, explicit_names, validate_hook
 from hookrun.edit import editor_for
@@ -50,9 +51,13 @@ class DeclarationFile:
         file = load_file(path, layer) if self._now.data is not None else None
         if file is not None:
             _refuse_broken(file)
+        schema = os.path.join(self.root, SCHEMA_FILE)
+        self._schema: list[FileChange] = []
+        if self.is_new and not os.path.lexists(schema):
+            self._schema.append(FileChange(schema, existing(schema), schema_text().encode(), is_generated=True))
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
-        self._text = editor_for(path, self._now.text() if file is not None else "")
+        self._text = editor_for(path, self._now.text() if file is not None else _start(path))
 
     @property
     def is_new(self) -> bool:
@@ -90,9 +95,9 @@ class DeclarationFile:
         """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
-    def change(self) -> FileChange:
-        """Return the change of the file, to show or to write."""
-        return FileChange(self.path, self._now, self._now.encoded(self._text.text))
+    def changes(self) -> list[FileChange]:
+        """Return what changes, to show or to write: the file, and before a new one the schema that it names."""
+        return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
     def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
         try:
@@ -116,6 +121,13 @@ class DeclarationFile:
             if problem.severity == "error":
                 raise ScaffoldError(f"{problem}\nnote: nothing was written")
         return problems
+
+
+def _start(path: str) -> str:
+    """Return the beginning of a new file: the name of its schema, in the way that editors read it."""
+    if path.endswith(YAML_SUFFIXES):
+        return f"# yaml-language-server: $schema=./{SCHEMA_FILE}\n"
+    return json.dumps({"$schema": f"./{SCHEMA_FILE}"}, indent=2) + "\n"
 
 
 def _refuse_broken(file: ConfigFile) -> None:

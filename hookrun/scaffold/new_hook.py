@@ -158,7 +158,7 @@ def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPl
     changes = [
         FileChange(script, existing(script), source.encode(), mode=0o755),
         FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
-        declaring.change(),
+        *declaring.changes(),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
     return HookPlan(declaring, [name], changes, warnings, build, script if is_stub else "")

@@ -31,7 +31,7 @@ LEFT_OUT = frozenset(
     {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
 )
 """Fields of a context that a case holds elsewhere, or that belong to one fire or one machine."""
-HOW = 'contexts are kept with "hookrun": {"record_context": true} in your own ~/.config/hookrun/hooks.json'
+HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your own ~/.config/hookrun/hooks.json'
 
 
 class NoCaseError(LookupError):

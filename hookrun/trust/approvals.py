@@ -262,7 +262,7 @@ class Approvals(UserDecisions):
             what = "its declaration has changed since it was approved"
             if files is not None:
                 what = change_since_approval(self._home, self._store, hook.name, self.root, files)
-        return Failure("untrusted", f"{what}; review it with `hookrun trust {quoted(self.root)}`")
+        return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
 
 
 def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:

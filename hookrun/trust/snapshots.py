@@ -7,7 +7,6 @@ import os
 from hashlib import file_digest
 from typing import TYPE_CHECKING
 
-from hookrun.config.cache_writer import write as keep_file
 from hookrun.state import data_dir
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ def text_of(path: str) -> str:
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     """Store what was approved. A failure is ignored: the next review then shows everything."""
+    from hookrun.config.cache_writer import write  # with all that reads config files
+
     kept: Texts = {}
     room = LARGEST
     for name, text in texts.items():
@@ -59,7 +60,7 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
         kept[name] = text if room >= 0 else "[not kept: too much]"
     where = f"{data_dir(home)}/shown"
     try:
-        keep_file(json.dumps(kept).encode(), _path(home, digest), where)
+        write(json.dumps(kept).encode(), _path(home, digest), where)
     except OSError:
         return
 

@@ -53,7 +53,9 @@ def test_without_a_terminal_nothing_is_approved(project: Project) -> None:
     """The hook is there, agents do not run it, and what is said names the command that changes that."""
     done = hookrun(project, "init")
     assert (done.status, done.stderr) == (0, "")
-    assert "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, coder.json\n" in done.stdout
+    assert (
+        "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, hookrun.schema.json, coder.json\n" in done.stdout
+    )
     assert "hookrun trust" in done.stdout
     assert states(project) == {"protect-env": "new"}
     assert hookrun(project, "test").status == 0
@@ -63,7 +65,7 @@ def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets a hook, and no approval."""
     session = at_terminal(project, "init", "--yes", env={"CLAUDECODE": "1"})
     assert session.status == 0
-    told = "nothing is approved: only a person can approve hooks, and CLAUDECODE is in the environment"
+    told = "nothing was approved: cannot approve hooks: CLAUDECODE is set, so an agent or a hook runs this command"
     assert told in " ".join(session.screen.split())
     assert states(project) == {"protect-env": "new"}
 

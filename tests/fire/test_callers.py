@@ -135,7 +135,7 @@ def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: 
     told = claude.fire(shell(claude, "unknown"))
     assert "`run_it` is treated as `bash`" in told.person
     assert claude.fire(shell(claude, "unknown")).stdout == b""
-    assert "is taken" in claude.fire(shell(claude, "unknown", session_id="s2")).person
+    assert "is treated" in claude.fire(shell(claude, "unknown", session_id="s2")).person
 
 
 @pytest.mark.parametrize(("caller", "field"), [("cursor", "continue"), ("vscode", "continue"), ("grok", "decision")])

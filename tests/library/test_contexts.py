@@ -96,7 +96,7 @@ def test_a_class_is_for_its_event_alone() -> None:
     assert PreToolUse("BeforeTool").event == "pre_tool_use"
     with pytest.raises(ValueError, match="PreToolUse: the event must be 'pre_tool_use', not 'stop'"):
         PreToolUse("stop")
-    with pytest.raises(ValueError, match="not the name of an event"):
+    with pytest.raises(ValueError, match="must be the name of an event"):
         Context()
 
 

@@ -262,7 +262,7 @@ def test_what_is_no_program_is_a_failure_that_says_so(monkeypatch: pytest.Monkey
     """An executable text without a #! line is reported as no program."""
     text = executable(tmp_path / "text", "echo hello\n")
     kind, detail = same_failure(monkeypatch, (text,), tmp_path)
-    assert (kind, "needs a #! line" in detail) == ("spawn", True)
+    assert (kind, "add a #! line" in detail) == ("spawn", True)
 
 
 @pytest.mark.parametrize("named", ["/bin/sh", "/no/such/program"])

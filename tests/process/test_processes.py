@@ -661,7 +661,7 @@ def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
             "env": {"HOOKRUN_CHAIN": "", "PYTHONPATH": project.environment()["PYTHONPATH"]},
         }
     )
-    assert "3 deep" in project.fire().stderr
+    assert "3 levels deep" in project.fire().stderr
     assert (project.root / "ran").read_text() == "x\n" * 3
 
 

@@ -102,7 +102,7 @@ def test_the_rest_is_run_by_a_command(project: Project) -> None:
     as_json = hookrun(project, "recipes", "test", "require-plan", "--json").json
     assert (as_json["ok"], as_json["passed"]) == (True, len(file("require_plan").cases))
     unknown = hookrun(project, "recipes", "test", "protect-file")
-    assert (unknown.status, "did you mean protect-files?" in unknown.stderr) == (1, True)
+    assert (unknown.status, "did you mean `protect-files`?" in unknown.stderr) == (1, True)
 
 
 @pytest.mark.slow

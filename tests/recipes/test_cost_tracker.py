@@ -37,17 +37,17 @@ def add(path: Path, text: str) -> None:
 def test_what_was_read_is_not_counted_again(account: Account) -> None:
     """Only what a transcript has more than the last time."""
     path = account.write("t.jsonl", said("a", 10) + said("b", 5))
-    assert told(account) == told(account) == "cost-tracker: 200 tokens in, 0 in caches, 15 out in this session"
+    assert told(account) == told(account) == "cost-tracker: 200 tokens in, 0 cached, 15 out in this session"
     add(path, said("c", 7))
-    assert "300 tokens in, 0 in caches, 22 out" in told(account)
+    assert "300 tokens in, 0 cached, 22 out" in told(account)
 
 
 def test_an_inference_that_is_told_again_counts_with_its_last_numbers(account: Account) -> None:
     """Within one look and over two."""
     path = account.write("t.jsonl", said("a", 1) + said("a", 10))
-    assert "100 tokens in, 0 in caches, 10 out" in told(account)
+    assert "100 tokens in, 0 cached, 10 out" in told(account)
     add(path, said("a", 40))
-    assert "100 tokens in, 0 in caches, 40 out" in told(account)
+    assert "100 tokens in, 0 cached, 40 out" in told(account)
 
 
 def test_half_a_line_is_read_when_it_is_whole(account: Account) -> None:
@@ -84,7 +84,7 @@ def test_inferences_that_codex_tells_are_counted(account: Account) -> None:
     for request in ("r1", "r2"):
         assert account.call("cost_tracker", request_id=request, **context) is None
     account.write("t.jsonl", said("a", 10))
-    assert "120 tokens in, 80 in caches, 10 out" in told(account, agent="codex")
+    assert "120 tokens in, 80 cached, 10 out" in told(account, agent="codex")
 
 
 def test_of_a_stream_of_gemini_only_the_end_counts(account: Account) -> None:
@@ -94,7 +94,7 @@ def test_of_a_stream_of_gemini_only_the_end_counts(account: Account) -> None:
         response = {"candidates": [{"finishReason": finish}], "usageMetadata": usage}
         context = {"agent": "gemini", "llm_request": {"model": "flash"}, "llm_response": response}
         assert account.call("cost_tracker", event="after_inference", **context) is None
-    assert "10 tokens in, 0 in caches, 5 out" in told(account, agent="gemini")
+    assert "10 tokens in, 0 cached, 5 out" in told(account, agent="gemini")
 
 
 def test_what_is_counted_is_in_the_metrics(account: Account) -> None:
@@ -109,7 +109,7 @@ def test_what_is_counted_is_in_the_metrics(account: Account) -> None:
 
 def test_nothing_known_is_told_once(account: Account) -> None:
     """An agent without a transcript is not complained of at each turn."""
-    assert told(account).startswith("cost-tracker: nothing is known")
+    assert told(account).startswith("cost-tracker: no usage data")
     assert told(account) == ""
 
 

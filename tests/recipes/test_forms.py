@@ -74,7 +74,7 @@ def test_an_option_that_is_none_ends_the_hook_with_what_to_do(
     """The variable is named, the value is not: it may be a secret."""
     monkeypatch.setenv("HOOKRUN_OPTION_MOST", value)
     assert callable(read)
-    with pytest.raises(SystemExit, match=r"one: the option most .*, expected .*: correct HOOKRUN_OPTION_MOST"):
+    with pytest.raises(SystemExit, match=r"one: option `most` must be .*; fix HOOKRUN_OPTION_MOST"):
         read(Recipe("one", "One.", hooks=(), options=(Option("most", "1", "How many."),)), "most")
 
 

@@ -46,7 +46,7 @@ def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str,
     """Declarations, hook scripts, agent settings and hookrun's own files: blocked, with what to do instead."""
     fired = call(guarded, tool, file_path=path)
     assert fired.action == "block"
-    assert "ask the person" in str(fired.verdict["message"])
+    assert "Ask the user" in str(fired.verdict["message"])
 
 
 def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:

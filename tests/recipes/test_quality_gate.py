@@ -27,7 +27,7 @@ def test_a_score_below_the_threshold_is_refused(score: float) -> None:
     """The message names the score and what is needed."""
     verdict = scored(score)
     assert verdict.action == "block"
-    assert verdict.message == f"Quality too low for checkpoint (score: {score}/100, at least 60 is needed)"
+    assert verdict.message == f"Quality too low for checkpoint (score: {score}/100, minimum: 60)"
     assert verdict.modified_context is None
 
 
@@ -66,7 +66,7 @@ def test_a_score_that_is_no_number_from_0_to_100_is_refused_and_shown(score: obj
     assert verdict.action == "block"
     assert verdict.message == (
         f"No quality score for checkpoint: checkpoint_data.quality_score is {shown}, "
-        "expected a number from 0 to 100 (at least 60 is needed)"
+        "not a number from 0 to 100 (minimum: 60)"
     )
 
 
@@ -76,7 +76,7 @@ def test_a_missing_score_is_refused_even_with_threshold_0(fields: dict[str, obje
     verdict = check(QualityGate(0), **fields)
     assert verdict.action == "block"
     assert verdict.message == (
-        "No quality score for checkpoint: checkpoint_data has no quality_score (at least 0 of 100 is needed)"
+        "No quality score for checkpoint: checkpoint_data has no quality_score (minimum: 0 of 100)"
     )
 
 
@@ -90,16 +90,13 @@ def test_a_function_gives_the_score() -> None:
     data = {"quality_score": 1, "lines": 70}
     assert check(QualityGate(60, slow), checkpoint_data=data).modified_context == {"validated_quality": 70.0}
     gate = QualityGate(60, lambda ctx: len(ctx.checkpoint_data))
-    assert check(gate, checkpoint_data=data).message == (
-        "Quality too low for checkpoint (score: 2/100, at least 60 is needed)"
-    )
+    assert check(gate, checkpoint_data=data).message == ("Quality too low for checkpoint (score: 2/100, minimum: 60)")
 
 
 def test_a_function_without_a_number_is_refused() -> None:
     """None from a score function is its trouble, and said so."""
     assert check(QualityGate(60, lambda _: None)).message == (
-        "No quality score for checkpoint: the score function returned null, "
-        "expected a number from 0 to 100 (at least 60 is needed)"
+        "No quality score for checkpoint: the score function returned null, not a number from 0 to 100 (minimum: 60)"
     )
 
 
@@ -116,5 +113,5 @@ def test_an_error_of_the_function_is_not_swallowed() -> None:
 @pytest.mark.parametrize("threshold", [-1, 101, math.nan, True, "60"])
 def test_a_wrong_threshold_is_refused_at_once(threshold: float) -> None:
     """Not when the first checkpoint is made."""
-    with pytest.raises(ValueError, match=r"the threshold is .*, expected a number from 0 to 100"):
+    with pytest.raises(ValueError, match=r"threshold must be a number from 0 to 100, not "):
         QualityGate(threshold)

@@ -76,7 +76,7 @@ def test_how_long_to_wait_is_told(account: Account) -> None:
     answer = account.call("rate_limit", tool_name="bash", request_id="r2")
     assert answer is not None
     words = answer["message"].split()
-    assert words[:10] == ["bash", "may", "be", "called", "1", "times", "in", "60", "s:", "wait"]
+    assert words[:10] == ["bash", "is", "limited", "to", "1", "calls", "in", "60", "s:", "wait"]
     assert 1 <= int(words[10]) <= 60
 
 

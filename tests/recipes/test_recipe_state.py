@@ -81,7 +81,7 @@ def test_a_link_is_not_followed(account: Account) -> None:
     path.unlink()
     path.symlink_to(other)
     with (
-        pytest.raises(SystemExit, match=r"one: what it has to remember cannot be kept: .*symbolic links"),
+        pytest.raises(SystemExit, match=r"one: cannot store its state: .*symbolic links"),
         recipe_state.locked_state("one", "key"),
     ):
         pass

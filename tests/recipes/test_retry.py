@@ -11,7 +11,7 @@ from hookrun import Context, PostToolFailure, PostToolUse, Verdict
 from hookrun.recipes.retry import Retry, RetryRule
 
 TIMEOUTS = RetryRule("bash|web_fetch", "*timed out*|*429*|*ECONNRESET*")
-AGAIN = "this failure (timed out) is passing: make the same call again (attempt {} of {}, after {} s)"
+AGAIN = "this failure (timed out) is transient: make the same call again (attempt {} of {}, after {} s)"
 
 
 class Clock:
@@ -82,7 +82,7 @@ def test_a_rule_is_about_tools_and_errors(fields: dict[str, str], name: str | No
         assert verdict is None
     else:
         assert verdict is not None
-        assert f"this failure ({name}) is passing" in str(verdict.additional_context)
+        assert f"this failure ({name}) is transient" in str(verdict.additional_context)
 
 
 def test_the_first_rule_that_fits_counts_and_may_have_a_name() -> None:
@@ -90,7 +90,7 @@ def test_the_first_rule_that_fits_counts_and_may_have_a_name() -> None:
     named = RetryRule("web_*", "*429*", attempts=2, delay=30, name="rate limit")
     verdict = Retry([named, TIMEOUTS]).failed(failure("429"))
     assert retried(verdict) == {"attempt": 2, "of": 2, "after_s": 30}
-    assert "this failure (rate limit) is passing" in str(verdict and verdict.additional_context)
+    assert "this failure (rate limit) is transient" in str(verdict and verdict.additional_context)
     assert retried(Retry([TIMEOUTS, named]).failed(failure("429"))) == {"attempt": 2, "of": 3, "after_s": 1.0}
 
 
@@ -227,15 +227,15 @@ def test_threads_lose_no_count() -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"attempts": 1}, "attempts is 1, expected 2 or more"),
-        ({"attempts": 2.5}, r"attempts is 2\.5, expected 2 or more"),
-        ({"attempts": "3"}, "attempts is '3', expected 2 or more"),
-        ({"delay": float("inf")}, "delay is inf, expected 0 or more"),
-        ({"delay": None}, "delay is None, expected 0 or more"),
-        ({"backoff": float("inf"), "delay": 0}, "backoff is inf, expected 1 or more"),
-        ({"delay": -1}, "delay is -1, expected 0 or more"),
-        ({"delay": float("nan")}, "delay is nan"),
-        ({"backoff": 0.5}, "backoff is 0.5, expected 1 or more"),
+        ({"attempts": 1}, "attempts must be at least 2"),
+        ({"attempts": 2.5}, r"attempts must be at least 2.*not 2\.5"),
+        ({"attempts": "3"}, "attempts must be at least 2.*not '3'"),
+        ({"delay": float("inf")}, "delay must be at least 0 seconds, not inf"),
+        ({"delay": None}, "delay must be at least 0 seconds, not None"),
+        ({"backoff": float("inf"), "delay": 0}, "backoff must be at least 1, not inf"),
+        ({"delay": -1}, "delay must be at least 0 seconds, not -1"),
+        ({"delay": float("nan")}, "delay must be at least 0 seconds, not nan"),
+        ({"backoff": 0.5}, "backoff must be at least 1, not 0.5"),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(fields: dict[str, Any], says: str) -> None:

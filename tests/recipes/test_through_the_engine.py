@@ -34,7 +34,7 @@ def test_a_gate_refuses_and_passes_on() -> None:
         low = engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 45})
         assert (low.action, low.message) == (
             "block",
-            "Quality too low for checkpoint (score: 45/100, at least 60 is needed)",
+            "Quality too low for checkpoint (score: 45/100, minimum: 60)",
         )
         assert engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 61}).go_on
     assert seen == [61]
@@ -224,7 +224,7 @@ def test_the_end_is_told_only_when_it_is_the_end() -> None:
         engine.remove("not-yet")
         engine.fire_sync("stop")
         engine.close_sync(wait=ENOUGH)
-    assert notes == ["it is done"]
+    assert notes == ["finished"]
 
 
 def test_all_bundles_together_have_names_of_their_own() -> None:

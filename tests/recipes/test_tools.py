@@ -38,7 +38,7 @@ def test_ruff_formats_and_the_lines_are_told(with_ruff: Account) -> None:
     path = with_ruff.write("a.py", 'a = "b"\nx={ }\ny=1\n')
     answer = written(with_ruff, "format_on_edit", path)
     assert path.read_text() == 'a = "b"\nx = {}\ny = 1\n'
-    expected = "formatted a.py with ruff: lines 2 to 3 are not as you wrote them, read them before you edit them"
+    expected = "formatted a.py with ruff; lines 2 to 3 changed: read them again before you edit them"
     assert answer == {"action": "continue", "additional_context": expected}
 
 
@@ -47,7 +47,7 @@ def test_ruff_checks_and_its_lines_are_fed_back(with_ruff: Account) -> None:
     path = with_ruff.write("src/a.py", "import os\n")
     answer = written(with_ruff, "lint_on_edit", path)
     assert answer["action"] == "block"
-    assert str(answer["message"]).startswith("ruff finds this in src/a.py, correct it:\nsrc/a.py:1:8: F401")
+    assert str(answer["message"]).startswith("ruff found problems in src/a.py. Fix them:\nsrc/a.py:1:8: F401")
 
 
 def test_what_is_missing_is_told_once(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def reason(verdict: Verdict | None) -> str:
 def problems(content: str) -> list[str]:
     """Return what is wrong with a content, line by line."""
     first, *rest = reason(write(counts(), "/out/a_counts.json", content)).splitlines()
-    assert first == "a_counts.json would not fit Counts. Correct it and write it again:"
+    assert first == "a_counts.json does not match Counts. Fix it and write it again:"
     return [line.removeprefix("- ") for line in rest]
 
 
@@ -96,25 +96,25 @@ def test_a_file_that_matches_no_rule_passes(path: str) -> None:
     ("content", "problem"),
     [
         ('{"page": "a.md"}', "/total: is missing"),
-        ('{"page": "a.md", "total": "12"}', '/total: found "12" (a string), expected type integer'),
-        ('{"page": "a.md", "total": true}', "/total: found true (a boolean), expected type integer"),
-        ('{"page": "a.md", "total": -1}', "/total: found -1 (a number), expected at least 0"),
-        ('{"page": "", "total": 1}', '/page: found "" (a string), expected a length of at least 1'),
-        ('{"page": {"a": 1}, "total": 1}', "/page: found an object, expected type string"),
-        ('{"page": [], "total": 1}', "/page: found an empty list, expected type string"),
-        ('{"page": null, "total": 1}', "/page: found null, expected type string"),
+        ('{"page": "a.md", "total": "12"}', '/total: must be of type integer, not "12" (a string)'),
+        ('{"page": "a.md", "total": true}', "/total: must be of type integer, not true (a boolean)"),
+        ('{"page": "a.md", "total": -1}', "/total: must be at least 0, not -1 (a number)"),
+        ('{"page": "", "total": 1}', '/page: must be of length at least 1, not "" (a string)'),
+        ('{"page": {"a": 1}, "total": 1}', "/page: must be of type string, not an object"),
+        ('{"page": [], "total": 1}', "/page: must be of type string, not an empty list"),
+        ('{"page": null, "total": 1}', "/page: must be of type string, not null"),
         (
             '{"page": "a", "total": 1, "kind": "poem"}',
-            '/kind: found "poem" (a string), expected one of "guide", "reference"',
+            '/kind: must be one of "guide", "reference", not "poem" (a string)',
         ),
         ('{"page": "a", "total": 1, "rows": [{"line": 1}, {}]}', "/rows/1/line: is missing"),
         (
             '{"page": "a", "total": 1, "either": {"a": "x"}}',
-            '/either/a: found "x" (a string), expected type integer',
+            '/either/a: must be of type integer, not "x" (a string)',
         ),
-        ('{"page": "a", "total": 1, "a/b~c": 1}', "/a~1b~0c: found 1 (a number), expected type boolean"),
-        ("[]", "(root): found an empty list, expected type object"),
-        ("12", "(root): found 12 (a number), expected type object"),
+        ('{"page": "a", "total": 1, "a/b~c": 1}', "/a~1b~0c: must be of type boolean, not 1 (a number)"),
+        ("[]", "(root): must be of type object, not an empty list"),
+        ("12", "(root): must be of type object, not 12 (a number)"),
     ],
 )
 def test_a_problem_is_told_by_place_finding_and_expectation(content: str, problem: str) -> None:
@@ -131,9 +131,9 @@ def test_a_problem_is_told_by_place_finding_and_expectation(content: str, proble
         (f"{GOOD}\nThat is all.", "line 2, column 1: Extra data"),
         ("", "line 1, column 1: Expecting value"),
         (f"\ufeff{GOOD}", "line 1, column 1: it begins with a byte-order mark"),
-        ('{"page": "a", "total": NaN}', "NaN is no JSON value"),
-        ('{"page": "a", "total": -Infinity}', "-Infinity is no JSON value"),
-        ('{"page": "a", "total": 1, "page": "b"}', 'the key "page" stands twice in one object'),
+        ('{"page": "a", "total": NaN}', "NaN is not a JSON value"),
+        ('{"page": "a", "total": -Infinity}', "-Infinity is not a JSON value"),
+        ('{"page": "a", "total": 1, "page": "b"}', 'duplicate key "page" in one object'),
         ("[" * 100_000, "it is nested too deeply"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_key_cannot_make_a_message_look_like_two() -> None:
     """Line ends and escapes in keys and values are shown as such."""
     schema = {"additionalProperties": {"type": "integer"}}
     assert Rule("*.json", schema).problems('{"a\\n- /b": "\\u001b[31m"}') == [
-        '/a\\n- ~1b: found "\\u001b[31m" (a string), expected type integer'
+        '/a\\n- ~1b: must be of type integer, not "\\u001b[31m" (a string)'
     ]
 
 
@@ -185,7 +185,7 @@ def test_an_edit_is_checked_by_what_would_be_written(tmp_path: Path) -> None:
     path = tmp_path / "a_counts.json"
     path.write_text(GOOD)
     assert edit(counts(), path, '"total": 2', '"total": 3') is None
-    assert "/total: found -3" in reason(edit(counts(), path, '"total": 2', '"total": -3'))
+    assert "/total: must be at least 0, not -3" in reason(edit(counts(), path, '"total": 2', '"total": -3'))
     assert "/total: is missing" in reason(edit(counts(), path, ', "total": 2', ""))
     assert path.read_text() == GOOD
 
@@ -234,7 +234,7 @@ def test_several_edits_in_one_call_are_made_in_order(tmp_path: Path) -> None:
 
     first, second = ({"old_string": "2", "new_string": "31"}, {"old_string": "31", "new_string": "-1"})
     assert multi(first) is None
-    assert "/total: found -1" in reason(multi(first, second))
+    assert "/total: must be at least 0, not -1" in reason(multi(first, second))
     assert "`edits` is not a list of objects" in reason(multi("all"))
 
 
@@ -245,7 +245,7 @@ def test_a_file_that_is_no_text_cannot_be_checked(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "c_counts.json")
     assert "the file is not UTF-8 (byte 10)" in reason(edit(counts(), tmp_path / "a_counts.json", "2", "3"))
     for name in ("b", "c"):
-        assert "no regular file" in reason(edit(counts(), tmp_path / f"{name}_counts.json", "2", "3"))
+        assert "not a regular file" in reason(edit(counts(), tmp_path / f"{name}_counts.json", "2", "3"))
 
 
 @pytest.mark.parametrize("tool", ["edit", "write", "MultiEdit"])
@@ -264,7 +264,7 @@ def test_a_file_that_is_no_text_cannot_be_checked(tmp_path: Path) -> None:
 def test_two_forms_at_once_are_refused(tmp_path: Path, tool: str, more: dict[str, object], both: str) -> None:
     """Nobody knows which of them the tool goes by, so neither is taken for what will be written."""
     args = {"file_path": str(tmp_path / "a_counts.json"), **more}
-    assert f"it has both {both}" in reason(counts().check(PreToolUse(tool_name=tool, tool_args=args)))
+    assert f"the call has both {both}" in reason(counts().check(PreToolUse(tool_name=tool, tool_args=args)))
 
 
 def test_arguments_without_content_cannot_be_checked() -> None:
@@ -350,9 +350,9 @@ def test_a_schema_may_lie_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"type": "text"}', r"the schema of \*.json is no JSON Schema: /type: 'text' is not valid"),
+        ('{"type": "text"}', r"the schema of \*.json is not a JSON Schema: /type: 'text' is not valid"),
         ('{"type": ', r"schema.json, is not JSON: line 1, column 10"),
-        ("[]", r"schema.json, holds an empty list, expected an object"),
+        ("[]", r"schema.json, must be an object, not an empty list"),
     ],
 )
 def test_a_wrong_schema_is_refused_when_the_rule_is_made(tmp_path: Path, text: str, says: str) -> None:
@@ -387,8 +387,8 @@ def test_a_model_checks_as_well_as_a_schema() -> None:
     assert rule.problems('{"page": "a", "total": 2, "day": "2025-10-15"}') == []
     assert rule.problems('{"total": "x", "rows": [{"a": "b"}]}') == [
         "/page: is missing",
-        '/total: found "x" (a string). Input should be a valid integer, unable to parse string as an integer',
-        '/rows/0/a: found "b" (a string). Input should be a valid integer, unable to parse string as an integer',
+        '/total: Input should be a valid integer, unable to parse string as an integer (value: "x" (a string))',
+        '/rows/0/a: Input should be a valid integer, unable to parse string as an integer (value: "b" (a string))',
     ]
     assert rule.problems('{"page": "a" "total": 1}') == ["it is not JSON: line 1, column 14: Expecting ',' delimiter"]
 
@@ -416,7 +416,7 @@ def test_a_validator_of_the_model_s_own_is_told() -> None:
                 raise ValueError("it is odd")
             return value
 
-    assert Rule("*.json", Even).problems('{"total": 3}') == ["/total: found 3 (a number). Value error, it is odd"]
+    assert Rule("*.json", Even).problems('{"total": 3}') == ["/total: Value error, it is odd (value: 3 (a number))"]
 
 
 def test_half_a_surrogate_is_refused_and_not_a_crash() -> None:
@@ -426,7 +426,7 @@ def test_half_a_surrogate_is_refused_and_not_a_crash() -> None:
 
 def test_a_class_that_is_no_model_is_refused() -> None:
     """With its name."""
-    with pytest.raises(TypeError, match="is the class int, expected a pydantic model"):
+    with pytest.raises(TypeError, match="must be a pydantic model, not the class int"):
         Rule("*.json", int)
 
 

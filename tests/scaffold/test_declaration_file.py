@@ -37,16 +37,20 @@ def added(project: Project, form: str | None = None) -> str:
     """Declare one more hook in the project; return what the file says then."""
     declaring = opened(project, form=form)
     declaring.add(ENTRY)
-    apply_all([declaring.change()])
+    apply_all(declaring.changes())
     with open(declaring.path, encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def test_a_new_file_is_written_as_a_person_would(project: Project) -> None:
     """JSON with two spaces, or YAML with a line for each field."""
-    assert added(project) == json.dumps({"hooks": [ENTRY]}, indent=2) + "\n"
+    written = {"$schema": "./hookrun.schema.json", "hooks": [ENTRY]}
+    assert added(project) == json.dumps(written, indent=2) + "\n"
     (project.root / "coder.json").unlink()
-    assert added(project, "yaml") == "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
+    assert added(project, "yaml") == (
+        "# yaml-language-server: $schema=./hookrun.schema.json\n"
+        "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
     )
     said = [" ".join(ran.problems) for ran in done.results]
     assert "did you mean pre_tool_use?" in said[0]
-    assert "did you mean no-force?" in said[1]
+    assert "did you mean `no-force`?" in said[1]
     assert "Claude Code has no event pre_reflection_store" in said[2]
     assert done.results[3].passed
     assert not done.ok
@@ -220,7 +220,7 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
 def test_declarations_that_cannot_be_read_pass_nothing(project: Project) -> None:
     """Not knowing what is declared is no `continue`; neither is a project without declarations."""
     case: Json = {**LIST, "expect": {"action": "continue"}}
-    assert "found no declaration file" in one(project, case).problems[0]
+    assert "no config file here" in one(project, case).problems[0]
     (project.root / "coder.json").write_text('{"hooks": [')
     assert "its declarations are not known" in one(project, case).problems[0]
 

@@ -264,7 +264,7 @@ def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     done = hookrun(project, "test", "--from-log", number)
     assert done.status == 1
     assert "was recorded without its context" in done.stderr
-    assert '"record_context": true' in done.stderr
+    assert '"audit": {"details": "full"}' in done.stderr
     assert "no fire with the id zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
     assert "no fire with the id last" in hookrun(project, "test", "--from-log", "last").stderr
 

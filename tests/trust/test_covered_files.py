@@ -216,7 +216,7 @@ def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger
     path.write_text(json.dumps(data))
     assert "older version of hookrun, which covered fewer files" in agent.fire().details["guard"]
     asked = at_terminal(project, "trust", answers=("y",)).screen
-    assert "the rule has changed since it was approved" in asked
+    assert "note: approved by an older rule; an approval now covers" in asked
     assert "hooks/guard.sh" in asked
     assert agent.fire().failures == {"guard": None}
 
@@ -228,7 +228,7 @@ def test_an_approval_says_what_it_does_not_cover(project: Project) -> None:
     project.hooks({"name": "guard", "command": './guard.sh words.txt; sh "$SOMEWHERE"; python3 -c "exec(x)"'})
     shown = hookrun(project, "trust").stdout
     assert re.search(r"not covered +words\.txt ", shown)
-    assert re.search(r"unknown +only a run tells .*inline code", shown)
+    assert re.search(r"unknown +.*inline code .*known only when the hook runs", shown)
 
 
 @pytest.mark.parametrize(
