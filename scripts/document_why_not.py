@@ -30,7 +30,7 @@ hookrun doctor claude                                     does the agent fire it
 
 `validate` looks at the files, [`explain`](reference/explain.md) at one event as an agent fires it,
 [`doctor`](reference/doctor.md) at the agent's own settings. None of them runs a hook;
-`explain --run` does. Where a session has fired already, `hookrun why` tells what came of that.
+`explain --run` does. For a run that has already happened, `hookrun why` shows the result.
 
 Each line below was tried: it is a test that the command says so.
 
