@@ -169,7 +169,7 @@ def test_trouble_of_hookruns_own_is_recorded(project: Project) -> None:
     project.fire(b"{not json")
     [record] = project.audit()
     assert (record["kind"], record["exit"]) == ("fire", 1)
-    assert "expected one JSON object" in str(record["error"])
+    assert "give one JSON object" in str(record["error"])
 
 
 def test_hooks_that_were_switched_off_are_recorded(project: Project) -> None:

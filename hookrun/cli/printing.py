@@ -51,6 +51,15 @@ def print_message(message: str, label: str = "error") -> None:
     click.echo(render_for(2, message_lines(message, label)), err=True, color=True)
 
 
+def print_problems(problems: Iterable[str]) -> None:
+    """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
+    for problem in problems:
+        path, colon, rest = problem.partition(":")
+        text, semicolon, hint = rest.partition("; ")
+        shown = relative_path(path) if path.startswith("/") else path
+        print_message(f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else ""))
+
+
 def warn(message: str) -> None:
     """Print `warning: MESSAGE` and its hints on stderr."""
     print_message(message, "warning")

@@ -95,7 +95,7 @@ class FireInvocation:
         try:
             return resolve_event(given, self.compiled.events if self.compiled is not None else ())
         except UnknownEventError as error:
-            raise FireError(f"{error}\nhint: list custom events under `hookrun.events`") from None
+            raise FireError(str(error)) from None
 
     def project_root(self) -> str:
         """Return the project's root: the directory of its config, else the repository, else the working directory."""

@@ -15,7 +15,7 @@ from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context
 from hookrun.model import Hook
-from hookrun.text import closest, escape, quote
+from hookrun.text import closest, escape, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -146,7 +146,7 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
         return resolve_event(given if isinstance(given, str) else repr(given), own_events)
     except UnknownEventError as error:
         given_to = "declare custom events with Engine(events=[...])"
-        raise RegistrationError(f"{who}: {error} ({given_to})") from None
+        raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
 
 
 def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:

@@ -355,7 +355,7 @@ def known_event(name: str, config: CaseConfig) -> str:
     try:
         return resolve_event(name, config.events)
     except UnknownEventError as error:
-        raise CannotRunError(str(error)) from None
+        raise CannotRunError(one_line(str(error))) from None
 
 
 def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:

@@ -241,13 +241,13 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("pre_tool_us",), "unknown event 'pre_tool_us': did you mean pre_tool_use?"),
+        (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
         (("stop", "--hook", "gard"), 'hint: did you mean "guard"?'),
         (("stop", "--arg", "x"), '--arg "x": expected NAME=TEXT or NAME:=JSON'),
         (("stop", "--arg", "x:=["), "the value after := is not JSON"),
-        (("stop", "--ctx", "none.json"), "none.json: No such file or directory"),
-        (("stop", "--ctx", "list.json"), "list.json: the context is a list, expected one JSON object"),
+        (("stop", "--ctx", "none.json"), 'cannot read "none.json": No such file or directory'),
+        (("stop", "--ctx", "list.json"), "list.json: the context is a list"),
         (("stop", "--ctx", "c.json", "--tool", "bash"), "--ctx holds the whole context"),
     ],
 )

@@ -125,6 +125,22 @@ def test_did_you_mean(project: Project, words: tuple[str, ...], meant: str) -> N
     assert done.stderr.count("\n") <= 2
 
 
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        (("explain", "--event", "stop"), ("explain", "stop")),
+        (("doctor", "--agent=claude"), ("doctor", "claude")),
+        (("uninstall", "--agent", "claude", "--agent", "codex"), ("uninstall", "claude", "codex")),
+        (("remove", "--hook", "guard", "--dry-run"), ("remove", "guard", "--dry-run")),
+    ],
+)
+def test_filters_are_options_everywhere(project: Project, option: tuple[str, ...], argument: tuple[str, ...]) -> None:
+    """Where a command takes the hook, event or agent as its argument, it takes the option of the others as well."""
+    project.hooks({"name": "guard", "event": "stop", "command": "true"})
+    first, second = hookrun(project, *option), hookrun(project, *argument)
+    assert (first.status, first.stdout, first.stderr) == (second.status, second.stdout, second.stderr)
+
+
 def test_what_is_proposed_exists() -> None:
     """Every target of the tables is a command, a topic or an option of one."""
     for name, meant in SYNONYMS.items():

@@ -55,7 +55,7 @@ def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent
     _install(other, agent)
     assert _texts(other, agent) == texts
     before = tree(project.root)
-    assert "is wired already, nothing changed" in _install(project, agent)
+    assert "already installed for " in _install(project, agent)
     assert tree(project.root) == before
 
 
@@ -117,7 +117,7 @@ def test_when_missing_is_for_projects(project: Project) -> None:
     """A user's own line names hookrun by its path."""
     done = hookrun(project, "install", "claude", "--when-missing", "block")
     assert done.status == 1
-    assert "--when-missing is for --scope project" in done.stderr
+    assert "--when-missing is only for --scope project" in done.stderr
 
 
 @pytest.mark.parametrize("link", [False, True])
@@ -206,7 +206,7 @@ def test_git_shows_one_file(project: Project) -> None:
     shutil.rmtree(project.root / ".git")
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
         subprocess.run(["git", *words], cwd=project.root, check=True)
-    assert "commit that for everybody who works here" in _install(project, "claude")
+    assert "commit this file to share it" in _install(project, "claude")
     status = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=project.root, check=True, capture_output=True, text=True
     )

@@ -175,7 +175,7 @@ def test_the_messages_are_found() -> None:
     [
         ("run `hookrun trus`", False),
         ("look at it with `hookrun trust --al`", True),
-        ("run `hookrun install`", True),
+        ("run `hookrun explain`", True),
         ("run `hookrun install cluade`", True),
         ("hookrun list shows all hooks", True),
         ("run `hookrun recipes updat`", True),
@@ -407,6 +407,7 @@ ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
+    "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",
     "hookrun help ": "test_frame.py asks for what there is no help for",
 }

@@ -176,7 +176,7 @@ def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, 
     for command in [("new", "guard")] + [("init", "--yes")] * ("--when" not in options):
         done = hookrun(project, *command, "--lang", "sh", *options, *more)
         assert (done.status, done.stdout) == (1, "")
-        assert "; nothing was written" in done.stderr
+        assert "nothing was written" in done.stderr
         assert [path.name for path in project.root.iterdir()] == [".git"]
 
 

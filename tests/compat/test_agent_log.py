@@ -279,7 +279,7 @@ log.log_tool_call({"n": 2})
 def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
     """The file holds whole lines only, and the next one is whole again."""
     done = subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert "there is no room for the line" in done.stdout
+    assert "no space left for the line" in done.stdout
     lines = (tmp_path / "a.jsonl").read_text().split("\n")[:-1]
     assert [json.loads(line)["n"] for line in lines] == [1, 2]
 

@@ -104,7 +104,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
             text=True,
         )
 
-    assert run("install", "toy").stdout == f"toy: wired: 1 event in {project.home}/.toy/hooks.json\n"
+    assert run("install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
     (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
     assert entry["hooks"][0]["timeout"] == 600
     assert "fire --agent toy before --deadline 595" in entry["hooks"][0]["command"]

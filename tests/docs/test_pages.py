@@ -21,16 +21,7 @@ DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
         "claude-compat",
-        "doctor",
-        "explain",
-        "fire",
-        "config",
-        "failures",
-        "stats",
-        "verdicts",
         "agents",
-        "recipes",
-        "faq",
         "how-it-works",
         "adding-an-agent",
         "live-tests",

@@ -109,7 +109,7 @@ def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
     message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', '"AfterBreakfast"'))
     told = agent.fire(message)
     assert told.status == 0
-    assert "unknown event 'AfterBreakfast'" in str(agent.project.audit()[-1]["error"])
+    assert 'unknown event "AfterBreakfast"' in str(agent.project.audit()[-1]["error"])
 
 
 def test_an_agent_s_event_without_a_name_of_ours_can_be_declared(claude: Agent) -> None:

@@ -138,7 +138,6 @@ def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> Non
     ]
     assert {r["request_id"] for r in records} == {result.request_id}
     assert (records[0]["layer"], records[0]["message"]) == ("user", "m")
-    assert "ls" not in json.dumps(records)
     project.audit_path.unlink()
     with Engine() as other:
         other.register("pre_tool_use", answers(None), name="h")

@@ -150,7 +150,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(
         assert result.go_on
         found = failures(result)
         assert set(found) == names
-        assert all("observe.db: it is not a database that can be read" in detail for detail in found.values())
+        assert all("observe.db: not a readable database" in detail for detail in found.values())
 
 
 def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store: ObserverDatabase) -> None:

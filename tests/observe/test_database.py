@@ -272,7 +272,7 @@ def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:
     spoil(Path(store.path), how)
     before = Path(store.path).read_bytes()
     for use in (add, count):
-        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: not a readable database; move it away"):
             use(store)
     assert Path(store.path).read_bytes() == before
 
@@ -301,7 +301,7 @@ def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str)
     if what == "a value":
         raw(store, "UPDATE sessions SET started = 'soon', last = 'later'")
     for use in (workflow.summary, lambda: MetricsExport(store.path + ".prom", store).on_end(SessionEnd())):
-        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: not a readable database; move it away"):
             use()
 
 

@@ -700,7 +700,7 @@ def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project:
     project.hooks({"command": BLOCK})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
     assert (fired.status, fired.stdout) == (1, b"")
-    assert "expected one JSON object" in fired.stderr
+    assert "give one JSON object" in fired.stderr
 
 
 @pytest.mark.parametrize("action", ANSWERS)

@@ -13,6 +13,7 @@ import yaml
 
 from hookrun.edit.file_change import apply_all
 from hookrun.globs import glob
+from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,
     PURPOSES,
@@ -60,11 +61,11 @@ def languages() -> list[object]:
 
 def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
-    made = plan_hook(wish, str(project.root), str(project.home))
-    apply_all(made.changes)
+    made = plan_hook(wish, project_file(str(project.root), str(project.home)))
+    apply_all([*made.files, *made.declaring.changes()])
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
-    return made.names[0]
+    return made.name
 
 
 def test_a_guard_is_for_the_tools_that_it_knows() -> None:

@@ -210,7 +210,7 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
         {**LIST, "expect": {"action": "continue"}},
     )
     said = [" ".join(ran.problems) for ran in done.results]
-    assert "did you mean pre_tool_use?" in said[0]
+    assert 'did you mean "pre_tool_use"?' in said[0]
     assert "did you mean `no-force`?" in said[1]
     assert "Claude Code has no event pre_reflection_store" in said[2]
     assert done.results[3].passed

@@ -101,7 +101,7 @@ def test_a_project_that_tries_to_set_what_is_the_users(stranger: Stranger, setti
     declared = json.loads((project.root / "coder.json").read_text()) | {"hookrun": setting}
     (project.root / "coder.json").write_text(json.dumps(declared))
     assert is_untrusted(stranger)
-    assert "only the managed or user layer" in hookrun(project, "validate").stdout
+    assert "cannot be set in a project file" in hookrun(project, "validate").stdout
 
 
 def test_a_users_hook_cannot_be_denied_or_disabled_by_the_name_a_project_gives_its_own(stranger: Stranger) -> None:
