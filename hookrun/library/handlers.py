@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
+from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
-from hookrun.config.validate import hooks_from_data, split_matcher
+from hookrun.config.validate import split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER

@@ -11,7 +11,8 @@ from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.document import Document
 from hookrun.config.load import load_config
-from hookrun.config.validate import hooks_from_data, validate_settings
+from hookrun.config.recipe_entries import hooks_from_data
+from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.group import Processes

@@ -71,12 +71,12 @@ def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
 
 
 def test_a_conflict_is_named(project: Project) -> None:
-    """With its difference, as status and as `ok`."""
+    """As status and as `ok`."""
     hookrun(project, "add", "no-force-push")
     path = project.root / "coder.json"
     data = json.loads(path.read_text())
-    data["hooks"][0]["priority"] = 7
-    data["hooks"][0]["metadata"]["written"] = "of another hookrun"
+    mark = {"recipe": "no-force-push", "version": "0.1.0", "written": "of another hookrun"}
+    data["hooks"] = [{"name": "no-force-push", "event": "stop", "command": "true", "metadata": mark}]
     path.write_text(json.dumps(data))
     done = hookrun(project, "recipes", "update", "--json")
     assert (done.status, done.json["ok"], done.json["conflicts"]) == (1, False, ["no-force-push"])

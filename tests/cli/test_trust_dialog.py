@@ -160,11 +160,11 @@ def test_the_options_of_a_recipe_are_shown(project: Project) -> None:
 )
 def test_a_project_cannot_label_its_own_code_as_a_recipe(project: Project, more: dict[str, object]) -> None:
     """What counts is what runs: the mark in `metadata`, the name and the description are the project's words."""
-    hookrun(project, "add", "no-force-push")
-    path = project.root / "coder.json"
-    declared = json.loads(path.read_text())
-    declared["hooks"][0] |= more
-    path.write_text(json.dumps(declared))
+    recipe = dict(catalog.find("no-force-push").hooks[0])
+    mark = {"recipe": "no-force-push", "version": "1"}
+    project.hooks({**recipe, "metadata": mark})
+    assert "ships with hookrun" in at_terminal(project, "trust", answers=("q",)).screen
+    project.hooks({**recipe, "metadata": mark, **more})
     assert "ships with hookrun" not in at_terminal(project, "trust", answers=("q",)).screen
 
 
