@@ -1,4 +1,4 @@
-"""`hookrun migrate`: what hookrun's form can say is said in it, the rest is kept, and what changes is told."""
+"""`hookrun migrate`: what hookrun's format can express is converted, the rest is kept, and changes are reported."""
 
 from __future__ import annotations
 
