@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
-        "claude-compat",
-        "agents",
-        "how-it-works",
         "adding-an-agent",
     }
 )
