@@ -79,7 +79,7 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
     done = hookrun(project, "install", agent, "--trust")
     if agent == "cline":
         assert (done.status, path.read_text()) == (1, before)
-        assert "was changed since" in done.stderr
+        assert "been changed since" in done.stderr
     else:
         assert f":1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line, so each hook runs twice" in done.stderr
         assert [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == (
@@ -127,7 +127,7 @@ def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, age
     before = tree(project.home)
     done = hookrun(project, "install", agent)
     assert done.status == 1
-    assert "was changed since" in done.stderr
+    assert "been changed since" in done.stderr
     assert "by a handwritten line" in hookrun(project, "uninstall", agent).stderr
     assert tree(project.home) == before
 

@@ -119,7 +119,7 @@ def test_a_python_hook_of_another_interpreter_is_not_judged(project: Project) ->
     [
         (
             {"HOOKRUN_OPTION_PROTECT": "work"},
-            "invalid value of `HOOKRUN_OPTION_PROTECT`; use a list of directories, absolute or starting with `~/`",
+            "invalid value of the option `protect`; use a list of directories, absolute or starting with `~/`",
         ),
         ({"HOOKRUN_OPTION_PROTECT": "~/work $HOME/x"}, "use a list of directories, absolute or starting with `~/`"),
         (
@@ -146,7 +146,7 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
     """The message says what would."""
     done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
     assert (done.status, done.stdout) == (1, "")
-    assert "a list of directories, absolute or starting with `~/`, such as ~/work" in done.stderr
+    assert "it takes a list of directories, absolute or starting with `~/`, such as ~/work" in done.stderr
     assert not (project.root / "coder.json").exists()
 
 

@@ -1,4 +1,4 @@
-"""Who else has a say: other accounts, a project about its person's hooks and settings, and what follows of it all."""
+"""Who else could interfere: other accounts, and a project that changes its user's hooks and settings."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.Mo
 
         me = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: me + 1)
-        assert "belongs to another account" in str(Owners().resolve_and_check(str(script))[1])
+        assert "belongs to account " in str(Owners().resolve_and_check(str(script))[1])
         assert Owners([me]).resolve_and_check(str(script))[1] is None
         return
     os.chown(script, 54321, -1)
     assert is_untrusted(stranger)
-    assert "belongs to another account" in stranger.fire().details["guard"]
+    assert "belongs to account " in stranger.fire().details["guard"]
     stranger.project.user_hooks(trusted_owners=["54321"])
     stranger.approve()
     assert not is_untrusted(stranger)
