@@ -42,7 +42,7 @@ GROUPS = {
 MORE = {
     "remove": ("remove", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
-    "update": ("recipes", "Update the recipes in your config to this version of hookrun."),
+    "update": ("recipes", "Update recipes, and fetch included configs."),
     "pause": ("user_decisions", "Pause hooks temporarily."),
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),

@@ -98,7 +98,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
 
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
-    """It is written into the line; a later install leaves it so, unless it is told otherwise."""
+    """It is written into the line; a later install leaves it so, unless an option says otherwise."""
     _install(project, agent, "--when-missing", "block")
     for _ in range(2):
         line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
@@ -122,7 +122,7 @@ def test_when_missing_is_for_projects(project: Project) -> None:
 
 @pytest.mark.parametrize("link", [False, True])
 def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None:
-    """Though PATH names it, or a link to it; the user is told as where there is none."""
+    """Though PATH names it, or a link to it; the user is notified as if there were none."""
     _install(project, "claude", "--when-missing", "block")
     evil = project.root / "bin" / "hookrun"
     evil.parent.mkdir()

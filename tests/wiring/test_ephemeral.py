@@ -115,7 +115,7 @@ def _with_pip(account: Account, tools: Tools, place: Path) -> str:
     ],
 )
 def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, installing: list[str], place: str) -> None:
-    """What pip, pipx and uv install for good is installed into an agent, and doctor has nothing to say about it."""
+    """What pip, pipx and uv install for good is installed into an agent, and doctor reports nothing about it."""
     if installing:
         account.run(*installing, tools.wheel)
         program = "hookrun"
