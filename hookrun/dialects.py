@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def interpret(
     hook: Hook, outcome: Outcome, event: str, context: Mapping[str, object]
 ) -> tuple[Verdict | Failure, list[str]]:
-    """Return what one run of a hook answered at hookrun's `event`, and warnings: outside of a chain, which knows more.
+    """Return the verdict or failure of one run at hookrun's `event`, and notes, as if the hook ran outside a chain.
 
-    `context` is what it has read.
+    `context` is the one that the hook read.
     """
     if hook.dialect == "claude":
         from hookrun.claude.answer import interpret

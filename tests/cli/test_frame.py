@@ -33,7 +33,7 @@ Plumbing: fire
 
 
 def test_the_first_page_has_the_groups_in_order(project: Project) -> None:
-    """At most 22 commands, each with its purpose; what is behind `help all` is not there."""
+    """At most 22 commands, each with its purpose; those of `help all` are not among them."""
     done = hookrun(project, "--help")
     assert (done.status, done.stderr) == (0, "")
     shown = re.findall(r"^(\w[\w ]+):\n((?:  .*\n)+)", done.stdout.partition("Options:")[0], re.MULTILINE)

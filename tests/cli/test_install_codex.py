@@ -72,7 +72,7 @@ def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -
 
 
 def test_what_changes_needs_trust_anew(project: Project) -> None:
-    """Another event is another hook: without a yes to it the first stays trusted and the new one is told of."""
+    """Another event is another hook: without a yes to it the first stays trusted and the new one is reported."""
     hookrun(project, "install", "codex", "--trust")
     trusted = _config(project).read_bytes()
     project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})

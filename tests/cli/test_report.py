@@ -60,7 +60,7 @@ def test_a_dry_run_tells_what_would_be_written(project: Project, words: tuple[st
 
 
 def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
-    """A project's hook is not approved, a person's own needs no approval; what is approved already is named as that."""
+    """A project's hook is not approved, the user's own needs no approval; what is approved already is named as that."""
     done = hookrun(project, "add", "no-force-push", "--json")
     assert (done.json["approved"], done.json["not_approved"]) == ([], ["no-force-push"])
     assert "hookrun trust" in paths(done, "next")

@@ -87,7 +87,7 @@ def test_nothing_is_there_yet(project: Project) -> None:
     program = re.sub(r"(?m)^  ", "", done.stdout.split("\n\n", 2)[2].replace("\n\n", "\n"))
     compile(program, "help", "exec")
     namespace: dict[str, Any] = {}
-    exec(program, namespace)  # noqa: S102  # what people are told to write
+    exec(program, namespace)  # noqa: S102  # what the documentation shows
     namespace["engine"].close_sync()
     assert list(project.home.iterdir()) == []
 

@@ -128,7 +128,7 @@ def test_no_decision_is_claimed_that_was_not_kept(
     monkeypatch.setattr(project, "command", lambda *arguments: [*LIMITED, *command(*arguments)])
     session = at_terminal(project, *arguments, answers=answers, env={"PYTHONDONTWRITEBYTECODE": "1"})
     assert session.status == 1
-    assert "nothing was decided" in session.screen
+    assert "so nothing was changed" in session.screen
     for claim in ("  approved", "denied guard", "disabled guard", "are paused"):
         assert claim not in session.screen
 

@@ -210,7 +210,7 @@ WAYS: dict[str, Way] = {
         "The matcher has the wrong case",
         declared(matcher="BASH"),
         BASH,
-        'matcher: "BASH" does not match the tool "bash" (upper and lower case count: write "bash")',
+        'matcher: "BASH" does not match the tool "bash" (names are case-sensitive: write "bash")',
         "Matchers are case-sensitive: write `bash`.",
     ),
     "a matcher that no tool has": Way(
@@ -238,14 +238,14 @@ WAYS: dict[str, Way] = {
         "The matcher uses another agent's name of the tool",
         _wired("claude", matcher="run_shell_command"),
         (*BASH, "--agent", "claude"),
-        'matcher: "run_shell_command" does not match the tool "bash" (it is what gemini, qwen call it)',
+        'matcher: "run_shell_command" does not match the tool "bash" (gemini, qwen use that name)',
         "Use hookrun's name, which matches in every agent.",
     ),
     "matcher on an event without a tool": Way(
         "The hook has a matcher, but its event has no tool",
         declared(event="stop", matcher="bash"),
         ("explain", "stop"),
-        "stop has no tool: a matcher never matches there",
+        "stop has no tool, so a matcher never matches",
         "Remove the matcher.",
     ),
     "when on a missing key": Way(
@@ -273,7 +273,7 @@ WAYS: dict[str, Way] = {
         "The hook is for other agents",
         _message_for_gemini,
         ("explain", "pre_tool_use", "--agent", "gemini", "--ctx", "message.json"),
-        'agents: "claude" does not hold "gemini"',
+        'agents: "claude" does not include "gemini"',
         "Add the agent to `agents`, or remove the field.",
     ),
     "not approved": Way(
@@ -328,7 +328,7 @@ WAYS: dict[str, Way] = {
         "The script is not executable",
         _not_executable,
         BASH,
-        "guard.sh is not executable: chmod +x ",
+        "guard.sh is not executable",
         "Run `chmod +x` on the script.",
     ),
     "script missing": Way(
@@ -350,7 +350,7 @@ WAYS: dict[str, Way] = {
         "The script has Windows line endings",
         _windows_line_ends,
         (*BASH, "--run"),
-        "the file has Windows line ends: save it with LF",
+        "the file has Windows line endings: save it with LF",
         "Save the script with LF line endings.",
     ),
     "no interpreter": Way(
@@ -378,7 +378,7 @@ WAYS: dict[str, Way] = {
         "The Python module does not exist",
         lambda project: project.user_hooks({"name": "guard", "python": "nosuch_module:f", "cwd": "/"}),
         BASH,
-        "guard would fail: missing: there is no module nosuch_module",
+        "guard would fail: missing: no module nosuch_module",
         "Correct the name. Modules are searched in `cwd` and on the path of the interpreter.",
     ),
     "an earlier block": Way(
@@ -478,7 +478,7 @@ WAYS: dict[str, Way] = {
         "The event is not connected",
         _fallen_behind,
         ("doctor", "claude"),
-        "hooks are declared for Stop, which is not wired",
+        "not installed for Stop, for which there are hooks",
         "Run `hookrun install claude` again.",
     ),
     "no such event": Way(
@@ -492,7 +492,7 @@ WAYS: dict[str, Way] = {
         "A matcher in the agent's settings hides the tool",
         _matcher_in_the_settings,
         ("doctor", "claude"),
-        'PreToolUse reaches hookrun only where matcher "Write" fits',
+        'PreToolUse reaches hookrun only if matcher "Write" matches',
         "Run `hookrun install claude`, which removes the matcher.",
     ),
     "switched off in the agent": Way(

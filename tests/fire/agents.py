@@ -159,7 +159,7 @@ def without_origin(text: str) -> str:
 
 
 class Told:
-    """What an agent was told."""
+    """What an agent got."""
 
     def __init__(self, agent: Agent, done: subprocess.CompletedProcess[bytes]) -> None:
         self.agent = agent

@@ -94,9 +94,9 @@ def test_an_event_that_nobody_knows_is_refused(engine: Engine, fire: Fire, event
 def test_a_class_is_for_its_event_alone() -> None:
     """Another event for a typed class, or none for the general one, is a mistake."""
     assert PreToolUse("BeforeTool").event == "pre_tool_use"
-    with pytest.raises(ValueError, match="PreToolUse: the event is 'stop', expected 'pre_tool_use'"):
+    with pytest.raises(ValueError, match="PreToolUse: the event must be 'pre_tool_use', not 'stop'"):
         PreToolUse("stop")
-    with pytest.raises(ValueError, match="expected the name of an event"):
+    with pytest.raises(ValueError, match="must be the name of an event"):
         Context()
 
 
@@ -109,10 +109,10 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "found"),
     [
-        ("tool_args", MappingProxyType({}), "of type mappingproxy, expected a dict or None"),
-        ("working_dir", Path("/w"), "of type PosixPath, expected a str or None"),
-        ("tool_args", 5, "a number, expected an object or null"),
-        ("tool_args", [1], "a list, expected an object or null"),
+        ("tool_args", MappingProxyType({}), "of type mappingproxy, not a dict or None"),
+        ("working_dir", Path("/w"), "of type PosixPath, not a str or None"),
+        ("tool_args", 5, "a number, not an object or null"),
+        ("tool_args", [1], "a list, not an object or null"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_called_what_it_is(
@@ -248,5 +248,5 @@ def test_a_clone_is_independent() -> None:
     assert (ctx.state, ctx["tool_args"], type(clone)) == ({"list": [1]}, CALL["tool_args"], PreToolUse)
     ctx.state = State(1)
     assert ctx.clone().state.n == 2
-    with pytest.raises(RuntimeError, match="background work is started in a handler"):
+    with pytest.raises(RuntimeError, match="background work can be started only in a handler"):
         clone.background(print)

@@ -114,7 +114,7 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str) -> No
 
 @pytest.mark.parametrize("language", languages())
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str) -> None:
-    """What is written where the stub fails, and what stands in the place of the first case."""
+    """What is written where the stub fails, and what replaces the first case."""
     name = write(project, HookTemplateRequest(language, name="no-sudo"))
     script = project.root / "hooks" / f"{name}{LANGUAGES[language].suffix}"
     text, before = WRITTEN[language], script.read_text()

@@ -94,8 +94,8 @@ def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"give --home DIR: or set HOME" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert b"hint: give --home DIR (or set HOME)" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_everything_is_private_whatever_the_umask(project: Project) -> None:
