@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookrun import audit, audit_reader
 
@@ -52,7 +52,7 @@ def found(home: Path) -> list[tuple[str, list[str]]]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(LINES, st.integers(1, 12))
 def test_lines_are_those_of_the_file_backwards(parts: list[bytes], block: int) -> None:
     """Whatever the size of a block: split lines, empty ones, ones longer than a block, none at the end."""

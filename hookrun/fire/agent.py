@@ -295,7 +295,7 @@ class AgentFire:
         return answer
 
     def _strongest(self) -> tuple[EventFire, Verdict] | None:
-        """Return the fire that decides what the agent is told."""
+        """Return the fire that decides what the agent gets."""
         return max(self.fires, key=lambda each: PRECEDENCE[each[1].action], default=None)
 
     def _refused_by(self) -> tuple[list[str], str]:
