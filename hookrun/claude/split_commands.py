@@ -306,7 +306,7 @@ class CommandSplitter:
             self._here_document()
             return
         if self.text.startswith(("<(", ">("), self.at):
-            raise UnsupportedSyntaxError("a command in the place of a file is not supported")
+            raise UnsupportedSyntaxError("a command instead of a file is not supported")
         if self.word is not None and self.word.isdigit():
             self.word = None
         self._end_word()

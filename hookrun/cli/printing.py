@@ -247,7 +247,7 @@ class CommandReport:
             warn(message)
 
     def fail(self, message: str) -> None:
-        """Report an error on stderr; the command goes on and exits with 1."""
+        """Report an error on stderr; the command continues and exits with 1."""
         self.ok = False
         self._lists["notes"].append(one_line(message))
         if not self.as_json:

@@ -27,7 +27,7 @@ MANIFEST = ".claude-plugin/plugin.json"
 HOOKS = "hooks/hooks.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
-"""The layers of settings, those first whose word counts more."""
+"""The layers of settings, highest precedence first."""
 IN_PLACE = ("directory", "file")
 """Sources of marketplaces whose plugins run where they are, whatever copies were made of them."""
 EVERYWHERE = frozenset({"managed", "user"})
@@ -50,7 +50,7 @@ class Plugins:
     def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
         """Return the files with hooks of each plugin that settings among `included` enable.
 
-        `others` are settings whose own hooks are not included, but whose word counts. The hooks of a plugin belong to
+        `others` are settings that count, but whose own hooks are not included. The hooks of a plugin belong to
         the first layer that enables it; where another one takes precedence and disables it, they are switched off.
         """
         enabled = _word_of_each_layer(included)

@@ -151,7 +151,7 @@ def _revert(each: FileChange, directories: list[str]) -> bool:
 
 
 def missing_directories(path: str) -> list[str]:
-    """Return the directories above a file that are not there yet, the uppermost first."""
+    """Return the missing directories above a file, the uppermost first."""
     missing: list[str] = []
     directory = os.path.dirname(path)
     while not os.path.isdir(directory):
@@ -161,7 +161,7 @@ def missing_directories(path: str) -> list[str]:
 
 
 def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
-    """Put a file in the place of `path` at once, with its mode and owner, or `mode` less the umask for a new one.
+    """Replace the file at `path` atomically, with its mode and owner, or `mode` less the umask for a new one.
 
     `path` is no symbolic link; its directory is there. A process that is killed meanwhile leaves the old or the new
     file, and perhaps a temporary one that the next write removes. Raises FileError.

@@ -40,7 +40,7 @@ class Toml:
         return value
 
     def put(self, key: TableKey, name: str, value: str) -> Toml:
-        """Set `name = "value"` in the table `key`, which is added at the end if it is not there.
+        """Set `name = "value"` in the table `key`, which is added at the end if missing.
 
         Raises ParseError when the text has no place for it: a table around it is written inline.
         """

@@ -120,7 +120,7 @@ def test_a_byte_order_mark_before_codexs_hooks(project: Project) -> None:
 def test_a_line_that_another_version_has_written(project: Project) -> None:
     """It still works: a note, and what brings it up to date."""
     hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace("no hook has run", "no hook ran"))
+    _edit(settings_file(project, "claude"), lambda text: text.replace("so no hook has run", "so no hook ran"))
     assert "not as this version of hookrun writes it" in _found(project, "claude", "program", "note")["found"]
     hookrun(project, "install", "claude")
     assert "program" not in json.dumps(_findings(project, "claude"))
