@@ -244,7 +244,7 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
         (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
         (("stop", "--hook", "gard"), 'hint: did you mean "guard"?'),
-        (("stop", "--arg", "x"), '--arg "x": expected NAME=TEXT or NAME:=JSON'),
+        (("stop", "--arg", "x"), 'invalid value for `--arg`: "x"\nhint: use NAME=TEXT or NAME:=JSON'),
         (("stop", "--arg", "x:=["), "the value after := is not JSON"),
         (("stop", "--ctx", "none.json"), 'cannot read "none.json": No such file or directory'),
         (("stop", "--ctx", "list.json"), "list.json: the context is a list"),
