@@ -4,7 +4,8 @@ python scripts/check_words.py [PATH...]
 
 A phrase of ALWAYS_WRONG is an error and the exit status is 1. A word of AT_MOST_A_FEW that a file has more than
 A_FEW times is reported as a warning. Code is exempt: identifiers, code blocks, and whatever is in backquotes.
-In a Python file, docstrings, comments and string literals are read; in tests, docstrings and comments.
+In a Python file, docstrings, comments and string literals are read; in tests, docstrings and comments; in YAML, lines
+with a comment or a name.
 """
 
 from __future__ import annotations
@@ -157,6 +158,8 @@ def texts_of(path: Path) -> Iterator[Text]:
     if path.suffix == ".py":
         strings = path.relative_to(ROOT).parts[0] not in READ_IN_PYTHON_ONLY
         yield from texts_of_python(source, strings=strings)
+    elif path.suffix in (".yaml", ".yml"):
+        yield Text(1, re.sub(r"^(?!.*#|.*\bname:).*$", "", source, flags=re.MULTILINE))
     else:
         yield Text(1, without_code(source))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 BLANKS = " \t"
 OPENING = frozenset({"!", "then", "do", "else", "if", "elif", "while", "until"})
-"""Words that may stand before a command without being part of it."""
+"""Words that may precede a command without being part of it."""
 
 ENDING = frozenset({"fi", "done", "for"})
 """Words that begin what is no command."""
@@ -25,7 +25,7 @@ SPECIAL = frozenset("0123456789@*#?$!-_")
 
 KNOWN = frozenset({"HOME"})
 QUOTABLE = frozenset({"HOME", "PWD"})
-"""Variables that stand for one word wherever they are, and those that do so in quotes."""
+"""Variables that are one word wherever they are, and those that are in quotes."""
 
 GOES_ON = frozenset({"&&", "||", "|", "|&"})
 MAX_DEPTH = 16
@@ -40,7 +40,7 @@ class SplitLine:
     """The parts of a line.
 
     `commands` are its simple commands, each as its words without quotes; those inside of `$()`, backticks and `()` are
-    among them. `has_expansions` tells that the shell makes up an argument that is not in the line.
+    among them. `has_expansions` means that the shell computes an argument that is not in the line.
     """
 
     __slots__ = ("commands", "has_expansions")
@@ -131,7 +131,7 @@ class CommandSplitter:
             self._add(char)
 
     def _add(self, text: str) -> None:
-        """Add what stands here to the word."""
+        """Add the next piece to the word."""
         self.word = (self.word or "") + text
         self.at += len(text)
 
@@ -158,7 +158,7 @@ class CommandSplitter:
             self.own += 1
 
     def _set(self, words: list[str], *, made_up: bool) -> None:
-        """Note what a command sets variables to, as far as that stands here."""
+        """Record the values that a command gives variables, as far as they are in the line."""
         if words[:1] == ["for"]:
             self.values.update(dict.fromkeys(words[1:2]))
         elif (words and words[0] in DECLARING) or all(is_assignment(word) for word in words):
@@ -173,11 +173,11 @@ class CommandSplitter:
             raise UnsupportedSyntaxError("it ends where another command is expected")
 
     def _begins_command(self) -> bool:
-        """Tell whether what stands here is the name of a command."""
+        """Return whether the word here is the name of a command."""
         return not self.word and all(word in OPENING or is_assignment(word) for word in self.words)
 
     def _is_value(self) -> bool:
-        """Tell whether what stands here is what a variable is set to."""
+        """Return whether the word here is the value of a variable."""
         if self.words and self.words[0] in DECLARING:
             return True
         return is_assignment(self.word or "") and all(is_assignment(word) for word in self.words)
@@ -193,7 +193,7 @@ class CommandSplitter:
             self._add(after)
 
     def _quoted(self, quote: str) -> None:
-        """Read what is in quotes; in double ones commands may stand that the shell runs."""
+        """Read quoted text; double quotes may contain commands that the shell runs."""
         self.word = self.word or ""
         self.at += 1
         while self.at < len(self.text):
@@ -254,7 +254,7 @@ class CommandSplitter:
         self._add(inside)
 
     def _inner(self, close: str, *, quoted: bool) -> None:
-        """Read a command within the command: it is one of its own, and stands in the word as it is.
+        """Read a command within the command: it is one of its own, and is in the word verbatim.
 
         A part of a text in quotes makes up no argument, nor does a text that is only printed.
         """
