@@ -137,7 +137,7 @@ def test_a_list_that_others_share_is_left_to_the_person(project: Project) -> Non
 def test_two_files_with_hooks_are_not_made(project: Project) -> None:
     """A form that is not that of the file with hooks is refused."""
     added(project)
-    with pytest.raises(ScaffoldError, match="leave --yaml out"):
+    with pytest.raises(ScaffoldError, match="leave out --yaml"):
         opened(project, form="yaml")
 
 
