@@ -2,7 +2,7 @@
 
 python scripts/count_words.py
 
-Code blocks, comments and the generated API reference do not count. Tables do, all but that of the lineage.
+Code, comments, the generated API reference and the rows of the lineage do not count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DOCS = ROOT / "docs"
 MOST = 20_000
 """Words in all pages together."""
 
-NOT_ENGLISH = re.compile(r"^ *```.*?^ *```$|<!--.*?-->|^---\n.*?^---$", re.MULTILINE | re.DOTALL)
+NOT_ENGLISH = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`|<!--.*?-->|^---\n.*?^---$", re.MULTILINE | re.DOTALL)
 WORD = re.compile(r"[^\W\d_]")
 
 

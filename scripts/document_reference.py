@@ -113,30 +113,27 @@ def cli_page() -> str:
 def _sections() -> Iterator[str]:
     for group, commands in (*GROUPS.items(), ("More", MORE)):
         yield f"\n## {group}\n"
-        for name in commands:
+        for name, (_, purpose) in commands.items():
             if name == "fire":
-                yield f"\n### hookrun fire\n\n```text\n{help_text().strip()}\n```\n"
+                yield _section(("fire",), purpose, help_text())
             else:
-                yield from _command((name,), load_command(name))
+                yield from _command((name,), purpose, load_command(name))
 
 
-def _command(names: tuple[str, ...], command: click.Command) -> Iterator[str]:
-    root = click.Context(cli, info_name="hookrun", terminal_width=100, max_content_width=100)
-    ctx = root
+def _command(names: tuple[str, ...], purpose: str, command: click.Command) -> Iterator[str]:
+    ctx = click.Context(cli, info_name="hookrun", terminal_width=96)
     for name in names:
         ctx = click.Context(command, info_name=name, parent=ctx)
-    formatter = ctx.make_formatter()
-    command.format_usage(ctx, formatter)
-    command.format_options(ctx, formatter)
-    paragraphs = [" ".join(each.split()) for each in (command.help or "").partition("\f")[0].split("\n\n")]
-    help_lines = re.sub(r"\n  (?:-h, )?--help .*", "", formatter.getvalue())
-    yield f"\n### hookrun {' '.join(names)}\n\n" + "\n\n".join(filter(None, paragraphs))
-    yield f"\n\n```text\n{help_lines.strip()}\n```\n"
+    yield _section(names, purpose, re.sub(r"\n  (?:-h, )?--help .*", "", command.get_help(ctx)))
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
             inner = command.get_command(ctx, name)
             if inner is not None and not inner.hidden:
-                yield from _command((*names, name), inner)
+                yield from _command((*names, name), inner.get_short_help_str(limit=200), inner)
+
+
+def _section(names: tuple[str, ...], purpose: str, text: str) -> str:
+    return f"\n### hookrun {' '.join(names)}\n\n{purpose}\n\n```text\n{text.strip()}\n```\n"
 
 
 if __name__ == "__main__":

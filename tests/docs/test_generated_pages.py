@@ -47,3 +47,9 @@ def test_the_hooks_of_a_recipe_are_valid_config(name: str, project: Project) -> 
     config = load_config(find(str(project.root), str(project.home), managed=str(project.home / "none")))
     assert config.problems == []
     assert len(config.declarations.hooks) == len(json.loads(found[1])["hooks"])
+
+
+def test_all_pages_together_are_short() -> None:
+    """English words, as `python scripts/count_words.py` prints them."""
+    counted = program("count_words")
+    assert sum(counted["counts"]().values()) <= counted["MOST"]  # type: ignore[operator]

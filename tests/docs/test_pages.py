@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
-        "claude-compat",
-        "agents",
-        "how-it-works",
         "adding-an-agent",
-        "live-tests",
     }
 )
 """Pages that are still written for another form of blocks."""
