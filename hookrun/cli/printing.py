@@ -106,29 +106,28 @@ def print_table(
     styles: Mapping[str, str] | None = None,
     wrap: bool = False,
 ) -> None:
-    """Print a table, in full where stdout is no terminal.
+    """Print a table, in full where stdout is no terminal; without `columns` it has no heading.
 
     A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
     lines. `styles` has the styles of cells by their text.
     """
     if title is not None:
         print_lines([(title, BOLD)])
+    heading = [columns] if columns else []
     screen = terminal_width(1)
     if screen is None and not wants_color(1):
-        click.echo("\n".join(aligned([columns, *rows])))
+        click.echo("\n".join(aligned([*heading, *rows])))
         return
-    import textwrap  # only for a terminal
-
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text  # only for a terminal
 
-    cells = [[escape(cell) for cell in row] for row in (columns, *rows)]
+    cells = [[escape(cell) for cell in row] for row in (*heading, *rows)]
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
     console = rich_console(1)
     for number, row in enumerate(cells):
         *first, last = row
-        parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
-        line = Text(style=DIM if not number else "")
+        parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        line = Text(style=DIM if heading and not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
         indent = " " * cell_len(line.plain)
