@@ -106,7 +106,8 @@ class DeclarationFile:
         except EditError:
             what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
             raise ScaffoldError(
-                f"{self.path}: `hooks` is not a plain list, so it cannot be edited\nhint: make the change {what}"
+                f"{self.path}: these hooks cannot be edited in place: `hooks` is not a plain list\n"
+                f"hint: make the change {what}"
             ) from None
 
     def _checked(self, index: int) -> list[Diagnostic]:
@@ -138,8 +139,8 @@ def _refuse_broken(file: ConfigFile) -> None:
         raise ScaffoldError(f"{errors[0]}\nnote: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
-            f"{file.path} has hooks in Claude Code's format; nothing was written\n"
-            f"hint: write them as `hookrun config migrate {shlex.quote(file.path)} --json` shows"
+            f"{file.path}: its hooks are in Claude Code's format, so nothing was written\n"
+            f"hint: convert them with `hookrun config migrate {shlex.quote(file.path)} --json`"
         )
 
 
@@ -171,7 +172,7 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
         return there[0].path if there and form is None else new
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
         raise ScaffoldError(
-            f"this project has its hooks in {os.path.basename(chosen)}; it cannot have both\nhint: leave --{form} out"
+            f"{chosen} already has the project's hooks, which belong in one file\nhint: leave out --{form}"
         )
     return chosen
 
@@ -180,4 +181,4 @@ def check_within(path: str, root: str) -> None:
     """Raise ScaffoldError for a path that symbolic links lead out of its directory."""
     real = os.path.realpath(path)
     if not is_within(real, os.path.realpath(root)):
-        raise ScaffoldError(f"{path} is a link to {real}, outside of {root}\nhint: replace it by a directory")
+        raise ScaffoldError(f"{path}: links out of {root}, to {real}\nhint: replace the link with a directory")
