@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.commands import COMMANDS
+from hookrun.cli.commands import COMMANDS, topics
 from hookrun.cli.common import command
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find
@@ -114,8 +114,6 @@ def _declared_recipes() -> Iterable[tuple[str, str]]:
 
 
 def _help() -> Iterable[tuple[str, str]]:
-    from hookrun.cli.help import topics  # only for `hookrun help`
-
     yield from ((name, purpose) for name, (_, purpose) in COMMANDS.items())
     yield from ((name, "") for name in topics() if name not in COMMANDS)
 
