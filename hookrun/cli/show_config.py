@@ -28,6 +28,7 @@ from hookrun.cli.printing import (
     OK,
     WARNING,
     count,
+    localized,
     print_json,
     print_line,
     print_lines,
@@ -141,7 +142,7 @@ def list_command(
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     for problem in [*problems, *(each.error for each in hooks if each.error is not None)]:
-        print_message(problem)
+        print_message(localized(problem))
     ctx.exit(FAILED if problems else 0)
 
 
@@ -273,7 +274,7 @@ def show_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     for problem in [*examined.declarations.problems, *errors]:
-        print_message(problem)
+        print_message(localized(problem))
     ctx.exit(FAILED if examined.declarations.problems else 0)
 
 
@@ -315,10 +316,10 @@ def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
             yield "", ""
             yield f"{hook.name} ({hook.layer})", BOLD
         for each in values:
-            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {each.where}"
+            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {localized(each.where)}"
             yield line, STYLES.get(each.origin, "")
         if hook is not None and hook.error is not None:
-            yield f"  error: {hook.error}", ERROR
+            yield f"  error: {localized(hook.error)}", ERROR
 
 
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
