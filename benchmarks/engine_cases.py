@@ -67,7 +67,7 @@ class Case:
         return perf_counter() - started, last
 
 
-# --- handlers: what a guard does that has no objection, and what others answer
+# --- handlers: a guard that continues, and other answers
 
 
 def looks(ctx: PreToolUse) -> Verdict | None:
@@ -215,7 +215,7 @@ def process_controls(project: Path, home: Path) -> list[Case]:
 
 
 def ran(result: Result) -> bool:
-    """Tell whether the one declared hook ran, read its context and had no objection: a failure would let pass too."""
+    """Tell whether the one configured hook ran, read its context and continued: a failure would not block either."""
     return _answered("continue", 1)(result) and result.runs[0].outcome.bytes_out > 0
 
 

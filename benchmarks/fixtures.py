@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EVENT = "pre_tool_use"
 TOOL = "bash"
 
-# What every runner is given to run: a hook that reads all of its context and has no objection.
+# What every runner is given to run: a hook that reads all of its context and continues.
 HOOK = """cat >/dev/null; echo '{"action":"continue"}'"""
 BLOCKING_HOOK = """cat >/dev/null; echo '{"action":"block","message":"no"}'"""
 

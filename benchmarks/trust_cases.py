@@ -81,7 +81,7 @@ def _message(project: Path) -> str:
 
 
 def _hears(*, block: bool) -> Callable[[Outcome], str | None]:
-    """Return the check that the agent is told to refuse, or nothing at all: an unapproved hook would be told of."""
+    """Return the check that the agent gets a refusal, or nothing at all: an unapproved hook would be reported."""
 
     def check(outcome: Outcome) -> str | None:
         said = (outcome.stdout + outcome.stderr).decode(errors="replace")

@@ -6,7 +6,7 @@ The names of the library are loaded when they are first used (PEP 562): `hookrun
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
+if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
     from hookrun.agents import (
         agent_events as agent_events,
         sends_typed_input as sends_typed_input,
@@ -73,10 +73,10 @@ PUBLIC = {
     "hookrun.model": "Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }
-"""Module -> the public names that it holds."""
+"""Module -> its public names."""
 
 RENAMED = {"Run": "HookResult"}
-"""Public names of the release before -> what they are called now. They go with the next release."""
+"""Public names of the previous release -> their new names. They are removed in the next release."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The door: `fire` goes straight to fire.py, everything else to cli/."""
+"""Entry point: `fire` is dispatched without loading the command line."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import gc
 import os
 import sys
 
-if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`, wherever that lies
+if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    __import__("hookrun")  # this one, and no other
-    sys.path.append(sys.path.pop(0))  # its neighbours must not stand in for the interpreter's own modules
+    __import__("hookrun")  # this copy, not another one on the path
+    sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library
 
 
 def main() -> None:
-    """Run the command line of this process and end it."""
+    """Run the command line and exit."""
     argv = sys.argv[1:]
     if argv[:1] != ["fire"]:
         from hookrun.cli import run
 
         sys.exit(run(argv))
-    gc.disable()  # a fire is over before garbage matters
+    gc.disable()  # the process ends before garbage matters
     try:
         from hookrun.fire.command import main as fire
 
         status = fire(argv[1:])
     except KeyboardInterrupt:
         status = 130
-    except (ImportError, OSError) as error:  # hookrun is just being replaced, or not whole; no descriptor is free
-        os.write(2, f"hookrun: cannot be loaded, no hook has run: {error}\n".encode())
+    except (ImportError, OSError) as error:  # hookrun is being replaced or incomplete, or no descriptor is free
+        os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
         status = _status_for_agent(argv) if isinstance(error, ImportError) else 1
-    os._exit(status)  # nothing is buffered: what the interpreter would tidy up, the system does faster
+    os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
 
 
 def _status_for_agent(argv: list[str]) -> int:

@@ -10,6 +10,7 @@ from time import gmtime, monotonic, strftime
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
 from hookrun.state import now_ns
+from hookrun.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +70,11 @@ EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(F
 """A context of which nothing is known, in the order in which hooks see it."""
 
 
+OBJECT = 'give one JSON object, such as {"tool_name": "bash"}'
+
+
 class ContextError(ValueError):
-    """The context cannot be read; the message says where it came from, what was found, what was expected."""
+    """The context cannot be read; the message says where it came from, what is wrong and what to do."""
 
 
 def from_file(path: str, deadline: float) -> dict[str, object]:
@@ -85,7 +89,7 @@ def from_file(path: str, deadline: float) -> dict[str, object]:
         finally:
             os.close(fd)
     except OSError as error:
-        msg = f"{path}: {error.strerror}: expected a file with a JSON context, or - for stdin"
+        msg = f"cannot read {quote(path)}: {error.strerror}\nhint: give a file with a JSON object, or - for stdin"
         raise ContextError(msg) from None
 
 
@@ -96,7 +100,7 @@ def from_stdin(deadline: float) -> dict[str, object]:
     try:
         return _from_stream(0, "stdin", deadline)
     except OSError as error:
-        msg = f"stdin: {error.strerror}: expected a JSON context, give one with --ctx FILE"
+        msg = f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
         raise ContextError(msg) from None
 
 
@@ -116,7 +120,7 @@ def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
         give_up = min(deadline, last + SILENCE)
         if size > LARGEST or (size and now >= deadline):
             found = f"more than {LARGEST >> 20} MiB" if size > LARGEST else "no end of it by the deadline"
-            msg = f"{name}: the context is not whole: {found}: expected one JSON object"
+            msg = f"{name}: the context is not whole: {found}\nhint: {OBJECT}"
             raise ContextError(msg)
         until = min(give_up, last + pause) if size > tried else give_up
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
@@ -138,7 +142,7 @@ def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
                     pause = max(PAUSE, 4 * (monotonic() - now))
         if now >= give_up:
             if not chunks:
-                msg = f"{name}: nothing came: expected a JSON context, give one with --ctx FILE"
+                msg = f"{name}: nothing came\nhint: pipe a JSON object into it, or use `--ctx FILE`"
                 raise ContextError(msg)
             return parse(b"".join(chunks), name)
 
@@ -164,14 +168,14 @@ def parse(data: bytes, where: str) -> dict[str, object]:
     try:
         value = loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
-        msg = f"{where}: the context is not UTF-8 (byte {error.start}): expected one JSON object"
+        msg = f"{where}: the context is not UTF-8 (byte {error.start})\nhint: {OBJECT}"
         raise ContextError(msg) from None
     except ValueError as error:
         found = "the context is empty" if not text.strip() else f"the context is not JSON ({error})"
-        msg = f"{where}: {found}: expected one JSON object"
+        msg = f"{where}: {found}\nhint: {OBJECT}"
         raise ContextError(msg) from None
     if not isinstance(value, dict):
-        msg = f"{where}: the context is {type_name(value)}, expected one JSON object"
+        msg = f"{where}: the context is {type_name(value)}\nhint: {OBJECT}"
         raise ContextError(msg)
     return value
 

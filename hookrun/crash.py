@@ -1,4 +1,4 @@
-"""Report internal errors: keep the traceback in the account's crash.log. Loaded only where something crashed."""
+"""Report internal errors: write the traceback to the account's crash.log. Loaded only after a crash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 20
 """Bytes of crash.log after which it is rotated to crash.log.1."""
 
 MAX_ENTRY = 64 << 10
-"""Characters of one traceback that are kept."""
+"""Characters of one traceback that are written."""
 
 MAX_CAUSES = 8
 """Exceptions of a chain (`raise ... from`) that a traceback shows."""
@@ -30,9 +30,9 @@ def log_path(home: str) -> str:
 def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     """Write the traceback to crash.log and return the message for the user, which names the log; raises nothing.
 
-    With `debug` the traceback is also printed on stderr if HOOKRUN_DEBUG is set. The text has no variables' values and
-    no context of an event, and credentials are redacted. Without a home, and where the log cannot be written, the
-    message alone has to do.
+    With `debug` the traceback is also printed on stderr if HOOKRUN_DEBUG is set. It has no values of variables and no
+    context of an event, and credentials are redacted. Without a home, or if the log cannot be written, only the
+    message is returned.
     """
     message = f"internal error, please report it: {redact(describe_exception(error))}"
     try:
@@ -43,13 +43,13 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
             return message
         python = sys.version.partition(" ")[0]
         _append(log_path(home), f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
-    except Exception:  # whatever is wrong with the log, the first error is the one to report
+    except Exception:  # if the log fails, the first error is still the one to report
         return message
     return f"{message} (see {log_path(home)})"
 
 
 def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
-    """Return the frames of the error and of its explicit causes; what was being handled at the time is left out."""
+    """Return the frames of the error and of its explicit causes, without exceptions that were being handled."""
     lines: list[str] = []
     if error.__cause__ is not None and causes > 1:
         lines = [*_traceback(error.__cause__, causes - 1), "\nwhich caused:\n\n"]
@@ -57,14 +57,14 @@ def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
 
 
 def _append(path: str, text: str) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO in its place would wait for a reader
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO at this path would wait for a reader
     fd = open_private(path, flags)
     if os.fstat(fd).st_size > MAX_BYTES:
         os.close(fd)
         os.replace(path, f"{path}.1")
         fd = open_private(path, flags)
     try:
-        os.fchmod(fd, 0o600)  # also of a file that was there
+        os.fchmod(fd, 0o600)  # also for an existing file
         os.write(fd, text.encode("utf-8", "backslashreplace"))
     finally:
         os.close(fd)

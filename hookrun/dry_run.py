@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
-"""The states of a prediction; with DEPENDS the hook runs if fields that are not known match."""
+"""The states of a prediction; with DEPENDS the hook runs if unknown fields match."""
 
 MAX_KEYS = 6
 """Keys of an object that a hint lists."""
@@ -50,9 +50,9 @@ class KnownFields:
 class Prediction:
     """What would happen to one hook.
 
-    `why` is the cause of the state, `depends` lists what is not known, `failure` is how the hook would fail. `trust` is
-    the user's decision about a hook of the project; it is empty for other hooks and where no approval is needed. One
-    that was `never_approved` is not looked at after the end of the chain.
+    `why` is the reason for the state, `depends` lists unknown fields, `failure` is how the hook would fail. `trust` is
+    the user's decision about a hook of the project, or empty if it needs no approval. A hook that was `never_approved`
+    is not checked once the chain has ended.
     """
 
     __slots__ = ("depends", "failure", "hook", "never_approved", "state", "trust", "why")
@@ -105,7 +105,7 @@ class DryRun:
 
 
 def _mark_unreached(predictions: list[Prediction]) -> None:
-    """Mark the hooks after one that is sure to fail and whose failure blocks."""
+    """Mark the hooks after one that will certainly fail and block."""
     ended_by: Hook | None = None
     beside = False
     for each in predictions:
@@ -136,7 +136,7 @@ def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
 
 
 def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tuple[Hook, list[str]]:
-    """Return the hook with only the conditions that can be decided, and what the others depend on."""
+    """Return the hook with only the conditions that can be decided, and the names of the other conditions' fields."""
     depends: list[str] = []
     fields = hook.to_dict()
     if hook.agents is not None and "agent" not in known:
@@ -158,7 +158,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tup
 
 
 def _undecided_tool(matcher: Sequence[str], context: Mapping[str, object], known: KnownFields) -> str | None:
-    """Return what a matcher depends on, empty where it matches any tool; None where it can be decided."""
+    """Return what a matcher depends on, "" if it matches any tool, or None if it can be decided."""
     if not _has_tool(context):
         return None
     if "tool_name" not in known:
@@ -179,7 +179,7 @@ def _has_tool(context: Mapping[str, object]) -> bool:
 
 
 def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook's conditions do not match the context, with a hint; None where they match."""
+    """Return why the hook's conditions do not match the context, with a hint, or None if they match."""
     cause = mismatch_reason(hook, context)
     if cause is None:
         return None
@@ -195,16 +195,16 @@ def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
 
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
-        return f"{context.get('event')} has no tool: a matcher never matches there"
+        return f"{context.get('event')} has no tool, so a matcher never matches"
     for tool in tool_names(context):
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
-            return f"upper and lower case count: write {format_value(tool)}"
+            return f"names are case-sensitive: write {format_value(tool)}"
     agents = _agents_using_name(matcher, context.get("tool_name"))
-    return f"it is what {', '.join(agents)} call it" if agents else None
+    return f"{', '.join(agents)} use that name" if agents else None
 
 
 def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
-    """Return the agents that call hookrun's `tool` by a name that the matcher matches."""
+    """Return the agents whose name for hookrun's `tool` the matcher matches."""
     return [
         name
         for name in AGENTS
@@ -213,7 +213,7 @@ def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
-    """Return what the context has where the path leads to nothing."""
+    """Return what the context has instead of a path that does not exist."""
     if any(True for _ in resolve_path(context, path)):
         return None
     before, _, last = path.rpartition(".")
@@ -243,17 +243,17 @@ def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
         except OSError as error:
             return cannot_enter(directory, error).failure
         return _missing_module(hook, directory) or _broken_program(hook, environment, directory)
-    except ValueError:  # half a surrogate pair: `prepare` reports it
+    except ValueError:  # a lone surrogate: `prepare` reports it
         return None
 
 
 def _missing_module(hook: Hook, directory: str) -> Failure | None:
-    if hook.kind != "python" or hook.interpreter is not None:  # another interpreter has another path
+    if hook.kind != "python" or hook.interpreter is not None:  # another interpreter has its own path
         return None
     name = str(hook.target).partition(":")[0].partition(".")[0]
     if name in sys.modules or name in sys.builtin_module_names or PathFinder.find_spec(name, [directory, *sys.path]):
         return None
-    return Failure("missing", f"there is no module {name} (looked in {directory} and the interpreter's own path)")
+    return Failure("missing", f"no module {name} (looked in {directory} and on the interpreter's own path)")
 
 
 def _broken_program(hook: Hook, environment: Mapping[bytes, bytes], directory: str) -> Failure | None:
@@ -278,10 +278,10 @@ def _is_text(path: str) -> bool:
 
 
 def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not apply in this context, naming the condition and the value; None when it applies."""
+    """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        return f"agents: {_quoted(hook.agents)} does not hold {format_value(context.get('agent'))}"
+        return f"agents: {_quoted(hook.agents)} does not include {format_value(context.get('agent'))}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
     for path, globs in (hook.when or {}).items():

@@ -1,4 +1,4 @@
-"""Select the hooks that apply, run them in order, combine their verdicts. Knows no agent, no file and no process."""
+"""Select the hooks that match, run them in order, combine their verdicts. Knows no agent, no file and no process."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
     class Candidates(Protocol):
-        """The hooks declared for one event, in running order; a hook itself is only built when it is asked for."""
+        """The hooks configured for one event, in running order; a hook is built only when requested."""
 
         def __len__(self) -> int: ...
         def layer(self, index: int) -> int:
-            """Return the layer's number, 0 for the one with the first word."""
+            """Return the layer's number, 0 for the one that takes precedence."""
 
         def parallel(self, index: int) -> bool:
-            """Tell whether the hook may run beside its neighbours."""
+            """Return whether the hook may run beside its neighbours."""
 
         def always(self, index: int) -> bool:
-            """Tell whether the hook runs even when the chain has ended."""
+            """Return whether the hook runs even after the chain has ended."""
 
         def enforcing(self, index: int) -> bool:
-            """Tell whether the hook can refuse or change something."""
+            """Return whether the hook can block or change the call."""
 
         def selects(self, index: int, context: Mapping[str, object]) -> bool:
-            """Tell whether the hook applies in this context."""
+            """Return whether the hook matches this context."""
 
         def hook(self, index: int) -> Hook:
-            """Return the hook itself."""
+            """Return the hook."""
 
     Runner = Callable[[list[tuple[Hook, bytes]]], list[Outcome]]
     Group = list[tuple[int, Hook]]
@@ -49,13 +49,12 @@ def _encode(context: Mapping[str, object]) -> bytes:
 
 
 class HookChain:
-    """One fire: the hooks of one event on one context. What was done so far is here, also when it is interrupted.
+    """The hooks of one event on one context, and their results so far, also if the run is interrupted.
 
-    `off` says why a hook is switched off, if it is, and `refusal` why it may not run whatever its files are: after the
-    end of the chain such a hook is passed over. `encode` makes the JSON object of a context, in bytes; with
-    `encode_changes` a change that it does not take is a bad verdict of the hook that made it. `became` notes what
-    became of each candidate: index -> text. `keep_text` puts a text that is too long for an agent into a file
-    and returns its path, None where it cannot.
+    `off` returns why a hook is switched off, or None; `refusal` returns why it may not run whatever its files are:
+    once the chain has ended, such a hook is skipped. `encode` returns the JSON of a context in bytes; with
+    `encode_changes` a change that it rejects is a bad verdict of the hook that made it. `became` maps the index of a
+    candidate to its status. `keep_text` saves a text that is too long for an agent and returns its path, or None.
     """
 
     def __init__(
@@ -106,16 +105,16 @@ class HookChain:
             return self.combine()
 
     def steps(self) -> Steps:
-        """Yield the hooks that run next, side by side; expect their outcomes in the same order to be sent.
+        """Yield groups of hooks to run side by side; send their outcomes in the same order.
 
-        Where a layer has changed the arguments, the enforcing hooks of the layers above it run once more on the
-        result, the nearest layer first, so that the first layer has the last word. The end is `combined()`.
+        If a layer has changed the arguments, the enforcing hooks of the layers above it run again on the result, the
+        nearest layer first, so that the topmost layer decides last. Ends with `combine()`.
         """
-        # A generator, so that all is decided once, whoever drives it: the poll loop of `run`, a task or a thread of a
-        # program (library/fire.py).
+        # A generator, so that the order is decided in one place for all drivers: the poll loop of `run`, and a task
+        # or a thread of a program (library/fire.py).
         everything = range(len(self._candidates))
         yield from self._pass(everything, recheck=False)
-        # From the nearest layer up: the managed hooks also see what a user's hook changes while rechecking.
+        # From the nearest layer up: managed hooks also see what a user's hook changes during its recheck.
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
@@ -123,9 +122,9 @@ class HookChain:
             yield from self._recheck(guards, layer)
 
     def _recheck(self, guards: list[int], layer: int) -> Steps:
-        """Run a layer's guards on the arguments as lower layers left them, but with no metadata of lower layers.
+        """Run a layer's guards on the arguments changed by lower layers, without the metadata of lower layers.
 
-        A guard that answered before and now fails has not seen the change: that refuses it, whatever `on_failure` says.
+        If a guard that answered before now fails, the change is blocked, whatever its `on_failure` is.
         """
         everybodys = self.context.get("metadata")
         upper: dict[str, object] = dict(self._given_metadata)
@@ -139,31 +138,31 @@ class HookChain:
         learned = self.context.get("metadata")
         self._set_context({"metadata": {**_object(everybodys), **_object(learned)}})
         for run in self.runs[before:]:
-            # Otherwise a project could change a call and then keep the guard from seeing it: use up the deadline, or
-            # remove the guard's directory.
+            # Otherwise a project could change a call and keep the guard from seeing it, for example by using up the
+            # deadline or by removing the guard's directory.
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
-                reason = f"the changed arguments could not be shown to hook {run.hook.name}, which may refuse them"
+                reason = f"hook {run.hook.name} could not check the changed arguments"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
 
     def combine(self, verdict: Verdict | None = None) -> Verdict:
-        """Return the verdict of all runs so far, conflicts told in its system message.
+        """Return the verdict of all runs so far, with conflicts in its system message.
 
-        `verdict` is an empty one to make it of.
+        `verdict` is an empty one to fill.
         """
         final = _object(self.context.get("tool_args"))
         for run in self.runs:
-            # An allow is for the arguments that its hook saw: for others it is worth no more than a continue.
+            # An allow is for the arguments that its hook saw: for others it counts as a continue.
             if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
-                run.notes.append("its allow was for other arguments than the tool gets in the end: it does not count")
+                run.notes.append("its allow was ignored: the arguments were changed afterwards")
         verdict = verdicts.combine(self.runs, final, changed=self.changed, into=verdict)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
 
     def _pass(self, indices: Sequence[int], *, recheck: bool) -> Steps:
-        """Run the candidates once, in order; one passed over by a group that changed things is looked at again."""
+        """Run the candidates once, in order; those skipped are checked again after a group that changed the context."""
         pending = list(indices)
         while pending:
             group, passed_over, pending = self._next_group(pending)
@@ -180,14 +179,14 @@ class HookChain:
                 pending = passed_over + pending
 
     def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
-        """Return the next hook that runs and those that run beside it, who was passed over, and who is left."""
+        """Return the next hook to run with those beside it, the candidates skipped, and those left."""
         declared = self._candidates
         group: Group = []
         passed_over: list[int] = []
         for position, index in enumerate(pending):
-            # A group never crosses a layer: no project's hook starts before the user's guards have answered.
+            # A group never spans layers: no project hook starts before the user's guards have answered.
             if group and declared.layer(index) != declared.layer(group[0][0]):
-                return group, passed_over, pending[position:]  # the next layer is not even looked at before
+                return group, passed_over, pending[position:]  # the next layer is not even checked before
             hook = self._selected(index)
             if hook is None:
                 if group:
@@ -201,7 +200,7 @@ class HookChain:
         return group, passed_over, []
 
     def _selected(self, index: int) -> Hook | None:
-        """Return the hook if it runs now: it applies, it is not off, and the chain has not ended or it runs always."""
+        """Return the hook if it runs now: it matches, is not off, and the chain has not ended or it always runs."""
         if not self._candidates.selects(index, self.context):
             return None
         always = self._candidates.always(index)
@@ -216,9 +215,9 @@ class HookChain:
         return hook
 
     def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
-        """Take over, in order, what hooks that ran side by side answered.
+        """Record, in order, the answers of hooks that ran side by side.
 
-        Each answer is a set of changes to what the hook saw: of two that change the same thing the later wins.
+        Each answer is a set of changes to what the hook saw; if two change the same thing, the later one wins.
         """
         before = self.context
         together: list[tuple[HookResult, list[verdicts.Change]]] = []
@@ -243,7 +242,7 @@ class HookChain:
                 self.runs.append(run)
 
     def interpret(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
-        """Return the run of a hook that has ended: what it answered to the context `before`, and what that comes to."""
+        """Return the result of a hook that has ended, given the context `before` that it read."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
 
@@ -282,7 +281,7 @@ class HookChain:
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
-        """Take over what the run changes of what its hook saw; what cannot be taken over is its failure."""
+        """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
         so_far = self.context
         run.before = _object(before.get("tool_args"))
         try:
@@ -290,11 +289,11 @@ class HookChain:
             self._merge_changes(changes, run, together)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # too deep, no JSON, or a program's objects that cannot be compared
+        except BaseException as error:  # too deep, not JSON, or a program's objects that cannot be compared
             from hookrun.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
-            why = f"what it answers cannot be given to others: {describe_exception(error)}"
+            why = f"its answer cannot be passed to other hooks: {describe_exception(error)}"
             if not verdicts.keep_refusal(run, why):
                 run.failure = Failure("bad_verdict", why)
                 run.verdict = verdicts.apply_policies(run.hook, run.failure)
@@ -303,7 +302,7 @@ class HookChain:
     def _merge_changes(
         self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
-        """Make the run's changes to the context, and note where they conflict with those of a hook beside it."""
+        """Apply the run's changes to the context, and record conflicts with hooks beside it."""
         for other, other_changes in together:
             for what in _conflicting_paths(other_changes, changes, run):
                 self._conflict(other, run, what)
@@ -326,7 +325,7 @@ class HookChain:
             self.changed = True
 
     def _set_context(self, fields: dict[str, object]) -> None:
-        """Change the context. Raises ValueError when it cannot be given to a hook any more."""
+        """Change the context. Raises ValueError if it could no longer be passed to a hook."""
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)
         self._encoded = {}
@@ -341,7 +340,7 @@ class HookChain:
         self.notes.append(note)
 
     def stdin(self, hook: Hook) -> bytes:
-        """Return what the hook reads, as one line of JSON: the context with the hook's own name in it.
+        """Return the hook's input, one line of JSON: the context with the hook's own name in it.
 
         In Claude's dialect it is Claude's message.
         """
@@ -361,12 +360,12 @@ class HookChain:
 
 
 def _replaces_all_args(hook: Hook) -> bool:
-    """Tell whether a change of the hook's is one of all arguments, those that it leaves as they are included."""
+    """Return whether the hook replaces all arguments, including those it does not change."""
     return hook.dialect == "claude"
 
 
 def _conflicting_paths(earlier: list[verdicts.Change], later: list[verdicts.Change], run: HookResult) -> list[str]:
-    """Return where the changes of a run, which are the later, undo earlier ones."""
+    """Return the paths at which the later changes, those of `run`, undo earlier ones."""
     if not _replaces_all_args(run.hook):
         return ["tool_args." + ".".join(path) for path in verdicts.conflicts(earlier, later)]
     kept = not later or verdicts.json_equal(verdicts.apply(run.args, earlier), run.args)

@@ -1,4 +1,4 @@
-"""Replace files in one step, hold a lock, and tell whether a path lies in a directory. Not on the hot path."""
+"""Replace files atomically, hold locks, and test whether a path is in a directory. Not on the hot path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
-"""Begin and end of a temporary file's name, which no agent takes for a file of its own."""
+"""Begin and end of a temporary file's name, chosen so that no agent reads it."""
 
 
 def is_within(path: str, directory: str) -> bool:
@@ -35,7 +35,7 @@ def relative_path(path: str) -> str:
 
 @contextmanager
 def locked(path: str) -> Iterator[int]:
-    """Hold the exclusive lock of a file, created with mode 0600 if missing, or of a directory; give its descriptor.
+    """Hold the exclusive lock of a file, created with mode 0600 if missing, or of a directory; yield its descriptor.
 
     Waits for the process that holds it. The system releases the lock of a process that is killed. Raises OSError.
     """
@@ -52,10 +52,10 @@ def locked(path: str) -> Iterator[int]:
 
 
 def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
-    """Put a file in the place of `path` in one step. Raises OSError; then the old file is there as it was.
+    """Replace the file at `path` atomically. Raises OSError; then the old file is unchanged.
 
-    An existing file's mode and owner are kept; a new one gets `mode` less the umask. `path` is no symbolic link. With
-    `durable` file and directory have reached the disk at the return. A process that is killed can leave a temporary
+    An existing file's mode and owner are kept; a new one gets `mode` less the umask. `path` must not be a symbolic
+    link. With `durable`, file and directory are on disk when this returns. A killed process can leave a temporary
     file, which `sweep` removes.
     """
     directory = os.path.dirname(path)
@@ -97,7 +97,7 @@ def sweep(directory: str) -> None:
 
 
 def remove_if_there(path: str) -> None:
-    """Remove a file; a missing one is fine. Raises OSError."""
+    """Remove a file if it exists. Raises OSError."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def remove_if_there(path: str) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Wait until a directory's entries have reached the disk. Raises OSError."""
+    """Wait until a directory's entries are on disk. Raises OSError."""
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -114,7 +114,7 @@ def sync_directory(directory: str) -> None:
 
 
 def rotate(path: str, max_bytes: int, keep: int) -> None:
-    """Rename a log `.jsonl` to .1, the one before to .2, and so on, if it is larger than `max_bytes`.
+    """Rename a log `.jsonl` to .1, the previous .1 to .2, and so on, if it is larger than `max_bytes`.
 
     Does nothing if another process is doing so, or has just done it. Raises OSError.
     """
@@ -129,7 +129,7 @@ def rotate(path: str, max_bytes: int, keep: int) -> None:
         for number in range(aside, 0, -1):
             os.replace(f"{path}.{number}", f"{path}.{number + 1}")
         os.replace(path, f"{path}.1")
-    except (BlockingIOError, FileNotFoundError):  # another process is rotating it, or just has
+    except (BlockingIOError, FileNotFoundError):  # another process is rotating it, or just did
         return
     finally:
         os.close(fd)

@@ -1,4 +1,4 @@
-"""Match shell-style globs by the rules of `fnmatch.fnmatchcase`, whose import the hot path does not pay for."""
+"""Match shell-style globs by the rules of `fnmatch.fnmatchcase`, without importing it on the hot path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     One = Callable[[str], bool]
 
 LARGE = 100_000
-"""Characters of text times characters of pattern beyond which `fnmatch`, whose import costs 5 ms, is faster."""
+"""Characters of text times characters of pattern beyond which `fnmatch` is faster despite its 5 ms import."""
 
 
 def glob(pattern: str, text: str) -> bool:

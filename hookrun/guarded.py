@@ -1,4 +1,4 @@
-"""Name the files that decide which hooks run, for hooks that keep an agent from changing what guards it."""
+"""Name the files that decide which hooks run, for hooks that protect them from the agent."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ OWN_DIRECTORIES = (".config/hookrun", ".local/share/hookrun", ".local/state/hook
 
 
 def guarded_files(directory: str | None = None) -> dict[str, str]:
-    """Return globs of the files that decide which hooks run, each with what such a file is: "an agent's settings", ...
+    """Return globs of the files that decide which hooks run, with the kind of file ("an agent's settings", ...).
 
-    A glob that begins with `*/` stands for a file in any directory; every other is an absolute path, in which `*` is
-    any text. Without a `directory` the globs are those that hold everywhere; with one, the scripts and files of the
-    hooks that are in force there are among them, under the paths that they are configured with and those that links
-    lead to.
+    A glob that begins with `*/` matches a file in any directory; the others are absolute paths, in which `*` matches
+    any text. Without a `directory` the globs are those that apply everywhere; with one, they include the scripts and
+    files of the hooks in effect there, under their configured paths and the targets of links.
 
         >>> guarded_files()["*/.claude/settings.json"]
         "an agent's settings"
@@ -54,11 +53,11 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
 def _files(hook: Hook, root: str) -> Iterator[str]:
     """Yield the files of a hook that an approval covers; data that its command names may be edited."""
     cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
-    environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as hooks in Claude's settings have it
+    environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as for hooks in Claude's settings
     for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": (hook.claude or {}).get("plugin_root")}.items():
         if isinstance(value, str):
             environment[os.fsencode(name)] = os.fsencode(value)
-    # A Makefile or package.json that a hook's program looks for is a file that agents work on: the approval covers it.
+    # A Makefile or package.json that a hook's program reads is covered by the approval, but agents may edit it.
     hook.words = [each for each in hook.words or () if not each.startswith("up:")]
     try:
         files = files_of(hook, environment, cwd, root)

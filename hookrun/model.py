@@ -1,49 +1,49 @@
-"""The plain data every other module speaks of: hooks, verdicts, failures, runs. No I/O, no imports of ours."""
+"""The plain data that all other modules share: hooks, verdicts, failures, results. No I/O, no imports of ours."""
 
 from __future__ import annotations
 
 from os.path import join, normpath
 
-# Not typing.TYPE_CHECKING: that import, as those of dataclasses and enum, costs milliseconds on every tool call.
+# Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs milliseconds on every tool call.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
 LAYERS = ("managed", "user", "project", "local")
-"""Where a declaration comes from, the one with the first word first."""
+"""Where a hook is configured; earlier layers take precedence."""
 
 UNTRUSTED_LAYERS = frozenset({"project", "local"})
-"""The layers whose hooks are a stranger's code until a person approves them."""
+"""Layers whose hooks need the user's approval before they run."""
 
 PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
-"""Every action and how strong it is: of several answers the strongest wins."""
+"""Every action and its strength: of several answers the strongest wins."""
 
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
-"""The actions that end the chain: nothing after them runs but `always` hooks."""
+"""Actions that end the chain: after them only `always` hooks run."""
 
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-"""The actions that refuse: they count whatever comes after them (a crash, a hang) and whatever is beside them."""
+"""Actions that deny the call: they count whatever follows (a crash, a hang) and whatever runs beside them."""
 
 FAILURES = {
-    "bad_verdict": "it ended well but its answer cannot be read as a verdict",
-    "exit_code": "it ended with an exit status other than 0 and 2",
-    "signal": "a signal ended it",
-    "timeout": "it did not answer within its timeout or the fire's deadline",
+    "bad_verdict": "it exited normally, but its answer is not a valid verdict",
+    "exit_code": "it exited with a status other than 0 and 2",
+    "signal": "it was killed by a signal",
+    "timeout": "it did not answer within its timeout or the deadline",
     "spawn": "it could not be started",
     "missing": "its program or script does not exist or is not executable",
-    "untrusted": "nobody has approved it",
-    "declaration": "it is declared wrongly",
-    "http": "the HTTP exchange failed",
+    "untrusted": "it is not approved",
+    "declaration": "its configuration is invalid",
+    "http": "the HTTP request failed",
     "exception": "its function raised an exception",
 }
-"""Every way in which a hook fails, and what it means. A failure is no verdict: `on_failure` says what follows."""
+"""Every kind of failure and its meaning. A failure is not a verdict: `on_failure` decides what follows."""
 
 
 class Failure:
-    """What went wrong with one run of a hook: a `kind` out of FAILURES and a `detail` for people.
+    """Why one run of a hook failed: a `kind` from FAILURES and a `detail` for people.
 
-    `exception` is what a function of a Python program raised, None for every other failure.
+    `exception` is the exception that a Python function raised; None for other failures.
 
     >>> from hookrun import Engine
     >>> engine = Engine()
@@ -64,7 +64,7 @@ class Failure:
 
 
 class InvalidVerdictError(ValueError):
-    """No verdict has this action. A hook that raises it may have wanted to refuse: see `refusals`."""
+    """A verdict's action does not exist. A hook that raises it may have meant to block: see `refusals`."""
 
     def __init__(self, action: object) -> None:
         from difflib import get_close_matches
@@ -72,11 +72,11 @@ class InvalidVerdictError(ValueError):
         near = get_close_matches(action.lower(), PRECEDENCE, n=1) if isinstance(action, str) else ()
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(PRECEDENCE)}"
         shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
-        super().__init__(f"the action of a verdict is {shown}: {hint}")
+        super().__init__(f"unknown action {shown}: {hint}")
 
 
 class Verdict:
-    """What one hook, or all of them together, answered. The fields are those of the JSON a hook prints.
+    """The answer of one hook, or of all combined. The fields are those of the JSON that a hook prints.
 
     >>> Verdict("ask", "This reaches production.", additional_context="The staging host is free.").to_dict()
     {'action': 'ask', 'message': 'This reaches production.', 'additional_context': 'The staging host is free.'}
@@ -117,22 +117,22 @@ class Verdict:
 
     @classmethod
     def block(cls, message: str | None = None) -> Self:
-        """Return the verdict that refuses; `message` tells the model why."""
+        """Return the verdict that blocks the call; `message` gives the model the reason."""
         return cls("block", message)
 
     @classmethod
     def ask(cls, message: str | None = None) -> Self:
-        """Return the verdict that leaves it to the person."""
+        """Return the verdict that leaves the decision to the user."""
         return cls("ask", message)
 
     @classmethod
     def allow(cls, message: str | None = None) -> Self:
-        """Return the verdict that spares the person the question."""
+        """Return the verdict that allows the call without asking the user."""
         return cls("allow", message)
 
     @classmethod
     def skip(cls, message: str | None = None) -> Self:
-        """Return the verdict that leaves it undone, nobody's fault."""
+        """Return the verdict that skips the call without calling it a mistake."""
         return cls("skip", message)
 
     @classmethod
@@ -142,7 +142,7 @@ class Verdict:
 
     @classmethod
     def modify(cls, args: dict[str, object], message: str | None = None) -> Self:
-        """Return the verdict that runs the tool with these arguments, which are all of them, instead.
+        """Return the verdict that runs the tool with these arguments instead, which replace all of its own.
 
         >>> Verdict.modify({"command": "git push --dry-run"}, "as a dry run")
         Verdict({'action': 'modify', 'message': 'as a dry run', 'modified_args': {'command': 'git push --dry-run'}})
@@ -151,7 +151,7 @@ class Verdict:
 
     @classmethod
     def patch(cls, args: dict[str, object], message: str | None = None) -> Self:
-        """Return the verdict that changes these arguments only; one that is None is taken away (RFC 7396).
+        """Return the verdict that changes these arguments only; one that is None is removed (RFC 7396).
 
         >>> from hookrun import Engine
         >>> engine = Engine()
@@ -164,12 +164,12 @@ class Verdict:
 
     @classmethod
     def with_context(cls, context: str) -> Self:
-        """Return the verdict that has no objection and gives the model this text."""
+        """Return the verdict that continues and gives the model this text."""
         return cls(additional_context=context)
 
     @classmethod
     def with_metadata(cls, **context: object) -> Self:
-        """Return the verdict that has no objection and gives these to the hooks that come after, as `metadata`.
+        """Return the verdict that continues and passes these values to later hooks, as `metadata`.
 
         >>> Verdict.with_metadata(ticket="AB-12")
         Verdict({'action': 'continue', 'modified_context': {'ticket': 'AB-12'}})
@@ -199,13 +199,13 @@ VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
 
 
 class Hook:
-    """One declaration, checked, with every default filled in.
+    """One configured hook, validated, with all defaults filled in.
 
-    `kind` is the field that says what is run (`command`, `args`, `python` or `url`) and `target` its value.
-    `look` holds the words of `target` that name its program and script plainly; they are looked up before a run.
+    `kind` is the field that defines what runs (`command`, `args`, `python` or `url`) and `target` its value.
+    `look` holds the words of `target` that literally name its program and script; they are checked before a run.
     `words` are references to what it executes (see `config.executed`), which an approval covers.
-    `error` is what is wrong with the declaration: such a hook is never run, it fails as `declaration`.
-    `claude` is what only a declaration in Claude Code's form says: its native `event`, its `matcher` and `if`, the
+    `error` describes invalid configuration: such a hook never runs and fails as `declaration`.
+    `claude` holds what only a declaration in Claude Code's format has: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
     before), and whether it is Claude Code's `own`: in a file that Claude Code reads, so that it runs the hook itself.
     `extra` holds the fields of `config.schema.FIELDS` that have no attribute of their own here.
@@ -332,16 +332,16 @@ class Hook:
 
     @property
     def enforcing(self) -> bool:
-        """Whether its word can change what happens."""
+        """Whether the hook can block or change the call."""
         return self.mode == "enforce" and not self.background
 
     def to_dict(self) -> dict[str, object]:
-        """Return every field by its name: what `from_dict` takes back, what the cache holds and `list --json` shows."""
+        """Return every field by its name, as `from_dict` takes, the cache stores and `list --json` shows it."""
         return {name: getattr(self, name) for name in Hook.__slots__ if name != "extra"} | self.extra
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
-        """Return the hook that `to_dict` gave the fields of; fields left out have their defaults."""
+        """Return the hook with these fields, as returned by `to_dict`; missing fields have their defaults."""
         return cls(**data)  # type: ignore[arg-type]  # the fields are those of to_dict
 
     def location(self) -> str:
@@ -353,12 +353,11 @@ class Hook:
 
 
 class Outcome:
-    """What is left of one process that ran a hook: how it ended and what it wrote.
+    """The result of the process that ran a hook: how it exited and what it wrote.
 
-    `exit_code` is the exit status, or minus the number of the signal that ended it; None when it never ran.
-    `failure` is set when it could not be started or was ended by us. Times are milliseconds, sizes bytes.
-    `answer` is what a function of a Python program returned: a verdict, or the object of one. `notes` are what else
-    there is to say.
+    `exit_code` is the exit status, or minus the number of the signal that killed it; None if it never ran. `failure`
+    is set if it could not be started or hookrun ended it. Times are milliseconds, sizes bytes. `answer` is what a
+    function of a Python program returned: a verdict, or the object of one. `notes` are further remarks.
     """
 
     answer: Verdict | dict[str, object] | None = None
@@ -378,9 +377,9 @@ class Outcome:
 
 
 class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
-    """A signal that ends hookrun came while hooks ran; each has been ended.
+    """A signal asked hookrun to end while hooks ran; all of them have been ended.
 
-    `signal` is its number, `outcomes` what is left of the hooks that ran side by side, None for one nobody waits for.
+    `signal` is its number, `outcomes` those of the hooks that ran side by side, None for one that runs in background.
     """
 
     def __init__(self, signal: int, outcomes: Sequence[Outcome | None]) -> None:
@@ -417,16 +416,16 @@ class HookResult:
 
     @property
     def action(self) -> str:
-        """The action of the verdict that counts."""
+        """The action of the effective verdict."""
         return self.verdict.action
 
     @property
     def ms(self) -> float:
-        """How long the hook took, in milliseconds."""
+        """Time that the hook took, in milliseconds."""
         return self.outcome.ms
 
     def summary(self) -> dict[str, object]:
-        """Return this run as it stands in the `hooks` list of a combined verdict; `ms` is milliseconds."""
+        """Return this result as in the `hooks` list of a combined verdict; `ms` is milliseconds."""
         data: dict[str, object] = {
             "name": self.hook.name,
             "action": self.verdict.action,
@@ -439,7 +438,7 @@ class HookResult:
 
 
 def file_path(context: Mapping[str, object]) -> str | None:
-    """Return the file that a context is about, absolute and normalised: that of its arguments, else its own."""
+    """Return the file that a context is about, absolute and normalised: from its arguments, else its own field."""
     args = context.get("tool_args")
     path = args.get("file_path") if isinstance(args, dict) else None
     if not isinstance(path, str):

@@ -1,6 +1,6 @@
-"""Keep a refusal a refusal, whatever else is wrong with it: malformed JSON, wrong fields, an exception on the way.
+"""Keep a refusal a refusal despite malformed JSON, wrong fields or an exception.
 
-Off the hot path: a well-formed answer needs nothing of this.
+Off the hot path: a well-formed answer needs none of this.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNREADABLE = "(unreadable)"
-"""Stands for an object or a list in malformed JSON: no field of a verdict can hold it."""
+"""Replaces an object or a list in malformed JSON: no field of a verdict accepts it."""
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^"{}\[\]:,\s]+', re.DOTALL)
-"""A string (the last one may have no end), a sign, or anything else up to the next of these."""
+"""A string (the last one may be unterminated), a punctuation mark, or anything else up to the next of these."""
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (depth, key, value) of each pair in the one object that a text is, however malformed that is.
+    """Yield (depth, key, value) of each pair in a single JSON object, however malformed it is.
 
-    Yield a depth of 0 where it is none: something stands before or after it.
+    Yield a depth of 0 if it is not one: there is text before or after it.
     """
     depth = 0
     last: str | None = None
@@ -64,7 +64,7 @@ def _unquoted(word: str) -> str:
 def refusing_object(text: str) -> dict[str, object] | None:
     """Return the fields of a verdict in malformed JSON if it refuses, else None.
 
-    Of a field that is there twice the first counts, of actions the strongest.
+    Of a repeated field the first counts, of several actions the strongest.
     """
     fields: dict[str, object] = {}
     actions = []
@@ -80,11 +80,11 @@ def refusing_object(text: str) -> dict[str, object] | None:
 
 
 def bare(answer: object) -> dict[str, object] | None:
-    """Return the action and the texts of an object that refuses but cannot be read as a whole, None of any other."""
+    """Return the action and the texts of an object that denies the call but is otherwise invalid, else None."""
     action = _field(answer, "action")
     if not isinstance(action, str) or action not in BINDING_ACTIONS:
         return None
-    # Arguments, as text, are wrong for sure: of an `ask` they are not to be forgotten.
+    # Arguments, as text, are surely wrong: an `ask` must not lose them.
     given = {name: _field(answer, name) for name in (*VERDICT_TEXTS, "modified_args", "args_patch")}
     return {"action": action, **{name: as_text(value) for name, value in given.items() if value is not None}}
 
@@ -104,7 +104,7 @@ def as_text(value: object) -> str:
         return str(value) if isinstance(value, str) else dumps(value)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # no JSON
+    except BaseException:  # not JSON
         try:
             return str(value) or type(value).__name__
         except KeyboardInterrupt:
@@ -114,10 +114,10 @@ def as_text(value: object) -> str:
 
 
 def from_exception(error: BaseException, event: str) -> Verdict | None:
-    """Return what a function meant that ended with this exception: None where it is a failure.
+    """Return the verdict that an exception of a hook's function stands for, or None if it is a failure.
 
-    Skip and Abort are answers. A function that could not make its verdict may have wanted to refuse: it does, on an
-    event that can be refused.
+    Skip and Abort are answers. A function that failed to build its verdict may have meant to block: it does, for an
+    event that can be blocked.
     """
     if any(each.__module__ == "hookrun.library.result" for each in type(error).__mro__):
         try:
@@ -131,7 +131,7 @@ def from_exception(error: BaseException, event: str) -> Verdict | None:
 
 
 def _made_a_verdict(error: BaseException) -> bool:
-    """Return whether an exception, or one that it was raised for, comes from making a Verdict, Skip or Abort."""
+    """Return whether an exception, or its cause, was raised by building a Verdict, Skip or Abort."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:
@@ -152,9 +152,9 @@ def _made_a_verdict(error: BaseException) -> bool:
 
 
 def is_broken_script(target: object, stderr: str) -> bool:
-    """Return whether stderr ends with a shell's own complaint about the hook's script: `NAME: [line ]NUMBER: ...`.
+    """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
 
-    NAME must be a shell or a word of the hook's command; of another file the hook itself may speak.
+    NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
     """
     lines = stderr.strip().splitlines()
     name, _, rest = (lines[-1] if lines else "").partition(": ")

@@ -1,7 +1,7 @@
-"""Remember between runs of one session: notices shown, blocks of a stop, texts too long for the agent.
+"""Remember between runs of one session: notices shown, blocks of a stop, texts for later, texts too long to show.
 
-Small private files; a failure to read or write one never changes a verdict. Apart from `state` because most runs need
-none of it.
+Small private files; a failure to read or write one never changes a verdict. Separate from `state` because most runs
+need none of it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_SESSION_FILES = 1024
-"""Files kept; the oldest beyond that are removed."""
+"""Files kept; older ones are removed."""
 
 MAX_STOP_BLOCKS = 8
 """Consecutive blocks of a stop that count; after them the agent may end its turn."""
 
 MAX_KEPT = 1 << 16
-"""Bytes of texts that are kept for a later event of a session."""
+"""Bytes of texts kept for a later event of a session."""
 
 MAX_OVERFLOW_TEXTS = 64
-"""Files with long texts that are kept; the oldest beyond that are removed."""
+"""Files with long texts that are kept; older ones are removed."""
 
 
 def sessions_dir(home: str) -> str:
@@ -35,7 +35,7 @@ def sessions_dir(home: str) -> str:
 def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
     """Record that a notice was shown in a session, and return whether this was the first time.
 
-    Without a session, and where nothing can be recorded, it is always the first time.
+    Without a session, or if nothing can be recorded, it is always the first time.
     """
     if not session_id:
         return True
@@ -53,7 +53,7 @@ def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
 def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
     """Count one more consecutive block of a stop, and return whether it still counts (the first MAX_STOP_BLOCKS do).
 
-    `what` is which stop: the turn's, or that of one subagent. After the last one the count begins anew.
+    `what` identifies the stop: the turn's, or that of one subagent. After the last one the count starts over.
     """
     if not session_id:
         return True
@@ -61,7 +61,7 @@ def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            # The size of the file is the count: appending is atomic, and no agent's own field for `again` is needed.
+            # The size of the file is the count: appending is atomic, and independent of the agent's own field.
             os.write(fd, b".")
             count = os.fstat(fd).st_size
         finally:
@@ -82,7 +82,7 @@ def stop_was_blocked(home: str, session_id: str | None, what: str) -> bool:
 
 
 def reset_stop_blocks(home: str, session_id: str | None, what: str) -> None:
-    """Forget the blocks of a stop that is no longer blocked: the next block is the first of its row."""
+    """Reset the count of a stop that is no longer blocked."""
     if session_id:
         try:
             os.unlink(_counter(home, session_id, what))
@@ -91,7 +91,7 @@ def reset_stop_blocks(home: str, session_id: str | None, what: str) -> None:
 
 
 def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None]]) -> None:
-    """Keep texts, each with its kind, until an event of the session can show them. One that is kept already stays."""
+    """Keep texts, each with its kind, until an event of the session can show them; existing ones stay."""
     for kind, text in texts:
         if not text:
             continue
@@ -108,7 +108,7 @@ def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None
 
 
 def take_text(home: str, session_id: str, kind: str) -> str | None:
-    """Return the text of this kind that was kept in the session, and forget it."""
+    """Return the text of this kind that was kept in the session, and remove it."""
     path = _kept(home, session_id, kind)
     try:
         with open(path, "rb") as file:
@@ -117,7 +117,7 @@ def take_text(home: str, session_id: str, kind: str) -> str | None:
     except OSError:
         return None
     try:
-        os.rmdir(state.kept_texts_dir(home))  # where it is missing, nobody looks for texts
+        os.rmdir(state.kept_texts_dir(home))  # without it, no run looks for texts
     except OSError:
         pass
     return text
@@ -132,7 +132,7 @@ def _counter(home: str, session_id: str, what: str) -> str:
 
 
 def save_overflow_text(home: str, text: str) -> str | None:
-    """Write a text to a new private file and return its path, or None where that fails."""
+    """Write a text to a new private file and return its path, or None if that fails."""
     directory = state.state_dir(home) + "/texts"
     path = f"{directory}/{os.urandom(8).hex()}.txt"
     try:

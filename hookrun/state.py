@@ -1,4 +1,4 @@
-"""Keep an account's directories and private files: every directory 0700, every file 0600."""
+"""Manage an account's directories and private files: every directory 0700, every file 0600."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ END_OF_TIME = (1 << 63) - 1
 
 
 def now_ns() -> int:
-    """Return the time in nanoseconds since 1970. A clock beyond END_OF_TIME must not keep a guard from running."""
+    """Return the time in nanoseconds since 1970, at most END_OF_TIME: a wrong clock must not stop a guard."""
     try:
         return time_ns()
     except OverflowError:
@@ -29,7 +29,7 @@ def home_directory() -> str:
     try:
         return account_home()
     except NoHomeError as error:
-        raise NoHomeError(f"HOME is not set, and {error}: or set HOME") from None
+        raise NoHomeError(f"HOME is not set, and {error} (or set HOME)") from None
 
 
 def account_home() -> str:
@@ -39,7 +39,7 @@ def account_home() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
-        raise NoHomeError(f"the account {os.getuid()} has no home directory: give --home DIR") from None
+        raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
 
 
 def config_directory(home: str) -> str:
@@ -58,7 +58,7 @@ def kept_texts_dir(home: str) -> str:
 
 
 def cache_dir(home: str) -> str:
-    """Return the directory of compiled declarations and digests, all of which can be made again."""
+    """Return the directory of compiled configs and digests, all of which can be recreated."""
     return home + "/.cache/hookrun"
 
 
@@ -79,7 +79,7 @@ def make_private_dir(path: str) -> None:
         if above == path:
             raise
         make_private_dir(above)
-        _make_one(path)  # once: in /proc nothing can be created, whatever is above it
+        _make_one(path)  # once: in /proc nothing can be created
 
 
 def _make_one(path: str) -> None:
@@ -93,16 +93,16 @@ def _make_one(path: str) -> None:
 def file_name_for(*parts: str) -> str:
     """Return a file name of 32 hexadecimal digits that stands for arbitrary texts.
 
-    Not a digest, because `hashlib` costs 3 ms on the hot path: texts chosen to collide only cost their author a file.
+    Not a digest, because `hashlib` costs 3 ms on the hot path; texts chosen to collide only harm their author.
     """
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return f"{int.from_bytes(data, 'big') % ((1 << 127) - 1):032x}"
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file with mode 0600 and return its descriptor; its directory is created if need be. Raises OSError.
+    """Open a file with mode 0600 and return its descriptor; its directory is created if missing. Raises OSError.
 
-    A symbolic link in its place is not followed.
+    A symbolic link at the path is not followed.
     """
     flags |= os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -113,7 +113,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 def remove_oldest(directory: str, keep: int) -> None:
-    """Remove the oldest files of a directory beyond `keep`. Another process may do the same at the same time."""
+    """Remove the oldest files of a directory beyond `keep`. Other processes may do so at the same time."""
     try:
         with os.scandir(directory) as entries:
             files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)

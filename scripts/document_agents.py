@@ -1,4 +1,4 @@
-"""Writes docs/reference/agents.md from the tables in hookrun/agents.
+"""Write docs/reference/agents.md from the tables in hookrun/agents.
 
 python scripts/document_agents.py
 """
@@ -30,42 +30,27 @@ INTRODUCTION = """\
 
 <!-- Written by scripts/document_agents.py from the tables in hookrun/agents: change those. -->
 
-```
-hookrun fire --agent NAME [EVENT] [--deadline SECONDS] [--home DIR] [--explain]
-```
+`hookrun fire --agent NAME` reads the agent's message on stdin and answers on stdout in the agent's format. Hooks see
+hookrun's names of events, tools and arguments in every agent.
 
-With `--agent` hookrun reads the agent's own message on stdin and answers in the agent's own words on stdout. A hook is
-written once, in hookrun's names: `bash` with `command`, `write` with `file_path` and `content`, and so on. What the
-agent calls them is in `agent_event` and `agent_tool_name`; a `matcher` may use either. With `"payload": true` a hook
-has the whole message in `payload`.
+- **No decision** prints nothing. The exit status is 0; 2 only for a block that could not be written; 128 + n if signal
+  n ended hookrun (0 on Copilot CLI).
+- **The project** is what the agent's own variable names, else the directory in its message, else the working directory.
+- **The environment**: `HOME`, `XDG_*`, `HOOKRUN`, `HOOKRUN_SKIP` and `HOOKRUN_TRUST` are ignored. The home directory is
+  the account's, or `--home`.
+- **Internal errors** let the agent continue and notify the user once per session; `"on_error": "block"` blocks.
+- **Time**: without `--deadline`, hooks get the agent's own limit less half a second.
+- **Several calls in one**: a patch runs the hooks once for each file, a list of commands once for each command. The
+  strongest verdict wins.
+- **`file_changed`** runs after a successful write, edit or delete if the agent has no such event.
+- **The end of a turn**: a block is the next instruction. After {blocks} in a row the agent may end.
+- **Copilot CLI** also runs a project's `.claude/settings.json`, and is answered in its own format. If its own settings
+  have the same event, that entry does nothing (`left_to` in the audit log).
 
-- **Nothing to say** is said by printing nothing. The exit status is 0 whatever is said, for an answer is JSON: it is 2
-  only where a refusal could not be written to stdout, and 128 + n where signal n ended hookrun (0 on Copilot CLI, to
-  which any other status is a refusal).
-- **The project** is where the agent's own variable says, else where its message says, else where hookrun is started;
-  from there the nearest declarations up to the root of the repository count.
-- **The environment** is not believed, because a project can set an agent's: `HOME`, `XDG_*`, `HOOKRUN`, `HOOKRUN_SKIP`
-  and `HOOKRUN_TRUST` do not count. User declarations, cache and audit are those of the account's home directory as the
-  password database has it, or of `--home DIR`.
-- **hookrun's own trouble** (declarations or a message that cannot be read, an unknown event, a wrong option) refuses
-  nothing: the agent goes on, and the person is told once in a session. With `"on_error": "block"` in the user's or the
-  managed settings it is a refusal, but for the end of a turn, where a refusal would mean to go on.
-- **Time.** Where the wiring has no `--deadline`, hooks have what the agent gives for the event (below), less half a
-  second for ending those that are late and for saying so.
-- **One call that is several**: a patch is fired as one call for each file, a list of commands as one for each command.
-  The strongest verdict is that of all.
-- **`file_changed`** is fired after a write, an edit or a delete has succeeded, where the agent has no such event; both
-  verdicts are one.
-- **A block of the end of a turn** is the next instruction. After {blocks} in a row the agent may end, and the person is
-  told.
-- **Who calls** is told from the message: Copilot CLI also runs the hooks in a project's `.claude/settings.json`. It is
-  answered in its own words there, unless a wiring of its own (`~/.copilot/hooks`, `.github/hooks`) fires the same
-  event: then this one does nothing, and the audit says so (`left_to`).
+## Fallbacks
 
-## What becomes of what cannot be said
-
-A part of a verdict that an event cannot say is said as something else. That is in the audit (`degraded`), in
-`--explain`, and, where the person can be told, in the first answer of a session that it happens in.
+If an event cannot express a part of a verdict, hookrun uses the closest form that it has. The audit log (`degraded`)
+and `--explain` show it, and the user is notified once per session.
 
 """
 
@@ -73,19 +58,18 @@ A part of a verdict that an event cannot say is said as something else. That is 
 TOOLS = """
 ## Tools
 
-A tool that is not here keeps its name; tools of MCP servers are `mcp__<server>__<tool>`. Copilot CLI (`server-tool`,
-`server/tool`), OpenCode (`server_tool`) and Cline CLI (`server__tool`) have other names for these: the servers in your
-own settings of the agent say which part is the server. Where they do not know it, `tool_name` is the agent's own name,
-and a matcher is tried on every reading (`possible_tool_names` in the context). Cline cuts names beyond 64 characters:
-match such a tool by `mcp__<server>__*`.
+Other tools keep their name; MCP tools are `mcp__SERVER__TOOL`. Copilot CLI, OpenCode and Cline CLI write these
+differently: your own settings of the agent tell which part is the server. If they do not, `tool_name` is the agent's
+name, and a matcher is tried on every reading (`possible_tool_names`). Cline cuts names at 64 characters: match
+`mcp__SERVER__*`.
 
 """
 
 
 BEFORE = """
-## Before a tool call
+## Verdicts before a tool
 
-`yes` is: as it is. Anything else is what it is said as, by the table above. Further down is the same for every event.
+✓ is supported, - has no effect; a word is the fallback. The sections of the agents have every event.
 
 """
 
@@ -93,21 +77,16 @@ BEFORE = """
 CALLING = """
 ## Agents that run Claude Code's hooks
 
-Grok Build, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, too: hookrun installed into Claude
-Code is run by them, and its hooks hold there. Their messages tell them apart; their tools and arguments get hookrun's
-names, a `matcher` may also use Claude Code's, and a hook with `"agents": ["claude"]` runs for them (`fired_through`
-in the context is then `claude`). They are answered in words that they obey, and `hookrun doctor claude` lists them as
-"also fired by".
+Grok Build, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, so hookrun installed into Claude Code
+runs there too. `"agents": ["claude"]` includes them (`fired_through` in the context is `claude`). Grok Build 1.0.41 was
+measured; the others follow their documentation.
 
-For any other agent, a tool that is neither Claude Code's nor an MCP server's is taken by its arguments: a `command`
-for `bash`, a path with a content for `write`, with an old or a new text for `edit`, a `url` for `web_fetch`, a path
-alone for `read` (or `delete`, `edit`, if the tool's name says so). You are told once in a session. Of such an agent
-it is not known what it obeys: a question, and changed arguments, become a refusal, which is also said by exit status
-2 and on stderr.
-
-Grok Build is measured (1.0.41); the others are as their documentation has it. Grok Build asks nobody with
-`--always-approve`: there an `ask` is a refusal. Of arguments beyond 128 KiB it gives hooks the beginning: such a call
-is refused where a hook is declared for the tool. Cursor does not say of which MCP server a tool is: match `MCP:tool`.
+- For other agents, an unknown tool is recognized by its arguments: `command` is `bash`, a path with content `write`,
+  with old or new text `edit`, a path alone `read`, a `url` `web_fetch`. You are notified once per session. `ask` and
+  changed arguments become a block, which is also in the exit status and on stderr.
+- Grok Build with `--always-approve` cannot ask: `ask` is a block. It passes the first 128 KiB of arguments; a longer
+  call is blocked if a hook matches the tool.
+- Cursor does not name the MCP server: match `MCP:tool`.
 
 """
 
@@ -123,8 +102,8 @@ def page() -> str:
     callers = list(CALLERS.values())
     parts = [
         INTRODUCTION.format(blocks=session.MAX_STOP_BLOCKS),
-        table(("degradation", "what is done"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
-        "\n## Events\n\nIn italics: made from this event, for the agent has none of its own.\n\n",
+        table(("Fallback", "Effect"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
+        "\n## Events\n\nIn italics: derived from this event, because the agent has none of its own.\n\n",
         _events(modules),
         TOOLS,
         _tools(modules),
@@ -181,7 +160,7 @@ VERDICTS = {
     "additional_context": Reply(context="C"),
     "system_message": Reply(user_message="P"),
 }
-"""What a hook can say, one at a time."""
+"""The parts of a verdict, one at a time."""
 
 
 def _before_a_tool(modules: Sequence[Agent]) -> str:
@@ -193,7 +172,7 @@ def _before_a_tool(modules: Sequence[Agent]) -> str:
 
 
 def _said(module: Agent, native: str, said: Reply) -> str:
-    """Return as what a verdict is said at an event: `yes` for as it is, else as the last of its degradations."""
+    """Return ✓ if an event can express a verdict, - if it has no effect, else the last of its fallbacks."""
     form = module.RESPONSE_FORMATS.get(native)
     event = module.EVENTS[native]
     if said.args is not None and event not in ("pre_tool_use", "permission_request"):
@@ -204,7 +183,8 @@ def _said(module: Agent, native: str, said: Reply) -> str:
         names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS), None)))
     parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
     steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
-    return steps[-1] if steps else "yes" if said.action != "allow" or "allow" in able else "continue"
+    step = steps[-1] if steps else "✓" if said.action != "allow" or "allow" in able else "-"
+    return "-" if step in ("continue", "nothing") else step
 
 
 def _agent(module: Agent) -> str:
@@ -213,8 +193,8 @@ def _agent(module: Agent) -> str:
     variables = ", ".join(f"`{name}`" for name in module.PROJECT_ENV_VARS) or "none"
     notes = "".join(f"- {note}\n" for note in module.NOTES)
     return (
-        f"\n## {module.DISPLAY_NAME} (`--agent {module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
-        f"Its variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
+        f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
+        f"Variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
     )
 
 

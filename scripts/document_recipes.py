@@ -1,100 +1,96 @@
-"""Writes docs/reference/recipes.md from what each recipe says of itself.
+"""Write docs/reference/recipes/, an index and a page for each recipe, from hookrun/recipes.
 
 python scripts/document_recipes.py
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.recipes import RECIPES  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.recipes import catalog  # noqa: E402  # the package beside this program, not an installed one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hookrun.recipes.recipe import Recipe
 
-PAGE = ROOT / "docs" / "reference" / "recipes.md"
+DIRECTORY = ROOT / "docs" / "reference" / "recipes"
 
-INTRODUCTION = """\
+GENERATED = "<!-- Written by scripts/document_recipes.py from hookrun/recipes: change those. -->"
+
+INDEX = f"""\
 # Recipes
 
-<!-- Written by scripts/document_recipes.py from hookrun/recipes: change those. -->
+{GENERATED}
 
-Hooks that are ready to be declared. What stands under *Declaration* goes into the `hooks` of a declaration file
-([config](config.md)): yours (`~/.config/hookrun/hooks.json`), where no project can switch it off, or a
-project's.
+Ready-made hooks. Add one to a project, or with `--user` to your own config, which no project can override:
 
-An option is set by the `env` of the declaration: `HOOKRUN_OPTION_` and its name in capitals. A list is words
-separated by spaces. Without it the default counts. One that cannot be understood makes the hook fail (`exit_code`), and
-its `on_failure` says what follows. Options in an agent's environment do not count: a project can set that.
-
-```json
-"env": {"HOOKRUN_OPTION_PROTECT": "~/work /data"}
+```sh
+hookrun add no-force-push
+hookrun add protect-hooks --user
 ```
 
-Each recipe comes with the cases that it is tested with: `hookrun recipes test NAME` runs them.
+{{table}}
+## Options
 
-"""
+Set an option when you add the recipe, or later in the hook's `env` as `HOOKRUN_OPTION_NAME`. Lists are separated by
+spaces. An invalid value makes the hook fail (`exit_code`). Environment variables of the agent do not set options.
 
-READING_SHELL = """\
-## How shell is read
+```sh
+hookrun add block-destructive-commands --option "protect=~/work /data"
+```
 
-Recipes that look at commands read the line with a parser ([tree-sitter](https://tree-sitter.github.io) with its grammar
-for bash) and not with patterns: quotes, escapes, variables of the line, braces, `cd`, functions, loops, here-documents,
-`$(...)`, pipes into a shell, and lines within lines (`bash -c`, `eval`, `ssh`, `su -c`). What wraps a command (`sudo`,
-`env`, `timeout`, `xargs`, `find -exec`, ...) is seen through. Nothing is run or expanded: what only a shell would know,
-such as a variable that the line does not set or what a program prints, is unknown and is not guessed. Where a line
-branches, each branch counts as taken.
+Each recipe comes with tests: `hookrun recipes test` runs them, `hookrun test` runs those of your config.
 
-A line that may not hold any of a recipe's programs is not parsed at all. For one that is, a few tens of milliseconds
-are added, most of them for loading the parser.
+## How shell lines are read
 
+Recipes that check commands parse the line with [tree-sitter](https://tree-sitter.github.io) instead of matching
+patterns. They follow quotes, variables set in the line, `cd`, functions, loops, here-documents, `$(...)`, pipes into a
+shell and nested lines (`bash -c`, `eval`, `ssh`), and see through wrappers such as `sudo`, `env`, `xargs` and `find
+-exec`. Nothing is run or expanded: values that only the shell knows are unknown. Every branch counts as taken.
+
+A line that cannot contain one of a recipe's programs is not parsed. Parsing adds a few tens of milliseconds.
 """
 
 
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
+    """Write the pages, and remove those of recipes that no longer exist."""
+    DIRECTORY.mkdir(exist_ok=True)
+    for path in DIRECTORY.glob("*.md"):
+        path.unlink()
+    for name, text in pages().items():
+        (DIRECTORY / name).write_text(text)
 
 
-def page() -> str:
-    """Return the text of docs/reference/recipes.md."""
-    recipes = [_recipe(module) for module in RECIPES]
-    contents = _table(("recipe", "what it does"), ((f"[{each.name}](#{each.name})", each.summary) for each in recipes))
-    return INTRODUCTION + contents + "\n" + READING_SHELL + "".join(_section(each) for each in recipes).rstrip() + "\n"
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file name."""
+    recipes = [catalog.find(name) for name in catalog.names()]
+    rows = ((f"[{each.name}]({each.name}.md)", each.summary) for each in recipes)
+    index = INDEX.format(table=table(("Recipe", "What it does"), rows))
+    return {"index.md": index, **{f"{each.name}.md": _page(each) for each in recipes}}
 
 
-def _recipe(module: str) -> Recipe:
-    return cast("Recipe", importlib.import_module(f"hookrun.recipes.{module}").RECIPE)
-
-
-def _section(recipe: Recipe) -> str:
-    declared = json.dumps({"hooks": list(recipe.hooks)}, indent=2, ensure_ascii=False)
+def _page(recipe: Recipe) -> str:
+    config = json.dumps({"hooks": list(recipe.hooks)}, indent=2, ensure_ascii=False)
+    options = [(f"`{each.name}`", _code(each.default), _cell(each.description)) for each in recipe.options]
     parts = [
-        f"## {recipe.name}\n\n{recipe.summary}\n\n",
-        _list("What it catches:", recipe.catches),
-        _list("What it does not catch:", recipe.misses),
-        _options(recipe),
-        f"Declaration:\n\n```json\n{declared}\n```\n\n",
+        f"# {recipe.name}\n\n{GENERATED}\n\n{recipe.summary}\n\n```sh\nhookrun add {recipe.name}\n```\n",
+        _list("What it does", recipe.catches),
+        _list("Limits", recipe.misses),
+        f"## Options\n\n{table(('Option', 'Default', 'Meaning'), options)}" if options else "",
+        f"## Hooks\n\n```json\n{config}\n```\n",
     ]
-    return "".join(parts)
+    return "\n".join(filter(None, parts))
 
 
-def _list(title: str, sentences: Sequence[str]) -> str:
-    return f"{title}\n\n" + "".join(f"- {each}\n" for each in sentences) + "\n" if sentences else ""
-
-
-def _options(recipe: Recipe) -> str:
-    rows = [(f"`{each.name}`", _code(each.default), _cell(each.description)) for each in recipe.options]
-    return _table(("option", "default", "meaning"), rows) + "\n" if rows else ""
+def _list(title: str, items: Sequence[str]) -> str:
+    return f"## {title}\n\n" + "".join(f"- {each}\n" for each in items) if items else ""
 
 
 def _code(text: str) -> str:
@@ -105,7 +101,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

@@ -42,7 +42,7 @@ REAPER = Path(__file__).parent / "torture" / "reaper.py"
 
 
 class Fired:
-    """What came of one `hookrun fire`. `left` are the command lines of the processes that outlived it."""
+    """The result of one `hookrun fire`. `left` are the command lines of the processes that outlived it."""
 
     def __init__(
         self, status: int, stdout: bytes, stderr: bytes, audit: list[dict[str, object]], report: dict[str, object]

@@ -157,7 +157,7 @@ def test_a_fire_without_any_hook_is_recorded(project: Project) -> None:
 
 
 def test_a_failure_is_recorded_with_its_kind_and_detail(project: Project) -> None:
-    """A failure that was let pass is in the record of its run, by kind, detail, exit status and action."""
+    """A failure that did not block is in the record of its run, by kind, detail, exit status and action."""
     project.hooks({"command": "echo broken >&2; exit 3"})
     record = project.fire().record("hook")
     assert (record["failure"], record["exit"], record["action"]) == ("exit_code", 3, "continue")
@@ -169,7 +169,7 @@ def test_trouble_of_hookruns_own_is_recorded(project: Project) -> None:
     project.fire(b"{not json")
     [record] = project.audit()
     assert (record["kind"], record["exit"]) == ("fire", 1)
-    assert "expected one JSON object" in str(record["error"])
+    assert "give one JSON object" in str(record["error"])
 
 
 def test_hooks_that_were_switched_off_are_recorded(project: Project) -> None:
@@ -335,7 +335,7 @@ def test_audit_false_writes_nothing(project: Project) -> None:
 
 
 def test_a_project_cannot_switch_the_audit_off(project: Project) -> None:
-    """`audit: false` in a project is an error that is told, and the audit goes on."""
+    """`audit: false` in a project is an error that is reported, and the audit continues."""
     project.hooks({"command": "true"}, audit=False)
     fired = project.fire()
     assert "audit" in fired.stderr
@@ -421,7 +421,7 @@ def test_a_directory_that_cannot_be_written_changes_no_verdict(project: Project)
 
 
 def test_a_file_where_the_directory_should_be_changes_no_verdict(project: Project) -> None:
-    """With a file in the place of the directory the verdict is what it is, and the file is left alone."""
+    """With a file at the path of the directory the verdict is unchanged, and the file is left alone."""
     project.audit_path.parent.parent.mkdir(parents=True)
     project.audit_path.parent.write_text("mine")
     assert_unharmed(project, told=str(project.audit_path.parent))
@@ -435,7 +435,7 @@ def test_a_home_that_is_a_file_changes_no_verdict(project: Project) -> None:
 
 
 def test_a_directory_where_the_file_should_be_changes_no_verdict(project: Project) -> None:
-    """With a directory in the place of the file the verdict is what it is."""
+    """With a directory at the path of the file the verdict is unchanged."""
     project.audit_path.mkdir(parents=True)
     project.hooks({"command": BLOCK})
     done = fire_unread(project)
@@ -479,7 +479,7 @@ def test_a_limit_on_the_size_of_files_changes_no_verdict(project: Project) -> No
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit here")
 def test_a_line_that_was_cut_short_does_not_spoil_the_next(project: Project) -> None:
-    """A record that a full disk has cut is taken back: what is written after it stands on a line of its own."""
+    """A record that a full disk has cut is removed: what is written after it is on a line of its own."""
     fire_unread(project)
     whole = project.audit_path.read_bytes()
     done = fire_unread(project, "prlimit", f"--fsize={len(whole) * 3 // 2}")

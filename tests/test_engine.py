@@ -151,7 +151,7 @@ def sets(**arguments: object) -> Json:
 
 
 def replaces(**arguments: object) -> Json:
-    """Return the answer that puts these arguments in the place of all."""
+    """Return the answer that replaces all arguments with these."""
     return {"action": "modify", "modified_args": arguments}
 
 
@@ -254,7 +254,7 @@ def test_a_change_to_what_was_there_is_no_change_of_anything() -> None:
 
 
 def test_true_in_the_place_of_1_is_a_change() -> None:
-    """Values that Python calls equal and JSON does not are told apart."""
+    """Values that Python calls equal and JSON does not are distinguished."""
     fire = Fire(hook("a"), hook("b"), answers={"a": sets(n=True)})
     assert fire.chain.runs[0].changed == ["n"]
     seen = fire.seen("b")[0]["tool_args"]
@@ -449,14 +449,14 @@ def test_stop_block_and_skip_end_the_chain(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["continue", "allow", "ask"])
 def test_no_other_action_ends_the_chain(action: str) -> None:
-    """After continue, allow and ask the next hook has its say."""
+    """After continue, allow and ask the next hook runs."""
     fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action}, "b": blocks()})
     assert fire.order == ["a", "b"]
     assert fire.action == "block"
 
 
 def test_a_failure_that_means_block_ends_the_chain() -> None:
-    """on_failure block is a block like any other; on_failure continue lets the next hook run and is told."""
+    """on_failure block is a block like any other; on_failure continue lets the next hook run and is reported."""
     strict = Fire(hook("a", on_failure="block"), hook("b"), answers={"a": failed("timeout")})
     assert (strict.order, strict.action) == (["a"], "block")
     lenient = Fire(hook("a"), hook("b"), answers={"a": failed("timeout")})
@@ -465,7 +465,7 @@ def test_a_failure_that_means_block_ends_the_chain() -> None:
 
 
 def test_a_hook_that_runs_always_can_make_a_block_a_stop_and_not_an_allow() -> None:
-    """Its word counts by its strength, as any other's; the first who ended the chain is named."""
+    """It counts by its strength, as any other; the first who ended the chain is named."""
     hooks = hook("a"), hook("b", always=True)
     assert Fire(*hooks, answers={"a": blocks(), "b": {"action": "allow"}}).action == "block"
     fire = Fire(*hooks, answers={"a": blocks(), "b": {"action": "stop"}})
@@ -473,7 +473,7 @@ def test_a_hook_that_runs_always_can_make_a_block_a_stop_and_not_an_allow() -> N
 
 
 def test_advice_does_not_end_the_chain() -> None:
-    """A block in mode advise is told, and the next hook runs."""
+    """A block in mode advise is reported, and the next hook runs."""
     fire = Fire(hook("a", mode="advise"), hook("b"), answers={"a": blocks()})
     assert fire.order == ["a", "b"]
     assert fire.action == "continue"
@@ -531,7 +531,7 @@ def test_a_user_guard_sees_what_a_project_made_and_blocks_it() -> None:
 
 
 def test_a_managed_guard_sees_the_users_change_made_in_the_recheck() -> None:
-    """The nearest layer is rechecked first, so that the first layer has the last word."""
+    """The nearest layer is rechecked first, so that the first layer decides last."""
     answers: dict[str, Answer] = {
         "m": blocks_on("rm"),
         "u": lambda context: sets(command="rm") if context["tool_args"] == {**ARGS, "x": 1} else {"action": "continue"},
@@ -761,7 +761,7 @@ def without_changes(answers: Mapping[str, Json], hooks: Sequence[Hook]) -> dict[
 @settings(deadline=None, max_examples=300)
 @given(chains(), answers_of)
 def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[str, Json]) -> None:
-    """Whatever a project's hooks change: of a call that goes on, every enforcing hook of the user and of the managed
+    """Whatever a project's hooks change: of a call that continues, every enforcing hook of the user and of the managed
     layer that concerns it has last read the arguments as they are now."""
     fire = Fire(*hooks, answers=without_changes(answers, hooks))
     if fire.chain.ended_by is not None:

@@ -27,6 +27,7 @@ class Copy:
         self.project = project
         self.root = directory
         shutil.copytree(PACKAGE, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PACKAGE.parent / "scripts", directory / "scripts")
 
     def add(self, name: str, text: str) -> None:
         """Add a module."""
@@ -76,14 +77,14 @@ def test_a_command(copy: Copy) -> None:
         '    """Play."""\n'
         '    click.echo("played")\n',
     )
-    copy.insert("cli/__init__.py", "COMMANDS = {\n", '    "toy": ("toy", "Play."),\n')
+    copy.insert("cli/commands.py", '    "Write hooks": {\n', '        "toy": ("toy", "Play."),\n')
     assert copy.run("toy").stdout == "played\n"
     assert "toy" in copy.run("--help").stdout
     assert "toy" in copy.run("tou").stderr
 
 
 def test_a_recipe(copy: Copy) -> None:
-    """A module and its line in the table: it is listed, added, and runs."""
+    """A module and its line in the table: it is listed, its version is recorded by a script, it is added and runs."""
     copy.add(
         "recipes/toy.py",
         '"""The recipe `toy`."""\n'
@@ -94,6 +95,7 @@ def test_a_recipe(copy: Copy) -> None:
         '    return {"action": "block", "message": "played"}\n',
     )
     copy.insert("recipes/__init__.py", "RECIPES: tuple[str, ...] = (\n", '    "toy",\n')
+    subprocess.run([sys.executable, copy.root / "scripts" / "record_recipe_versions.py"], check=True)
     assert "toy" in copy.run("recipes").stdout
     added = copy.run("add", "toy")
     assert added.returncode == 0, added.stderr
@@ -152,7 +154,7 @@ def test_a_diagnostic(copy: Copy) -> None:
     copy.insert(
         "config/validate.py",
         "def require_one_kind(entry: dict[str, object], at: Location) -> None:\n",
-        '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "a tool", "choose another name")\n',
+        '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "choose another name")\n',
     )
     copy.project.hooks({"name": "toy", "command": "true", "on_failure": "block"})
     shown = copy.run("validate")

@@ -42,7 +42,7 @@ each_part = pytest.mark.parametrize("part", PARTS)
 
 @contextmanager
 def parts(name: str) -> Iterator[None]:
-    """Put other functions in the place of the C scanner and encoder."""
+    """Replace the C scanner and encoder with other functions."""
     scan, encode = PARTS[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fastjson, "_scan", scan)

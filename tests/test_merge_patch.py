@@ -1,4 +1,4 @@
-"""Changes to arguments: RFC 7396 merge patches, and what is told apart, put back and in conflict."""
+"""Changes to arguments: RFC 7396 merge patches, and what is distinguished, put back and in conflict."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str,
 def test_without_a_conflict_the_order_does_not_matter(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
-    """What no conflict is told of comes out the same whichever change is made first."""
+    """What is in no conflict comes out the same whichever change is made first."""
     first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
     assume(not verdicts.conflicts(first, second))
     forth = verdicts.apply(verdicts.apply(base, first), second)

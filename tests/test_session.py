@@ -88,7 +88,7 @@ def test_the_files_are_private_and_hold_nothing(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_remembered_all_is_told_and_every_block_counts(tmp_path: Path) -> None:
-    """A file in the place of the directory; a link that leads away."""
+    """A file at the directory's path; a link that leads away."""
     where = Path(session.sessions_dir(str(tmp_path)))
     where.parent.mkdir(parents=True)
     where.write_text("")

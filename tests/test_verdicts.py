@@ -71,7 +71,7 @@ def failure(outcome: Outcome, *, can_modify: bool = True) -> Failure:
 
 @pytest.mark.parametrize("stdout", [b"", b"\n", b" \t\r\n", b"\xef\xbb\xbf"])
 def test_exit_0_and_nothing_is_continue(stdout: bytes) -> None:
-    """A hook that ends well and says nothing has no objection."""
+    """A hook that ends well and says nothing continues."""
     assert answer(ended(stdout)) == {"action": "continue"}
 
 
@@ -193,7 +193,7 @@ def test_arguments_beside_another_action_are_not_used_and_told(action: str, fiel
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_cut_answer_at_exit_0_is_a_bad_verdict(action: str) -> None:
-    """What was cut at max_output may have gone on in any way: nothing of it counts."""
+    """What was cut at max_output may have continued in any way: nothing of it counts."""
     result = failure(ended(said(action), truncated=True))
     assert result.kind == "bad_verdict"
     assert "max_output" in result.detail
@@ -504,7 +504,7 @@ def test_in_mode_enforce_a_verdict_is_as_it_is(action: str, on_failure: str) -> 
 
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "continue"])
 def test_advice_is_told_and_not_done(action: str) -> None:
-    """In mode advise any deed is told to the person and to the model, its own words and contexts kept."""
+    """In mode advise any deed is reported to the user and to the model, its own words and contexts kept."""
     wanted = Verdict(action, "why", additional_context="c", system_message="s", modified_context={"k": 1})
     advice = verdicts.apply_policies(hook(mode="advise"), wanted)
     told = f"hook guard (advise) would {action}: why"
@@ -519,7 +519,7 @@ def test_advice_is_told_and_not_done(action: str) -> None:
 
 @pytest.mark.parametrize("field", ["modified_args", "args_patch"])
 def test_an_advised_change_is_shown_and_not_made(field: str) -> None:
-    """The arguments that an advising hook wanted are told to the person, and nowhere else."""
+    """The arguments that an advising hook wanted are shown to the user, and nowhere else."""
     wanted = Verdict("modify", **{field: {"command": "ls \x1b"}})  # type: ignore[arg-type]  # one of the two fields
     advice = verdicts.apply_policies(hook(mode="advise"), wanted)
     assert advice.system_message is not None
@@ -536,7 +536,7 @@ def test_an_adviser_that_has_no_objection_is_left_alone() -> None:
 
 
 def test_a_failing_adviser_only_tells() -> None:
-    """With on_failure block the failure of an advising hook is told as advice."""
+    """With on_failure block the failure of an advising hook is shown as advice."""
     advice = verdicts.apply_policies(hook(mode="advise", on_failure="block"), Failure("timeout", "after 5 s"))
     told = "hook guard (advise) would block: hook guard failed (timeout): after 5 s"
     assert advice.to_dict() == {"action": "continue", "message": told, "system_message": told}

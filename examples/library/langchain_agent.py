@@ -41,7 +41,7 @@ def mail_send(to: str, text: str) -> str:
 
 
 class FakeModel(GenericFakeChatModel):
-    def bind_tools(self, *_: object, **__: object) -> "FakeModel":  # a real one is told about the tools here
+    def bind_tools(self, *_: object, **__: object) -> "FakeModel":  # a real model gets the tools here
         return self
 
 

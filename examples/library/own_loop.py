@@ -1,7 +1,7 @@
 """A whole little agent with hooks: a loop, three tools, a model. Run it: python own_loop.py
 
-The model is a list here, so that it runs anywhere: put a call to a real one in the place of `ask_model`. It is given
-the messages, and answers with a text, or with a tool and its arguments.
+The model is a list here, so that it runs anywhere: replace `ask_model` with a call to a real one. It gets the messages,
+and answers with a text, or with a tool and its arguments.
 """
 
 import asyncio

@@ -24,10 +24,10 @@ OTHERS = {
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
-"""Agents that a hook's `agents` may name but that have no module here -> their SETTINGS_GLOBS."""
+"""Agents without a module here that a hook's `agents` may name -> their SETTINGS_GLOBS."""
 
 KEEPS_TYPED_INPUT = frozenset({"codex"})
-"""Agents that send hooks nothing of what the model types into a program that runs."""
+"""Agents whose hooks do not see what the model types into a running program."""
 
 
 class UnknownAgentError(LookupError):
@@ -38,7 +38,7 @@ def load(name: str) -> Agent:
     """Return the module of the agent. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
-        raise UnknownAgentError(f"unknown agent {name!r}: expected one of {', '.join(AGENTS)}; see docs/agents.md")
+        raise UnknownAgentError(f"unknown agent {name!r}\nhint: use one of {', '.join(AGENTS)}")
     __import__(path)
     from sys import modules
 
@@ -62,7 +62,7 @@ def env_markers() -> tuple[str, ...]:
 
 
 def agent_events(agent: str) -> frozenset[str]:
-    """Return the events that an agent sends, by hookrun's names; none for an agent that hookrun does not know.
+    """Return the events that an agent sends, by hookrun's names; empty for an unknown agent.
 
     >>> "after_inference" in agent_events("codex")
     True
@@ -71,7 +71,7 @@ def agent_events(agent: str) -> frozenset[str]:
 
 
 def settings_globs() -> tuple[str, ...]:
-    """Return globs of the files with agents' hooks and what switches them off, from a project or the home directory.
+    """Return globs of agents' hook files and of settings that disable hooks, in a project or the home directory.
 
     >>> ".claude/settings.json" in settings_globs()
     True
@@ -81,5 +81,5 @@ def settings_globs() -> tuple[str, ...]:
 
 
 def sends_typed_input(agent: str) -> bool:
-    """Return whether hooks are sent what the model types into a program that runs, or it can type into none."""
+    """Return whether hooks see all input that the model types into a running program."""
     return agent not in KEEPS_TYPED_INPUT

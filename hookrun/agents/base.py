@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NameMap:
-    """An agent's names for tools and their arguments, read both ways. A name in no table stays as it is.
+    """An agent's names for tools and their arguments, read both ways. Unknown names are unchanged.
 
     `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's.
 
@@ -291,7 +291,7 @@ def read_claude_style(
     """
     native = payload.get("hook_event_name", event)
     if not isinstance(native, str) or not native:
-        raise UnreadableMessageError(f"hook_event_name is {native!r}, expected the name of an event of {agent}")
+        raise UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event of {agent}")
     context = fields_of(payload, fields, TRANSLATED, agent=agent, event=native)
     call = CanonicalCall(events.get(native), context)
     if payload.get("error") is not None:

@@ -1,7 +1,7 @@
-"""Name a tool by its arguments where no table has it: a `command` is a shell's, a path with a text a file's.
+"""Name a tool by its arguments if no table has it: a `command` means a shell, a path with content means a file.
 
-Where the arguments leave a doubt, the tool is taken for the one that can do more harm: a guard may see a call that it
-is not about, but misses none.
+In case of doubt the tool is taken for the one that can do more harm: a guard may see an irrelevant call, but misses
+none.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ ARGUMENTS = {
     "url": ("uri",),
     "query": ("search_term", "searchTerm"),
 }
-"""hookrun's name of an argument -> the names that other agents have for it."""
+"""hookrun's name of an argument -> other agents' names for it."""
 
 LISTS = {
     **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
     "urls": "url",
 }
-"""Arguments that may list what one call is about several times -> hookrun's name of what a string in the list is."""
+"""Arguments that may list several items in one call -> hookrun's name for a string in the list."""
 
 EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"}
-"""The `command` of an editor, which has a path beside it -> hookrun's tool."""
+"""The `command` of an editor, used with a path -> hookrun's tool."""
 
 WORDS = (
     ("delete", ("delete", "remove", "unlink")),
     ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
 )
-"""hookrun's tool -> what the name of a tool says of what it does to a path."""
+"""hookrun's tool -> parts of tool names that imply it for a call with a path."""
 
 
 def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
-    """Give the tool of a message and its arguments hookrun's names; return the tool's, None if nothing tells it.
+    """Give the tool of a message and its arguments hookrun's names; return the tool's, or None if it is unclear.
 
-    `tools` has the names that are known. A call about several files becomes one for each.
+    `tools` has the known names. A call about several files becomes one for each.
     """
     tool, first = message.tool, message.calls[0]
     if tool is None or is_mcp(tool):
@@ -73,14 +73,14 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
             is_whole = not items and fields["tool_args"] is named
             message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
         message.calls = add_file_changed(calls)
-    for call in message.calls:  # a matcher may have Claude Code's name, which works there
+    for call in message.calls:  # a matcher may use Claude Code's name
         ours = str(call.fields["tool_name"])
         call.fields["possible_tool_names"] = [CLAUDES[ours]] if ours in CLAUDES else []
     return str(message.calls[0].fields["tool_name"])
 
 
 def beginning(text: str) -> Arguments:
-    """Return the arguments in the beginning of an object in JSON: the last one that is there may be cut off."""
+    """Return the arguments at the beginning of a JSON object whose last argument may be cut off."""
     for end in ('"}', "}", '":null}', "null}"):
         try:
             found = loads(text.removesuffix(CUT).rstrip("\\") + end)
@@ -91,27 +91,27 @@ def beginning(text: str) -> Arguments:
 
 
 CUT = " [truncated]"
-"""What Grok Build puts where it cuts an object off."""
+"""Grok Build's mark where it cuts an object off."""
 
 
 def is_mcp(tool: str) -> bool:
-    """Return whether a tool is an MCP server's, in one of the forms that agents have for these."""
+    """Return whether a tool belongs to an MCP server, judging by the forms that agents use for these."""
     return "__" in tool or tool.lower().startswith(("mcp_", "mcp:"))
 
 
 def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[str | None, dict[str, str]]:
-    """Return hookrun's name of a tool, the `known` one if there is one, and those of its arguments that differ."""
+    """Return hookrun's name of a tool, the `known` one if given, and those of its arguments that differ."""
     table = _table(args)
     named = NameMap(None, {tool: table}).arguments(tool, args)
     ours = known or _by_arguments(tool, named)
-    if ours == "edit" and named.get("old_string") == "" and "content" not in named:  # it makes the file
+    if ours == "edit" and named.get("old_string") == "" and "content" not in named:  # it creates the file
         new = next((theirs for theirs, name in table.items() if name == "new_string"), "new_string")
         return "write", {**table, new: "content"}
     return ours, table
 
 
 def _table(args: Arguments) -> dict[str, str]:
-    """Return the names of arguments -> hookrun's, of those that are not given under hookrun's name."""
+    """Return a table of names of arguments -> hookrun's, for those not given under hookrun's name."""
     return {
         theirs: ours
         for ours, others in ARGUMENTS.items()
@@ -120,7 +120,7 @@ def _table(args: Arguments) -> dict[str, str]:
 
 
 def _as_line(args: Arguments) -> Arguments:
-    """Return the arguments with the command as one line, where it is a list of words or has some in `args`."""
+    """Return the arguments with the command as one line, if it is a list of words or has some in `args`."""
     command, more = args.get("command"), args.get("args")
     if not isinstance(command, list) and not (isinstance(command, str) and isinstance(more, list)):
         return args
@@ -131,7 +131,7 @@ def _as_line(args: Arguments) -> Arguments:
 
 
 def _by_arguments(tool: str, args: Arguments) -> str | None:
-    """Return the tool that has such arguments, under hookrun's names."""
+    """Return the tool that has such arguments, given under hookrun's names."""
     name = tool.lower()
     path, url, pattern, query, prompt = (
         isinstance(args.get(each), str) for each in ("file_path", "url", "pattern", "query", "prompt")
@@ -151,10 +151,10 @@ def _by_arguments(tool: str, args: Arguments) -> str | None:
 
 
 def _items(args: Arguments) -> list[Arguments]:
-    """Return the arguments for each file, or address, that a call lists; none if it lists none."""
+    """Return the arguments for each file, or address, that a call lists, or an empty list."""
     inner = [value for value in args.values() if isinstance(value, dict)]
     if len(inner) == 1 and not _table(args) and ARGUMENTS.keys().isdisjoint(args):
-        return [{**args, **inner[0]}]  # as of a task that is to be made and run
+        return [{**args, **inner[0]}]  # as for a task to be created and run
     for key, ours in LISTS.items():
         listed = args.get(key)
         rest = {name: value for name, value in args.items() if name != key}
@@ -168,6 +168,6 @@ def _items(args: Arguments) -> list[Arguments]:
 
 
 def _patch(args: Arguments) -> str | None:
-    """Return the text of a patch, if that is what a call is about."""
+    """Return the text of a patch, if the call has one."""
     texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
     return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), None)

@@ -1,7 +1,7 @@
 """Agents without a module of their own that run Claude Code's hooks: Grok Build, Cursor, Devin, VS Code, unknown ones.
 
-They send other names of tools and arguments, and obey other parts of an answer. What Grok Build does was measured; what
-the others do is what their documentation says: where it leaves a doubt, an answer is said in each form it could take.
+They use other names of tools and arguments, and obey other parts of an answer. Grok Build was measured, the others
+follow their documentation; in case of doubt an answer has every form that the agent could obey.
 
 Sources: Grok Build 1.0.41, live against a scripted model; the documentation of Cursor (hooks, third-party hooks), Devin
 CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
@@ -59,13 +59,13 @@ RENAMED = {
 """A field of a message -> Claude Code's name, which is used if both are there."""
 
 OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
-"""Where the text is in a tool's response, at its top or one level below."""
+"""Keys for the text in a tool's response, at its top or one level below."""
 
 
 class Caller:
     """An agent that runs Claude Code's hooks, in the form of a module of hookrun.agents (see types.Agent).
 
-    `formats` says what it obeys; the rest is as in types.InstallSpec. Its tools are in known_tools.OTHER_CALLERS.
+    `formats` lists what it obeys; the rest is as in types.InstallSpec. Its tools are in known_tools.OTHER_CALLERS.
     """
 
     EVENTS = claude.EVENTS
@@ -108,20 +108,20 @@ class Caller:
             self.INSTALL["mcp"] = mcp
 
     def with_formats(self, formats: dict[str, ResponseFormat]) -> Caller:
-        """Return the same agent, which obeys something else."""
+        """Return the same agent with other response formats."""
         other = object.__new__(Caller)
         other.__dict__.update(self.__dict__, RESPONSE_FORMATS=formats)
         return other
 
     def read(self, payload: dict[str, object], event: str) -> Message:
-        """Return a message under Claude Code's names of fields. Raises UnreadableMessageError."""
+        """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
         given = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
         given |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in given}
-        if "tool_name" in given and not event:  # Devin's documentation has no name of the event in the message
+        if "tool_name" in given and not event:  # by Devin's documentation, messages do not name the event
             event = "PostToolUse" if "tool_response" in given else "PreToolUse"
         native = given.get("hook_event_name", event)
         if not isinstance(native, str) or not native:
-            raise UnreadableMessageError(f"hook_event_name is {native!r}, expected the name of an event")
+            raise UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
         roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
         given.update(hook_event_name=native_event(self, native))
         outer = given.get("tool_input")
@@ -151,7 +151,7 @@ class Caller:
 
 
 def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
-    """Return a `to_native_args` that puts the arguments where they were: in those of another tool."""
+    """Return a `to_native_args` that puts the arguments back into those of an outer tool."""
 
     def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:
         args = own(wanted)
@@ -161,7 +161,7 @@ def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
 
 
 ENDS_OF_SESSION = ("shutdown", "channel_closed")
-"""The reason of a Stop with which no turn ends, but the session: Grok Build sends one after its SessionEnd."""
+"""Reasons of a Stop that ends the session instead of a turn: Grok Build sends one after its SessionEnd."""
 
 
 def _list(value: object) -> list[object]:
@@ -178,7 +178,7 @@ def _output(_tool: str, response: object) -> str:
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:
-    """Say it in Claude Code's words, and a refusal in each other form that agents have for it."""
+    """Render PreToolUse in Claude's format, and a block in each other form that agents use as well."""
     answer = render_pre_tool(reply, message)
     if not reply.allows and reply.action != "ask":
         answer |= {"decision": "block", "reason": reply.reason, "permission": "deny"}
@@ -192,7 +192,7 @@ def _before_tool_in_cursor(reply: Reply, message: Message) -> Json:
 
 
 def _prompt(reply: Reply, message: Message) -> Json:
-    """Refuse a prompt: Cursor and VS Code want it not to continue, and tell the user why."""
+    """Block a prompt: Cursor and VS Code expect not to continue, and a text for the user."""
     answer = render_post_tool(reply, message)
     if reply.action == "block":
         answer |= {"continue": False, "stopReason": reply.reason, "user_message": reply.reason}
@@ -200,13 +200,13 @@ def _prompt(reply: Reply, message: Message) -> Json:
 
 
 def _context(reply: Reply, message: Message) -> Json:
-    """Add a text for the model, as Cursor has it too."""
+    """Add a text for the model, also in Cursor's form."""
     answer = render_post_tool(reply, message)
     return {**answer, "additional_context": reply.context} if reply.context else answer
 
 
 def _stop(reply: Reply, message: Message) -> Json:
-    """Make the turn continue: Cursor does by a `followup_message`, VS Code by what is in `hookSpecificOutput`."""
+    """Make the turn continue: Cursor by a `followup_message`, VS Code by `hookSpecificOutput`."""
     answer = render_stop(reply, message)
     if reply.action == "block":
         own = {"hookEventName": message.native, "decision": "block", "reason": reply.reason}
@@ -224,7 +224,7 @@ GROK_FORMATS = {
     "SubagentStop": ResponseFormat("block, stop", render_stop),
 }
 GROK_UNASKED = {**GROK_FORMATS, "PreToolUse": ResponseFormat("modify, block, context", render_pre_tool)}
-"""What it obeys where it asks nobody: with `--always-approve` an `ask` runs the tool."""
+"""What it obeys in a mode without questions: with `--always-approve` an `ask` runs the tool."""
 
 UNKNOWN = Caller(
     "unknown",
@@ -237,7 +237,7 @@ UNKNOWN = Caller(
     refused_by_status=True,
 )
 UNKNOWN.INSTALL["read_by"] = {}
-"""An agent whose tool is none of Claude Code's: a refusal is all that it can be trusted to obey."""
+"""An agent whose tools are not Claude Code's: only a block is sure to be obeyed."""
 
 CALLERS = {
     caller.NAME: caller
@@ -293,19 +293,19 @@ CALLERS = {
         ),
     )
 }
-"""Every agent that is told from its messages (INSTALL["read_by"] of hookrun.agents.claude), by its name."""
+"""Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by its name."""
 
 
 def load(name: str, payload: Mapping[str, object]) -> Caller:
-    """Return the agent that sent a message, with what it obeys in its present mode."""
+    """Return the agent that sent a message, with the formats it obeys in its current mode."""
     unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
     return CALLERS[name].with_formats(GROK_UNASKED) if unasked else CALLERS.get(name, UNKNOWN)
 
 
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:
-    """Name the tool of a message to Claude Code's hooks that is none of Claude Code's, as far as hookrun knows.
+    """Name the tool of a message to Claude Code's hooks that hookrun does not know as Claude Code's.
 
-    Returns the caller, None if it is Claude Code after all, in a newer version; and what to tell the user, if anything.
+    Return the caller, or None for a newer Claude Code, and a notice for the user, if any.
     """
     tool = str(message.tool)
     if tool in MORE_TOOLS["claude"] or tool in LEGACY_TOOLS:
@@ -317,7 +317,7 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
         return None, None
     is_claude = "/.claude/" in str(payload.get("transcript_path"))
     who = "Claude Code has a tool" if is_claude else "an agent runs the hooks in Claude Code's settings, with a tool"
-    text = f"{who} that hookrun does not know: by its arguments, {tool} is taken for `{ours}`"
+    text = f"{who} that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
     return None if is_claude else _fired_by_unknown(message), text
 
 

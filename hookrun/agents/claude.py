@@ -77,10 +77,10 @@ EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
-    "In `claude -p` an `ask` is a refusal with its reason.",
+    "In `claude -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "What is said at subagent events, `PreCompact` and `Notification` is by its types, not measured.",
-    "Text for the model beyond 10,000 characters is put into a file of which it sees the beginning.",
+    "Responses to subagent events, `PreCompact` and `Notification` follow its types; they were not measured.",
+    "Text for the model beyond 10,000 characters goes into a file of which it sees the beginning.",
 )
 
 RESPONSES = {
@@ -92,7 +92,7 @@ RESPONSES = {
     "Agent": ("content",),
     "Task": ("content",),
 }
-"""A tool -> the paths of the text in its response. For all other tools it is the whole response."""
+"""A tool -> the paths of the text in its response. For all other tools the text is the whole response."""
 
 
 def _response_text(tool: str, response: object) -> str:
@@ -152,16 +152,16 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
 
 
 def _is_copilots(payload: dict[str, object]) -> bool:
-    """Return whether Copilot CLI sent the message, which runs the hooks in a project's .claude/settings.json, too.
+    """Return whether Copilot CLI sent the message: it runs the hooks in a project's .claude/settings.json, too.
 
-    It gives every message a `timestamp` (Claude Code none), and a `transcript_path` (Claude Code always) only to some,
-    where it is in its own directory.
+    Every message of Copilot has a `timestamp` (none of Claude Code's), and only some a `transcript_path` (all of Claude
+    Code's), which is then in Copilot's own directory.
     """
     return "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
 
 
 def _is_groks(payload: dict[str, object]) -> bool:
-    """Return whether Grok Build sent the message: it names the event in two ways, and the workspace."""
+    """Return whether Grok Build sent the message: it has the workspace and two names of the event."""
     return "hookEventName" in payload and "workspaceRoot" in payload
 
 
@@ -180,7 +180,7 @@ def _is_devins(payload: dict[str, object]) -> bool:
 
 
 def _is_no_message_of_ours(payload: dict[str, object]) -> bool:
-    """Return whether a message about a tool names no event as Claude Code does."""
+    """Return whether a message about a tool does not name the event as Claude Code does."""
     return "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
 
 

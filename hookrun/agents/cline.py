@@ -59,7 +59,7 @@ HOOK_NAMES = {
 """The name of an event in a message -> the name of the file that is the hook."""
 
 SUBAGENTS = {"TaskStart": "subagent_start", "TaskComplete": "subagent_stop"}
-"""An event that is about a subagent where it has a parent -> hookrun's name of it then."""
+"""An event of a subagent, identified by its parent -> hookrun's name."""
 
 SYNTHESIZED_FROM = {
     "post_tool_failure": ("PostToolUse",),
@@ -108,11 +108,11 @@ MAX_TIMEOUTS = {"": 120.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "Each command, file, pattern or address of one call is fired as a call of its own, and can be changed on its own.",
+    "Each command, file, pattern or address of a call becomes a call of its own and can be changed separately.",
     "A call that is made to fail counts as a mistake of the model: after six in a row (`--retries`) the run ends.",
-    "`editor` is a `write` where it has neither a text to replace nor a line to insert at: it makes the file.",
-    "`stop` before or after a tool ends the run; nobody is shown why.",
-    "That `apply_patch` fails on such arguments is by its schema, not measured.",
+    "`editor` is a `write` if it has neither a text to replace nor a line to insert at: it creates the file.",
+    "`stop` before or after a tool ends the run; the reason is not shown.",
+    "That `apply_patch` fails on such arguments follows its schema; it was not measured.",
     "`UserPromptSubmit`, `SessionShutdown` and `PreCompact` never came: hooks for them do not run.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
@@ -126,7 +126,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return a message, with a call for each of several commands. Raises UnreadableMessageError without an event."""
     given = payload.get("hookName", event)
     if not isinstance(given, str) or not given:
-        raise UnreadableMessageError(f"hookName is {given!r}, expected the name of an event of {DISPLAY_NAME}")
+        raise UnreadableMessageError(f"hookName is {given!r}, not the name of an event of {DISPLAY_NAME}")
     native = HOOK_NAMES.get(given, given)
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
     listed = payload.get("workspaceRoots")

@@ -1,7 +1,7 @@
 """Codex CLI: its names, its messages, and the responses it obeys. An unknown key voids the whole response.
 
 Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; the schemas in its
-program, which tests/golden has.
+program (in tests/golden).
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "`write_stdin` sends hooks nothing: what the model types into a shell or interpreter that runs is not seen.",
-    "block-destructive-commands and no-force-push refuse to start one, unless their option `interactive` allows it.",
-    "`apply_patch` is fired as one `write`, `edit` or `delete` for each file of the patch.",
-    "`PostToolUse` comes for a shell command that fails too, without its exit status.",
-    "`PostToolUse` does not come for a patch that cannot be applied.",
-    "With `features.multi_agent_v2`, no `PreToolUse` comes for its tools about agents: `task` never matches there.",
-    "Hooks that nobody has trusted are skipped in silence.",
-    "The person is not shown why a prompt was refused.",
+    "`write_stdin` fires no hook: what the model types into a running shell or interpreter is not seen.",
+    "block-destructive-commands and no-force-push block starting one, unless their option `interactive` allows it.",
+    "`apply_patch` is fired as one `write`, `edit` or `delete` per file of the patch.",
+    "`PostToolUse` is also sent for a failed shell command, without its exit status.",
+    "`PostToolUse` is not sent for a patch that cannot be applied.",
+    "With `features.multi_agent_v2`, no `PreToolUse` is sent for its tools about agents: `task` never matches.",
+    "It skips untrusted hooks silently.",
+    "The user is not shown why a prompt was blocked.",
     "A message's `cwd` is that of the call (`workdir`), which is `working_dir`; the project is that of the session.",
-    "What is said at subagent and compaction events is by its schemas, not measured.",
+    "Responses to subagent and compaction events follow its schemas; they were not measured.",
 )
 
 
@@ -87,7 +87,7 @@ def _render_system_message(reply: Reply, _message: Message) -> Json:
 
 
 def _render_pre_tool(reply: Reply, message: Message) -> Json:
-    # New arguments count only with an `allow`, which approves nothing here; an `allow` without them is an error.
+    # New arguments count only with an `allow`, which here approves nothing; an `allow` without them is an error.
     if reply.args is not None:
         reply = Reply("allow", None, reply.context, reply.user_message, reply.args)
     return render_pre_tool(reply, message)

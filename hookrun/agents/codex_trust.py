@@ -1,7 +1,7 @@
 """Compute how Codex CLI records trust in a hook: a digest of its definition in config.toml.
 
 Measured with Codex CLI 0.169.0: a hook of the user or a project runs only if `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`
-in the user's config.toml has its digest as `trusted_hash`; all others are skipped in silence.
+in the user's config.toml has its digest as `trusted_hash`; all others are silently skipped.
 """
 
 from __future__ import annotations

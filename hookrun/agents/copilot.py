@@ -51,7 +51,7 @@ CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENT
 """An event's name in the camelCase dialect -> in the other."""
 
 SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
-"""An event that comes for a subagent too, beside that of its own -> hookrun's name of the latter."""
+"""An event that is also sent for a subagent, besides its own -> hookrun's name of the latter."""
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
@@ -79,7 +79,7 @@ TOOLS = {
     "Task": "task",
     "Agent": "task",
 }
-"""A tool -> hookrun's name. The second dialect has Claude's names of tools, but not of their arguments."""
+"""A tool -> hookrun's name. The second dialect uses Claude's names for tools, but not for their arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
 NAMES = NameMap(TOOLS, ARGUMENTS)
 
@@ -97,14 +97,14 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = True
 
 NOTES = (
-    "A model of the GPT kind gets `apply_patch` alone: it is fired as one `write`, `edit` or `delete` for each file.",
-    "`PostToolUse` comes for a shell command that fails too; its exit status is in the text.",
-    "In `copilot -p` an `ask` is a refusal with its reason.",
+    "GPT models get `apply_patch` only: it is fired as one `write`, `edit` or `delete` per file.",
+    "`PostToolUse` is also sent for a failed shell command; its exit status is in the text.",
+    "In `copilot -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "What is said at `PermissionRequest` is by its documentation, not measured.",
+    "Responses to `PermissionRequest` follow its documentation; they were not measured.",
     (
-        "For a subagent `UserPromptSubmit` and `Stop` come, too: `subagent_start` and `subagent_stop` are fired once "
-        "all the same. A block of its `Stop` has no effect, one of its `SubagentStop` has."
+        "For a subagent it also sends `UserPromptSubmit` and `Stop`; `subagent_start` and `subagent_stop` are still "
+        "fired only once. Blocking its `Stop` has no effect, blocking its `SubagentStop` has."
     ),
     "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
@@ -131,7 +131,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return a message in either dialect. Raises UnreadableMessageError if neither it nor `event` names one."""
     given = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(given, str) or not given:
-        raise UnreadableMessageError(f"the event is {given!r}, expected it in the message or after --agent {NAME}")
+        raise UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {given!r})")
     native = CAMEL.get(given, given)
     dialect = "" if "hook_event_name" in payload else "camel"
     fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
@@ -261,7 +261,7 @@ INSTALL: InstallSpec = {
         "file": "config.json",
         "lists": ("trusted_folders", "trustedFolders"),
         "project_hooks_only": True,
-        "cause": "Copilot CLI skips a project's hooks in silence then",
+        "cause": "Copilot CLI silently skips a project's hooks there",
         "remedy": "trust the folder in Copilot, or start it with --trust-folder",
     },
 }

@@ -53,7 +53,7 @@ class Reply:
         return join_paragraphs(self.reason, self.context)
 
     def merged_with(self, other: Reply) -> Reply:
-        """Return both as one: the stronger action with its reason, and all other texts."""
+        """Return both combined: the stronger action with its reason, and all other texts."""
         strong, weak = (self, other) if PRECEDENCE[self.action] >= PRECEDENCE[other.action] else (other, self)
         if strong.action == weak.action:
             reason, beside = join_paragraphs(self.reason, other.reason), None
@@ -69,19 +69,19 @@ class Reply:
         )
 
     def copy(self) -> Reply:
-        """Return an equal reply that can be changed on its own."""
+        """Return an independent copy."""
         return Reply(self.action, self.reason, self.context, self.user_message, self.args)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reply) and all(getattr(self, name) == getattr(other, name) for name in Reply.__slots__)
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
 
 def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
     """Return the reply for a combined verdict. An unknown action counts as a block.
 
-    The message of an allowing action (a change that was made, advice) is for the model, too: it becomes context.
+    The message of an allowing action (a change, advice) is for the model, too: it becomes context.
     """
     action = verdict.action if verdict.action in PRECEDENCE else "block"
     context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
@@ -95,17 +95,17 @@ def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Rep
 
 
 def approval_needed(reason: str | None) -> str:
-    """Return the reason of a block in place of an `ask` that the agent cannot show."""
-    return f"needs a person's approval: {reason or 'no reason given'}"
+    """Return the reason of the block that replaces an `ask` the agent cannot show."""
+    return f"needs the user's approval: {reason or 'no reason given'}"
 
 
 def join_paragraphs(*texts: str | None) -> str | None:
-    """Return the non-empty texts, separated by blank lines; None if there are none."""
+    """Return the non-empty texts, separated by blank lines, or None if there are none."""
     return "\n\n".join(text for text in texts if text) or None
 
 
 KEPT = frozenset({"context later", "user_message later"})
-"""Text that a response cannot express is kept for the next event of the session that can."""
+"""Text that a response cannot express is kept for the next event of the session that can express it."""
 
 CAPABILITIES = frozenset(
     {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
@@ -118,14 +118,14 @@ STOP_EVENTS = frozenset({"stop", "subagent_stop"})
 
 
 REFUSED_BY_STATUS = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""The events at which an agent that may not read an answer learns of a refusal from exit status and stderr as well."""
+"""Events at which an agent that may not read an answer gets a refusal by exit status and stderr as well."""
 
 
 class ResponseFormat:
     """What the response to an event can express, out of CAPABILITIES, and how it is rendered as JSON.
 
-    `render` only gets what the format is capable of (see reply.degrade); a `skip` is a block by then.
-    `caveats` returns the names of DEGRADATIONS for what is expressed with another effect.
+    `render` only gets what the format is capable of (see reply.degrade); a `skip` is a block by then. `caveats` returns
+    the names of DEGRADATIONS for parts expressed with another effect.
     """
 
     __slots__ = ("capabilities", "caveats", "render")

@@ -77,12 +77,12 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "Its time limits are written in milliseconds.",
-    "`ask` would hang a run without a terminal for ever, and no message tells of what kind a run is: it is a refusal.",
-    "`AfterTool` comes for a shell command that fails too; its exit status is in the text.",
-    "At `BeforeModel` and `AfterModel` nothing is said: what is obeyed there was not measured.",
-    "`PreCompress` comes before every request to the model.",
-    "A text for the model before a tool is given to it after the tool.",
+    "Its timeouts are in milliseconds.",
+    "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
+    "`AfterTool` is also sent for a failed shell command; its exit status is in the text.",
+    "Nothing is answered at `BeforeModel` and `AfterModel`: what it obeys there was not measured.",
+    "`PreCompress` is sent before every request to the model.",
+    "Text for the model before a tool reaches it after the tool.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",
 )
 
@@ -121,7 +121,7 @@ def _answer(reply: Reply, message: Message) -> Json:
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:
-    # Its terminal does not show the reason of a refusal.
+    # Its terminal does not show the reason of a block.
     if reply.action == "block":
         reply = Reply("block", reply.reason, user_message=join_paragraphs(reply.reason, reply.user_message))
     return _answer(reply, message)
@@ -154,7 +154,7 @@ INSTALL: InstallSpec = {
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},
         "switch": ("security.folderTrust.enabled", True),
         "project_hooks_only": False,
-        "cause": "without a terminal Gemini CLI does not start there, and it leaves out a project's hooks",
+        "cause": "without a terminal Gemini CLI does not start there, and it skips a project's hooks",
         "remedy": "start gemini in it once and trust the folder",
     },
 }

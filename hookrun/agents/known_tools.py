@@ -1,6 +1,7 @@
-"""The tools and arguments that agents have beside those they share: for warnings, and for a tool that is in no table.
+"""Tools and arguments of agents beyond those they share: for warnings, and to name tools that are in no table.
 
-A tool that an agent's own module translates is in its TOOLS. A list may be incomplete: an unknown name is only doubted.
+Tools that an agent's own module translates are in its TOOLS. Lists may be incomplete: an unknown name only causes a
+warning.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ PASSED_THROUGH = {
     "web_search": _words("allowed_domains blocked_domains contextMaxCharacters livecrawl numResults type"),
     "task": _words("agent_name agent_type command description isolation model name run_in_background subagent_type"),
 }
-"""hookrun's name of a tool -> arguments of agents' that have no name of hookrun's and keep their own."""
+"""hookrun's name of a tool -> agents' arguments that hookrun does not rename."""
 
 MORE_TOOLS = {
     "claude": _words(
@@ -78,7 +79,7 @@ MORE_TOOLS = {
     "cline": _words("apply_patch ask_question skills submit_and_exit"),
     "opencode": _words("apply_patch invalid list lsp patch question skill todoread todowrite"),
 }
-"""An agent -> its tools that have no name of hookrun's."""
+"""An agent -> its tools without a name of hookrun's."""
 
 OTHER_CALLERS = {
     "cursor": (

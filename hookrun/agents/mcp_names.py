@@ -1,8 +1,8 @@
-"""Name the tools of MCP servers `mcp__SERVER__TOOL` for agents whose own names do not tell a server from its tool.
+"""Name the tools of MCP servers `mcp__SERVER__TOOL` for agents whose names do not separate the server from the tool.
 
-`files_make_it` may be a tool of `files` or of `files_make`. The servers in the user's settings decide. Where they do
-not know the tool, a matcher is tried on every reading: a guard may see a tool that it is not about, but misses none.
-A project's settings name a tool, but rule out no reading: they are not the user's.
+`files_make_it` may be a tool of `files` or of `files_make`. The servers in the user's settings decide. If they do not
+have the tool, a matcher is tried on every reading: a guard may see an irrelevant tool, but misses none. A project's
+settings add a reading but rule out none, because they are not the user's.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent, McpForm
 
 LONGEST = 512
-"""Characters of a name that are looked at where it has to be guessed."""
+"""Characters of a name that are examined when it has to be guessed."""
 
 HEXADECIMAL = frozenset("0123456789abcdef")
 DIGEST = 8
-"""Digits of the digest that some agents add to a name that they had to change."""
+"""Digits of the digest that some agents append to a name they had to change."""
 
 
 def name_mcp_tool(agent: Agent, message: Message, *, home: str = "", project: str = "") -> None:
@@ -56,7 +56,7 @@ def _safe(name: str, instead: str) -> str:
 
 
 def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
-    """Return the names of the tool by the servers in a directory's settings, that of the longest server first."""
+    """Return the names of the tool according to the servers in a directory's settings, the longest server first."""
     servers = [
         server
         for path, key in form["servers"]
@@ -74,7 +74,7 @@ def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
 
 
 def _servers(path: str, key: str) -> list[str]:
-    """Return the names of the servers in a file of settings; none where it cannot be read, as with comments in it."""
+    """Return the names of the servers in a settings file, or an empty list if it is unreadable (with comments)."""
     try:
         with open(path, encoding="utf-8") as file:
             found = loads(file.read())
@@ -85,7 +85,7 @@ def _servers(path: str, key: str) -> list[str]:
 
 
 def _readings(tool: str, form: McpForm) -> Iterator[str]:
-    """Yield a name for each place at which a server's name may end."""
+    """Yield a name for each possible end of the server's name."""
     tool = tool[:LONGEST]
     for join in form["joins"]:
         at = tool.find(join, 1)
@@ -98,7 +98,7 @@ def _readings(tool: str, form: McpForm) -> Iterator[str]:
 
 
 def _without_digest(name: str) -> list[str]:
-    """Return a tool's name without the digest that it may end with, and as it is."""
+    """Return a tool's name without a digest at its end, and unchanged."""
     cut = name[: -DIGEST - 1]
     if cut and name[-DIGEST - 1] == "_" and HEXADECIMAL.issuperset(name[-DIGEST:]):
         return [cut, name]

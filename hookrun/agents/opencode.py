@@ -93,27 +93,28 @@ MAX_TIMEOUTS = {"": 60.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "It has plugins, no hooks: `hookrun install` writes one, which calls hookrun.",
-    "It sets a plugin no time limit: the 60 seconds are ours.",
-    "Text for the model at `tool.execute.before` is given to it with the tool's result.",
-    "Text for the model at `session.created` is given to it with the first prompt.",
-    "`session.deleted` never came: hooks for the end of a session do not run.",
-    'A prompt can only be refused by an error: the run ends with "Unexpected server error".',
-    "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is seen at the end of each text.",
+    "It has plugins instead of hooks: `hookrun install` writes one, which calls hookrun.",
+    "It has no timeout for plugins: the 60 seconds are hookrun's.",
+    "Text for the model at `tool.execute.before` reaches it with the tool's result.",
+    "Text for the model at `session.created` reaches it with the first prompt.",
+    "`session.deleted` was never sent: hooks for the end of a session do not run.",
+    'A prompt can only be blocked by an error: the run ends with "Unexpected server error".',
+    "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is detected at the end of each text.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
 CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
-"""The constants in the plugin's source that hold the installation, and what the template has in their place."""
+"""The constants in the plugin's source that hold the installation, and their values in the template."""
 
 EARLIER_TEMPLATES = frozenset(
     {
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
+        "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
     }
 )
-"""SHA-256 of the templates that earlier versions of hookrun filled in: such a plugin is hookrun's, too."""
+"""SHA-256 of the templates of earlier versions of hookrun: such a plugin is hookrun's, too."""
 
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
@@ -135,7 +136,7 @@ def _template() -> str:
 
 
 def parse_plugin(text: str) -> PluginParts | None:
-    """Return what the constants in a plugin's source say; None if they are missing."""
+    """Return the constants in a plugin's source, or None if they are missing."""
     import hashlib
     import json
     import re
@@ -165,7 +166,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
     if not isinstance(native, str) or not native:
         raise UnreadableMessageError(
-            f"hook is {native!r}, expected the name of a hook of {DISPLAY_NAME}: is the plugin hookrun's?"
+            f"hook is {native!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
         )
     given = _object(payload.get("input"))
     output = _object(payload.get("output"))
@@ -213,7 +214,7 @@ def _take_session(
 def _take_texts(
     call: CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
 ) -> None:
-    """Add the fields of events that are not about a tool."""
+    """Add the fields of events without a tool."""
     fields, event = call.fields, call.event
     if event == "user_prompt_submit":
         parts = output.get("parts")

@@ -1,21 +1,21 @@
-// Written by `hookrun install opencode`; what is changed here is lost at the next install.
-// Calls hookrun for what happens in OpenCode, and does as it is told: see hookrun/agents/opencode.py.
-// OpenCode drops a whole file of which any export is no function.
+// Written by `hookrun install opencode`; the next install overwrites changes.
+// Calls hookrun for OpenCode's events and applies its answers: see hookrun/agents/opencode.py.
+// OpenCode ignores a file if any of its exports is not a function.
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 
 const COMMAND = [] // the program and its arguments; the event is added
-const EVENTS = new Set([]) // those for which hookrun is called
-const PATIENCE = 65000 // milliseconds; hookrun itself decides before that
+const EVENTS = new Set([]) // the events for which hookrun is called
+const PATIENCE = 65000 // milliseconds; hookrun's own timeout is shorter
 
 export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const headless = process.argv.includes("run") // `opencode run` ends at session.idle, whatever a plugin does
   const parents = new Map() // a subagent's session -> the session that it works for
-  const starts = new Map() // a session -> what its first prompt is to carry, as soon as that is known
-  const beside = new Map() // a tool call -> what its result is to carry
-  const told = new Set()
+  const starts = new Map() // a session -> a promise of text for its first prompt
+  const beside = new Map() // a tool call -> text for its result
+  const shown = new Set()
 
-  const tell = async (text) => {
+  const notify = async (text) => {
     if (headless) return console.error(text)
     try {
       await client.tui.showToast({ body: { title: "hookrun", message: text, variant: "warning" } })
@@ -24,17 +24,17 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     }
   }
 
-  const tellOnce = async (text) => {
-    if (told.has(text)) return
-    told.add(text)
-    await tell(text)
+  const notifyOnce = async (text) => {
+    if (shown.has(text)) return
+    shown.add(text)
+    await notify(text)
   }
 
   const run = (event, message) =>
     new Promise((resolve) => {
-      // An interpreter without its program ends with 2, which would be a refusal of everything.
+      // An interpreter without its program exits with 2, which would block everything.
       const gone = COMMAND.slice(0, COMMAND.indexOf("fire")).find((word) => word.startsWith("/") && !existsSync(word))
-      if (gone) return resolve({ failed: `${gone} is not there any more` })
+      if (gone) return resolve({ failed: `${gone} no longer exists` })
       const child = spawn(COMMAND[0], [...COMMAND.slice(1), event], { cwd: directory })
       const out = []
       const err = []
@@ -44,7 +44,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       child.on("close", () => clearTimeout(timer))
       child.stdout.on("data", (data) => out.push(data))
       child.stderr.on("data", (data) => err.push(data))
-      child.stdin.on("error", () => {}) // it has ended: what it said counts
+      child.stdin.on("error", () => {}) // it has exited: its output counts
       child.stdin.end(JSON.stringify(message))
     })
 
@@ -52,21 +52,21 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     if (!EVENTS.has(event)) return {}
     const about = { directory, worktree, parent: parents.get(session) ?? null, ...message }
     const { failed, code, out, err } = await run(event, about)
-    if (failed) await tellOnce(`hookrun: ${failed}; no hook has a say any more: run \`hookrun doctor opencode\``)
+    if (failed) await notifyOnce(`hookrun: ${failed}, so no hook runs: run \`hookrun doctor opencode\``)
     if (failed) return {}
-    if (code === 2) return { refuse: err.trim() || "refused by hookrun" }
-    if (code !== 0) await tellOnce(`hookrun: it ended with ${code ?? "a signal"} at ${event}: ${err.trim()}`)
+    if (code === 2) return { refuse: err.trim() || "blocked by hookrun" }
+    if (code !== 0) await notifyOnce(`hookrun: exited with ${code ?? "a signal"} at ${event}: ${err.trim()}`)
     let answer = {}
     try {
       answer = out.trim() ? JSON.parse(out) : {}
     } catch {
-      await tellOnce(`hookrun: its answer to ${event} cannot be read; the hooks for it had no say`)
+      await notifyOnce(`hookrun: its answer to ${event} cannot be read, so the hooks had no effect`)
     }
     if (answer.missing) {
-      await tellOnce(answer.missing) // by a project's settings: there is no hookrun on this machine
+      await notifyOnce(answer.missing) // from a project's settings: hookrun is not installed on this machine
       return answer.block && event === "tool.execute.before" ? { refuse: answer.missing } : {}
     }
-    if (answer.person) await tell(answer.person)
+    if (answer.person) await notify(answer.person)
     return answer
   }
 
@@ -98,7 +98,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       let answer = {}
       if (!parents.has(session)) answer = await fire("chat.message", session, { hook: "chat.message", input, output })
       if (answer.refuse !== undefined) {
-        await tell(`hookrun: the prompt was refused: ${answer.refuse}`)
+        await notify(`hookrun: the prompt was blocked: ${answer.refuse}`)
         throw new Error(answer.refuse)
       }
       const text = joined(atStart, answer.context)

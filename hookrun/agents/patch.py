@@ -1,7 +1,7 @@
 """Parse patches in Codex's `*** Begin Patch` format, which other agents have adopted, into calls for each file.
 
-Agents accept more than the grammar, each something else, so this accepts every reading: a hook may see a file that is
-not touched, but never miss one that is.
+Agents accept more than the grammar, each something different, so this accepts every reading: a hook may see a file that
+is not touched, but never misses one that is.
 
 Sources: the grammar in the description of Codex's `apply_patch` tool; what Codex (0.169.0), Copilot (1.0.102), Cline
 (3.0.65) and OpenCode (1.18.33) did with patches that differ from it, measured on disk: Codex and Copilot accept blanks
@@ -20,7 +20,7 @@ HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
 def split_by_file(message: Message, text: str) -> Message:
     """Return a message about a patch with a call for each file it touches, or unchanged if there are none.
 
-    The arguments of the result cannot be changed: changed files cannot be made into a patch again.
+    The arguments of the result cannot be changed: changed files cannot be turned into a patch again.
     """
     first = message.calls[0]
     each = [
@@ -56,7 +56,7 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
                 moved = found[-1][1]
                 found.insert(len(found) - 1, ("delete", {"file_path": moved["file_path"]}))
                 moved["file_path"] = path
-            else:  # perhaps a move: the lines that follow belong to the file before it
+            else:  # perhaps a move: the lines that follow belong to the previous file
                 found.insert(max(len(found) - 1, 0), ("edit", {"file_path": path, "old_string": "", "new_string": ""}))
         elif not line.startswith(("***", "@@")):
             hunk = line.removesuffix("\r")
@@ -68,7 +68,7 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
 
 
 def _finish(found: list[tuple[str, dict[str, object]]], old: list[str], new: list[str]) -> None:
-    """Add the lines so far to the file that they belong to."""
+    """Add the lines so far to their file."""
     if found and (old or new or "content" not in found[-1][1]):
         tool, args = found[-1]
         if tool == "write":

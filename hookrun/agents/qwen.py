@@ -70,15 +70,15 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "A `timeout` of 1000 or more in its settings is taken for milliseconds.",
-    "`UserPromptSubmit` comes again after each tool call, with an empty prompt: those are not fired.",
-    "`SessionEnd` does not come in `qwen -p`.",
-    "It shows a text for the person at `Stop` only: the others wait for it, and the model is asked to pass them on.",
-    "No call is granted in `qwen -p`, whatever a hook says.",
-    "The person is not shown why a prompt was refused.",
-    "What is said at `PostToolUseFailure`, `SubagentStop` and `Notification` is by its documentation, not measured.",
-    "In `qwen -p` an `ask` is a refusal with its reason.",
-    "0.15.10 takes no text for the model at `SessionStart`.",
+    "A `timeout` of 1000 or more in its settings is read as milliseconds.",
+    "`UserPromptSubmit` is sent again after each tool call, with an empty prompt: those are not fired.",
+    "`SessionEnd` is not sent in `qwen -p`.",
+    "It shows text for the user at `Stop` only: other text waits for it, and the model is asked to pass it on.",
+    "`qwen -p` approves no call, whatever a hook answers.",
+    "The user is not shown why a prompt was blocked.",
+    "Responses to `PostToolUseFailure`, `SubagentStop` and `Notification` follow its documentation; not measured.",
+    "In `qwen -p` an `ask` blocks the call with its reason.",
+    "0.15.10 accepts no text for the model at `SessionStart`.",
     "It ends a turn itself after 7 blocks of `Stop` in a row.",
 )
 
@@ -120,7 +120,7 @@ INSTALL: InstallSpec = {
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},
         "switch": ("security.folderTrust.enabled", False),
         "project_hooks_only": False,
-        "cause": "without a terminal Qwen Code does not start there, and it leaves out a project's hooks",
+        "cause": "without a terminal Qwen Code does not start there, and it skips a project's hooks",
         "remedy": "start qwen in it once and trust the folder",
     },
 }

@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
 
 DEGRADATIONS = {
-    "allow -> continue": "no approval can be given: the agent asks, or decides, as it would without hooks",
-    "ask -> block": 'nobody can be asked: it is refused, the reason begins with "needs a person\'s approval"',
-    "ask -> continue": "nobody can be asked whether the turn may end: it ends",
-    "skip -> block": 'it is refused, the reason begins with "skipped by"',
+    "allow -> continue": "the agent cannot take an approval: it asks or decides as it would without hooks",
+    "ask -> block": 'it cannot ask: the call is blocked, with a reason that begins "needs the user\'s approval"',
+    "ask -> continue": "the agent cannot ask whether the turn may end: it ends",
+    "skip -> block": 'the call is blocked, with a reason that begins "skipped by"',
     "skip -> continue": "the turn ends",
-    "stop -> block": "the turn cannot be ended here: what was about to happen is refused",
-    "modify -> block": "the arguments cannot be changed: it is refused, and the reason gives those that were wanted",
-    "block -> message": "nothing can be refused here: the model is given the reason as a message",
-    "block -> system_message": "nothing can be refused here: the person is given the reason",
-    "block -> nothing": "nothing can be refused here and nobody can be told: the reason is in the audit only",
-    "block -> failing call": "the call gets arguments with which it fails before it does anything, and the model why",
-    "block -> end of run": "nothing but the whole run can be refused: it ends, and nobody is shown why",
-    "context -> reason": "text for the model is given to it as part of the reason",
-    "context -> later": "no text reaches the model here: it is given it at the next event where one does",
-    "context -> nothing": "no text reaches the model here: it is in the audit only",
-    "system_message -> context": "no text reaches the person here: the model is given it, marked as theirs",
-    "system_message -> reason": "no text reaches the person here: it is in the reason for the model, marked as theirs",
-    "system_message -> later": "no text reaches the person here: they are shown it at the next event where one does",
-    "system_message -> nothing": "no text reaches the person here: it is in the audit only",
+    "stop -> block": "the turn cannot be ended here: the call is blocked",
+    "modify -> block": "the arguments cannot be changed: the call is blocked, with the wanted ones in the reason",
+    "block -> message": "nothing can be blocked here: the model gets the reason as a message",
+    "block -> system_message": "nothing can be blocked here: the user sees the reason",
+    "block -> nothing": "nothing can be blocked or shown here: the reason is only in the audit",
+    "block -> failing call": "the call gets arguments with which it fails at once, and the model gets the reason",
+    "block -> end of run": "only the whole run can be blocked: it ends without showing the reason",
+    "context -> reason": "text for the model becomes part of the reason",
+    "context -> later": "no text reaches the model here: it gets it at the next event that has one",
+    "context -> nothing": "no text reaches the model here: it is only in the audit",
+    "system_message -> context": "no text reaches the user here: the model gets it, marked as for the user",
+    "system_message -> reason": "no text reaches the user here: it is in the model's reason, marked as for the user",
+    "system_message -> later": "no text reaches the user here: they see it at the next event that shows one",
+    "system_message -> nothing": "no text reaches the user here: it is only in the audit",
 }
 """Each fallback for a part of a verdict that an event cannot express -> its effect."""
 
 DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 """The events at which `allow` and `continue` differ."""
 
-FOR_PERSON = "hookrun has a message for the person you work for; pass it on: "
+FOR_PERSON = "hookrun has a message for the user; pass it on: "
 
 
 def degrade(
@@ -49,8 +49,8 @@ def degrade(
     `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's. `kept` gets the
     texts for a later event.
     """
-    # In one place, before anything is rendered: no agent's format gets what it cannot say, and the published table is
-    # the one in use.
+    # In one place, before rendering: no agent's format gets what it cannot express, and the published table is the one
+    # in use.
     reply = original.copy()
     names: list[str] = []
     if event in STOP_EVENTS:
@@ -110,7 +110,7 @@ def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
 
 
 def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None:
-    # A block makes the agent continue; everything else lets the turn end, and its reason is for the user.
+    # A block makes the agent continue; everything else allows the turn to end, and its reason is for the user.
     reply.args = None
     if reply.action in ("allow", "modify"):
         reply.action = "continue"
@@ -124,7 +124,7 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
 
 
 def _texts(reply: Reply, able: frozenset[str], names: list[str], kept: Reply) -> None:
-    # Text for the model may have to go into the reason, text for the user through the model; or both have to wait.
+    # Text for the model may go into the reason, text for the user through the model; or both are kept for later.
     if reply.user_message and "user_message" not in able:
         later = "user_message later" in able
         if later:
@@ -190,7 +190,7 @@ def build_response(
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
     able = able if own else able - ARGUMENTS
-    if message.session_id is None and not able.isdisjoint(KEPT):  # said now, for what it is worth: there is no later
+    if message.session_id is None and not able.isdisjoint(KEPT):  # shown now: without a session there is no later
         able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
     kept = Reply()
     reply, names = degrade(merged, able, message.event, message.tool, kept)
@@ -206,7 +206,7 @@ def build_response(
 
 
 def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:
-    """Return all replies as one, with the agent's arguments, and whether the agent can express those."""
+    """Return all replies combined, with the agent's arguments, and whether the agent can express those."""
     merged = Reply()
     for reply in replies:
         merged = merged.merged_with(reply)
@@ -224,7 +224,7 @@ def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bo
 
 
 def replace_lone_surrogates(value: object) -> object:
-    """Return a JSON value without lone surrogates in its strings: some parsers reject all of it otherwise."""
+    """Return a JSON value without lone surrogates in its strings: some parsers would reject the whole value."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")

@@ -40,7 +40,7 @@ class Agent(Protocol):
 
     @property
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
-        """An event (hookrun's name) that it lacks -> its events from which hookrun makes it."""
+        """An event (hookrun's name) that it lacks -> its events from which hookrun synthesizes it."""
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class Agent(Protocol):
 
     @property
     def NOTES(self) -> tuple[str, ...]:
-        """What else users should know, for docs/agents.md, a sentence or two each."""
+        """Other facts for users, shown in docs/agents.md, a sentence or two each."""
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return the message in a payload. `event` is the installed one or "". Raises UnreadableMessageError."""
@@ -107,26 +107,26 @@ class McpForm(TypedDict):
     """How an agent that has no `mcp__SERVER__TOOL` names the tools of MCP servers, and where it has its servers."""
 
     prefix: NotRequired[str]
-    """What stands before the name of a server."""
+    """The text before the name of a server."""
     joins: tuple[str, ...]
-    """What stands between the name of a server and that of its tool."""
+    """The texts between the name of a server and that of its tool."""
     unsafe: str
-    """What stands for a character of a server's name that is no ASCII letter, digit, `_` or `-`."""
+    """The replacement for characters of a server's name other than ASCII letters, digits, `_` and `-`."""
     servers: tuple[tuple[str, str], ...]
     """Files below `{home}` or `{project}`, and the key of the object with the servers in each."""
 
 
 class PluginParts(TypedDict):
-    """What the source of a plugin says."""
+    """The installation that a plugin's source contains."""
 
     command: list[str]
     """The command that it runs, to which it adds the event."""
     events: list[str]
-    """The events for which it runs that."""
+    """The events for which it runs the command."""
     seconds: float
     """How long it waits."""
     unchanged: bool
-    """Whether all the rest is as some version of hookrun wrote it."""
+    """Whether the rest of the source is as some version of hookrun wrote it."""
 
 
 class InstallSpec(TypedDict):
@@ -155,7 +155,7 @@ class InstallSpec(TypedDict):
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
     """For a plugin: returns its source for a command, to which the event is added, and the events."""
     parse_plugin: NotRequired[Callable[[str], PluginParts | None]]
-    """For a plugin: returns the parts of its source, or None if it is none."""
+    """For a plugin: returns the parts of its source, or None if it is not a plugin of hookrun."""
     elsewhere: NotRequired[tuple[str, ...]]
     """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]
@@ -163,23 +163,23 @@ class InstallSpec(TypedDict):
     managed: NotRequired[tuple[str, ...]]
     """Globs of the administrator's settings, absolute."""
     managed_only: NotRequired[dict[str, tuple[object, ...]]]
-    """A setting of the administrator's, as a dotted path -> the values with which only managed hooks run."""
+    """An administrator's setting, as a dotted path -> the values with which only managed hooks run."""
     unsent: NotRequired[tuple[str, ...]]
-    """Its events that never came in any run, although it has them by its documentation or schemas."""
+    """Its events that were never sent, although its documentation or schemas have them."""
     off: NotRequired[dict[str, object]]
     """A setting, as a dotted path -> the value that disables its hooks."""
     read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
-    """Agents that run the hooks in these files, too -> whether a message is theirs; the first that fits sent it."""
+    """Agents that also run the hooks in these files -> whether a message is theirs; the first match sent it."""
     reads_user_settings: NotRequired[bool]
-    """For an agent that has another's hooks only: whether it runs those in the user's settings, too."""
+    """For an agent that only has another's hooks: whether it also runs those in the user's settings."""
     refused_by_status: NotRequired[bool]
-    """For such an agent: whether a refusal needs exit status 2 and stderr, for it may not read the answer."""
+    """For such an agent: whether a refusal needs exit status 2 and stderr, since it may not read the answer."""
     own_hooks: NotRequired[tuple[str, ...]]
-    """For an agent that runs another's hooks, too: the directories of `{home}` or `{project}` with its own hooks."""
+    """For an agent that also runs another's hooks: the directories of `{home}` or `{project}` with its own hooks."""
     mcp: NotRequired[McpForm]
     """How it names the tools of MCP servers, if not as hookrun does."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
-    """Yields why it ignores a whole file, given its data and whether it has a BOM: where, and what it expects there."""
+    """Yields why it ignores a whole file, given its data and whether it has a BOM: a path, and what it needs there."""
     hook_trust: NotRequired[str]
     """The module, a TrustFormat, that knows how it records trust in each hook."""
     folder_trust: NotRequired[FolderTrust]

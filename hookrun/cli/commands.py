@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GROUPS = {
     "Get started": {
-        "init": ("new", "Set up a project: recipes, agents, approval."),
+        "init": ("init", "Set up a project: recipes, agents, approval."),
         "add": ("recipes", "Add a recipe: a ready-made hook with tests."),
         "install": ("install", "Connect hookrun to your coding agents."),
         "status": ("status", "Show agents, hooks, approvals and the last run on one screen."),
@@ -42,7 +42,7 @@ GROUPS = {
 MORE = {
     "remove": ("remove", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
-    "update": ("recipes", "Update the recipes in your config to this version of hookrun."),
+    "update": ("recipes", "Update recipes, and fetch included configs."),
     "pause": ("user_decisions", "Pause hooks temporarily."),
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
@@ -70,6 +70,13 @@ OLD_NAMES = {
     "schema": "config schema",
 }
 """Former commands, which still work and are not listed, and their present names."""
+
+POSITIONAL = {
+    **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
+    "explain": "--event",
+    **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
+}
+"""Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
 
 SYNONYMS = {
     "approve": "trust",

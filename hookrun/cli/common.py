@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.cli.printing import CommandReport
+from hookrun.cli.printing import CommandReport, relative_path
 from hookrun.config.discovery import claude_directory, find
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
@@ -116,7 +116,9 @@ def read_config(config: str | None, home: str | None, directory: str | None = No
     from hookrun.config.load import load_config  # `hookrun --help` is quick without
 
     if directory is not None and not os.path.isdir(directory):
-        raise click.ClickException(f"no such directory: {quote(directory)}\nhint: name the directory of a project")
+        raise click.ClickException(
+            f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
+        )
     cwd = directory or working_directory()
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))

@@ -52,8 +52,8 @@ def completion_command(ctx: click.Context, shell: str | None) -> None:
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     kind = get_completion_class(name) if name in SHELLS else None
     if kind is None:
-        found = f"the shell {quote(name)}" if name else "no SHELL in the environment"
-        raise click.ClickException(f"found {found}, expected one of {', '.join(SHELLS)}; name one of them")
+        fault = f"unsupported shell {quote(name)}" if name else "no SHELL in the environment"
+        raise click.ClickException(f"{fault}\nhint: name one of {', '.join(SHELLS)}")
     complete = kind(ctx.find_root().command, {}, "hookrun", VARIABLE)
     click.echo(complete.source_template % complete.source_vars())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import COMMANDS, OLD_NAMES
+from hookrun.cli.commands import COMMANDS, OLD_NAMES, POSITIONAL
 from hookrun.cli.common import FAILED
 from hookrun.terminal import CHOICES, ColorChoice
 
@@ -104,6 +104,9 @@ class Commands(click.Group):
             from hookrun.cli.usage import unknown_command  # only for an error
 
             ctx.fail(unknown_command(ctx, name, self.table))
+        option = POSITIONAL.get(name) if self.table is COMMANDS else None
+        if option is not None:
+            args = [word.removeprefix(f"{option}=") for word in args if word != option]
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -92,7 +92,7 @@ class EventQuery:
         if not calls:
             events = ", ".join(dict.fromkeys(call.event or message.native for call in message.calls))
             found = f"the message is one of {events}" if events else f"the message ({message.native}) fires nothing"
-            raise click.ClickException(f"{where}: {found}, expected {self.event}")
+            raise click.ClickException(f"{where}: {found}\nhint: the event to explain is {self.event}")
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
     def _make_message(self, agent: Agent) -> None:
@@ -104,8 +104,8 @@ class EventQuery:
 def _parse_argument(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.removesuffix(":"):
-        example = 'such as --arg "command=git push"'
-        raise click.UsageError(f"--arg {quote(text)}: expected NAME=TEXT or NAME:=JSON, {example}")
+        example = 'hint: use NAME=TEXT or NAME:=JSON, such as `--arg "command=git push"`'
+        raise click.UsageError(f"invalid value for `--arg`: {quote(text)}\n{example}")
     if not name.endswith(":"):
         return name, value
     try:

@@ -27,10 +27,9 @@ from hookrun.cli.printing import (
     BOLD,
     DIM,
     count,
-    localized,
     print_json,
     print_line,
-    print_message,
+    print_problems,
     print_table,
     print_wrapped,
 )
@@ -124,8 +123,7 @@ def explain_command(
         print_json(report)
     else:
         shown()
-        for problem in problems:
-            print_message(localized(problem))
+        print_problems(problems)
     ctx.exit(status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,11 +23,14 @@ from hookrun.cli.common import (
     report_options,
 )
 from hookrun.cli.printing import CommandReport, aligned, count, is_interactive, print_json
+from hookrun.cli.questions import choose
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
+from hookrun.files import relative_path
 from hookrun.text import escape
+from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
@@ -35,18 +39,19 @@ from hookrun.wiring.targets import SCOPES
 from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from hookrun.agents.types import Agent
     from hookrun.wiring.plan import InstallChange
     from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 FIRST, SECOND, THIRD, *_ = AGENTS
-COLUMNS = ("AGENT", "VERSION", "WIRED", "EVENTS", "DECLARED, NOT WIRED")
+COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
 
 scope_option = click.option(
-    "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Whose settings to change."
+    "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Your own settings, or the project's."
 )
+all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent found, without asking.")
 
 
 # --- hookrun install
@@ -54,21 +59,23 @@ scope_option = click.option(
 
 @command(
     "install",
+    "install",
     f"install {FIRST} {SECOND}",
-    f"install {THIRD} --dry-run",
+    "install --all --dry-run",
     f"install {FIRST} --scope project --when-missing block",
-    f"install {SECOND} --trust          (without a terminal to ask on)",
-    note="Exit status: 0 installed, 1 one of the agents is not, or will not run the hooks yet.",
+    f"install {SECOND} --trust          (without a terminal)",
+    note="Exit status: 0 installed, 1 an agent is not connected, or will not run the hooks yet.",
 )
-@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@all_option
 @scope_option
-@click.option("--all-events", is_flag=True, help="Every event of the agent, not only those with a hook declared here.")
+@click.option("--all-events", is_flag=True, help="Every event of the agent, not only those that have a hook here.")
 @click.option(
     "--when-missing",
     type=click.Choice((WARN, BLOCK)),
-    help="With --scope project: what happens where hookrun is not installed; default what is there, else warn.",
+    help="With --scope project: what to do where hookrun is not installed; default the present setting, else warn.",
 )
-@click.option("--trust", is_flag=True, help="Record, where the agent asks for it, that its hooks are trusted.")
+@click.option("--trust", is_flag=True, help="Mark hookrun's hooks as trusted in agents that ask for it.")
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
@@ -77,21 +84,24 @@ def install_command(
     when_missing: str | None,
     report: CommandReport,
     *,
+    everywhere: bool,
     all_events: bool,
     trust: bool,
     from_here: bool,
 ) -> None:
-    """Connect hookrun to coding agents, by entries in their settings.
+    """Connect hookrun to your coding agents, by entries in their settings.
 
-    With --scope project for everybody who works in the project: for all events, without any path of this machine.
+    Without a name: choose from the agents on this machine. With --scope project the entries are for everyone who works
+    in the project: all events, and no path of this machine.
 
-    Hooks of the project that you have not approved yet are then shown, and asked about on a terminal.
+    Then review and approve the project's hooks, if there are new ones.
     """
     if when_missing is not None and scope != "project":
-        raise click.UsageError("--when-missing is for --scope project: your own settings name hookrun by its path")
+        raise click.UsageError("--when-missing is only for --scope project")
     location = install_location(report.home)
-    for agent in agents_named(names):
-        with _errors_in(report, agent):
+    agents = _chosen_agents(names, installed_agents, report, "install", everywhere=everywhere)
+    for agent in agents:
+        with errors_in(report, agent):
             installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
             installation.when_missing = when_missing
             if report.dry_run:
@@ -99,34 +109,82 @@ def install_command(
             else:
                 installation.run(trust=trust)
     if not report.dry_run:
-        _review_hooks(report)
+        review_hooks(report)
+
+
+def installed_agents() -> list[Agent]:
+    """Return the agents whose program is on PATH."""
+    return [agent for agent in agents_named(AGENTS) if shutil.which(agent.INSTALL["program"]) is not None]
+
+
+def _chosen_agents(
+    names: tuple[str, ...], find: Callable[[], list[Agent]], report: CommandReport, verb: str, *, everywhere: bool
+) -> list[Agent]:
+    """Return the agents that are named, all that `find` returns, or those that the user chooses from these.
+
+    Raises click.UsageError, and click.ClickException where there is none to choose from.
+    """
+    if names and everywhere:
+        raise click.UsageError("give names or --all, not both")
+    if names:
+        return agents_named(names)
+    found = find()
+    if not found:
+        where = "on PATH" if verb == "install" else "with hookrun installed"
+        hint = f"name one: `hookrun {verb} {FIRST}`; `hookrun agents` lists all"
+        raise click.ClickException(f"no coding agent found {where}\nhint: {hint}")
+    if everywhere:
+        return found
+    known = [agent.NAME for agent in found]
+    if report.as_json or not is_interactive():
+        raise click.UsageError(f"no agent named; found: {', '.join(known)}\nhint: name some, or give --all")
+    return agents_named(choose_agents(f"Agents to {verb}", found))
+
+
+def choose_agents(question: str, found: list[Agent]) -> list[str]:
+    """Ask which of the agents to take; return their names."""
+    options = [(agent.NAME, agent.DISPLAY_NAME) for agent in found]
+    return choose(question, ("AGENT", ""), options, [agent.NAME for agent in found])
 
 
 @contextmanager
-def _errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
+def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
+    """Report an error about one agent, and continue with the next."""
     try:
         yield
     except FileError as error:
         report.fail(f"{agent.NAME}: {error}")
 
 
-def _review_hooks(report: CommandReport) -> None:
-    """Ask about the project's unapproved hooks, or warn that agents skip them."""
+def review_hooks(report: CommandReport) -> bool:
+    """Ask about the project's unapproved hooks, or warn that agents skip them; return whether all are approved."""
     project = load_project(None, report.home)
     try:
         hooks = project.hooks()
     except StoreError as error:  # the agents are installed all the same
         report.warn(str(error))
-        return
+        return False
     undecided = [found for found in hooks if found.state in UNDECIDED]
     approved = [found.hook.name for found in hooks if found.state == "approved"]
     report.add_approvals(approved, [found.hook.name for found in undecided])
-    if undecided and not report.as_json and is_interactive():
-        review(project, undecided)
-    elif undecided:
+    if undecided and user_is_present(report):
+        return not any(found.state in UNDECIDED for found in review(project, undecided))
+    if undecided:
         names = ", ".join(found.hook.name for found in undecided)
         approving = report.with_home("hookrun trust")
-        report.warn(f"not approved yet: {names}: agents skip these hooks until you run `{approving}`")
+        report.warn(f"not approved yet, so agents skip them: {names}\nhint: run `{approving}`")
+    return not undecided
+
+
+def user_is_present(report: CommandReport) -> bool:
+    """Return whether a user at a terminal, and no agent, runs the command and can be asked."""
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError:
+        return False
+    return True
 
 
 class Installation:
@@ -139,33 +197,38 @@ class Installation:
         location: InstallLocation,
         report: CommandReport,
         *,
-        all_events: bool,
-        from_here: bool,
+        all_events: bool = False,
+        from_here: bool = False,
+        planned: Iterable[str] = (),
     ) -> None:
-        """Choose the events, in a project all. Raises FileError if there are none, or hookrun will not last."""
+        """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
+
+        `planned` are the events of hooks that are not written yet.
+        """
         self.report = report
         self.agent = agent
         self.when_missing: str | None = None
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
-        declared = declared_events(agent, declarations)
-        self.declared = declared
-        self.unknown = plan.unsupported_events(agent, declared)
-        # In a project's settings all of them: a hook that somebody adds needs no new install.
+        self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
+        self.unknown = plan.unsupported_events(agent, self.declared)
+        # A project's settings get all events: a hook that somebody adds then needs no new install.
         all_events = all_events or scope == "project"
-        self.events = plan.all_events(agent) if all_events else plan.events_for(agent, declared)
+        self.events = plan.all_events(agent) if all_events else plan.events_for(agent, self.declared)
         if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
-            if declared:
-                cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}: there is nothing to wire"
+            if self.declared:
+                cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}, so nothing was installed"
             elif declarations.hooks:
-                cause = f"{agent.DISPLAY_NAME} needs no wiring: it runs these hooks itself, or none of them is for it"
+                cause = (
+                    f"nothing to install: {agent.DISPLAY_NAME} runs these hooks itself, or they are for other agents"
+                )
             else:
-                cause = "no hooks are declared here, so there is no event to wire; declare one, or use --all-events"
+                cause = "no hooks are configured here\nhint: add some with `hookrun init`, or give --all-events"
             raise FileError(cause)
         self.from_here = self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
-        """Return whether to record that the user installs a hookrun that may be cleaned away.
+        """Return whether to record that the user installs a hookrun from a cache or temporary directory.
 
         Raises FileError where the user has not asked for that, now or before.
         """
@@ -176,9 +239,9 @@ class Installation:
         if wanted or program.main in Ledger(home).from_here:
             return True
         raise FileError(
-            f"found this hookrun in {directory}, which may be cleaned at any time: then no hook would run; install it "
-            f"in a place that lasts with {ephemeral.lasting_installation()} and run {self.wish.command('install')}, or "
-            f"install this one all the same with {self.wish.command('install', '--from-here')}"
+            f"this hookrun is in {directory}, which may be deleted at any time, and no hook would run then\n"
+            f"hint: install it with {ephemeral.lasting_installation()}, then run {self.wish.command('install')}\n"
+            f"hint: or install this one anyway with {self.wish.command('install', '--from-here')}"
         )
 
     def show_diff(self) -> None:
@@ -203,38 +266,36 @@ class Installation:
             self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
     def _report(self, changes: list[InstallChange]) -> None:
-        wired = plan.wired_events(self.wish)
-        events = len({each.event for each in wired if each.is_ours})
+        name, wired = self.agent.NAME, plan.wired_events(self.wish)
+        events = count(len({each.event for each in wired if each.is_ours}), "event")
         self.report.add_files(changes)
-        files = ", ".join(dict.fromkeys(each.path for each in changes))
-        state = "wired" if any(each.has_effect for each in changes) else "is wired already, nothing changed"
-        self.report.note(f"{self.agent.NAME}: {state}: {count(events, 'event')} in {files}")
+        files = ", ".join(dict.fromkeys(relative_path(each.path) for each in changes))
+        state = "installed" if any(each.has_effect for each in changes) else "already installed"
+        self.report.note(f"{name}: {state} for {events} in {files}")
         if self.wish.scope == "project":
-            self.report.note(f"{self.agent.NAME}: commit that for everybody who works here; each needs a hookrun")
-        _warn_of_lines_by_hand(self.report, wired, "each hook runs twice there")
+            self.report.note(f"{name}: commit this file to share it; everyone who works here needs hookrun")
+        _warn_of_lines_by_hand(self.report, wired, "each hook runs twice")
         unsent = plan.unsent_events(self.agent, self.declared)
         if unsent:
-            self.report.note(f"{self.agent.NAME}: never sends {', '.join(unsent)}: hooks for that do not run there")
+            self.report.note(f"{name}: never sends {', '.join(unsent)}; hooks for that do not run there")
         if self.unknown:
-            self.report.note(
-                f"{self.agent.NAME}: has no event for {', '.join(self.unknown)}: such hooks never run there"
-            )
+            self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
 
     def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> None:
-        """Record the agent's trust in the hooks if the user agrees; without it the agent will not run them."""
+        """Mark the hooks as trusted in the agent's config if the user agrees; the agent skips them otherwise."""
         if needed is None or not needed.has_effect:
             return
-        name = self.agent.NAME
-        question = f"{name} skips hooks that are not trusted. Note in {needed.path} that hookrun's are?"
-        if given or (not self.report.as_json and is_interactive() and click.confirm(escape(question))):
+        name, path = self.agent.NAME, relative_path(needed.path)
+        question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
+        if given or (user_is_present(self.report) and click.confirm(escape(question))):
             _write(needed, ledger)
             self.report.add_files([needed])
-            self.report.note(f"{name}: its hooks are trusted: {needed.path}")
+            self.report.note(f"{name}: hooks marked as trusted in {path}")
             return
         self.report.ok = False
+        trusting = self.wish.command("install", "--trust")
         self.report.warn(
-            f"{name}: skips these hooks in silence until they are trusted: "
-            f"run {self.wish.command('install', '--trust')}, or use /hooks in {name}"
+            f"{name}: silently skips hooks that are not trusted\nhint: run {trusting}, or /hooks in {name}"
         )
 
 
@@ -246,16 +307,35 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 # --- hookrun uninstall
 
 
-@command("uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
-@click.argument("names", metavar="AGENT...", nargs=-1, required=True)
+@command("uninstall", "uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
+@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@all_option
 @scope_option
 @report_options
-def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport) -> None:
-    """Remove hookrun from coding agents' settings. A file that has not changed since is restored byte for byte."""
+def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
+    """Remove hookrun from coding agents' settings.
+
+    Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
+    restored byte for byte.
+    """
     location = install_location(report.home)
-    for agent in agents_named(names):
-        with _errors_in(report, agent):
-            _uninstall(InstallRequest(agent, scope, location, this_program()), report)
+    program = this_program()
+
+    def connected() -> list[Agent]:
+        return [
+            agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
+        ]
+
+    for agent in _chosen_agents(names, connected, report, "uninstall", everywhere=everywhere):
+        with errors_in(report, agent):
+            _uninstall(InstallRequest(agent, scope, location, program), report)
+
+
+def _is_connected(wish: InstallRequest) -> bool:
+    try:
+        return any(each.is_ours for each in plan.wired_events(wish))
+    except FileError:  # uninstall shows the error
+        return True
 
 
 def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
@@ -269,20 +349,18 @@ def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
-    files = ", ".join(each.path for each in changed)
+    files = ", ".join(relative_path(each.path) for each in changed)
     report.add_files(changed)
-    report.note(f"{name}: removed from {files}" if files else f"{name}: is not wired, nothing changed")
+    report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
     _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
-    """Name the lines that fire hookrun and that install did not write: they are never changed."""
+    """Name the lines that run hookrun and that install did not write: they are never changed."""
     for each in wired:
         if not each.is_ours:
-            where = f"{each.path}:{each.line}: {each.event}"
-            report.warn(
-                f"{where} fires hookrun by a line written by hand, which stays: {consequence}; remove it yourself"
-            )
+            where = f"{relative_path(each.path)}:{each.line}"
+            report.warn(f"{where}: {each.event} runs hookrun by a handwritten line, so {consequence}\nhint: remove it")
 
 
 # --- hookrun agents

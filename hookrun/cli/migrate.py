@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
-from hookrun.cli.printing import is_interactive, print_json, print_message, warn
+from hookrun.cli.printing import is_interactive, print_json, print_message, relative_path, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
@@ -84,13 +84,15 @@ def _read(path: str) -> ConfigFile:
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
-        found = "found no hooks, expected them in Claude Code's form"
-        raise click.ClickException(f"{path}: {found}; name a file that has some")
+        where = relative_path(path)
+        raise click.ClickException(
+            f"{where}: no hooks in Claude Code's format\nhint: name a settings file that has some"
+        )
     for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
         if path.endswith(mark):  # a plugin needs no manifest
             file.plugin = path.removesuffix(mark)
     if file.says("disableAllHooks") is True:
-        msg = f"{path}: found disableAllHooks: true, expected hooks that run; remove it first: moved, they would run"
+        msg = f"{relative_path(path)}: `disableAllHooks` is true\nhint: remove it first; converted hooks would run"
         raise click.ClickException(msg)
     return file
 
@@ -139,11 +141,11 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
     directory = os.path.dirname(now.path)
     for name in OTHERS:
         if os.path.exists(f"{directory}/{name}"):
-            msg = f"{directory}/{name}: found declarations in YAML, expected JSON; add what --json prints by hand"
+            msg = f"{relative_path(directory)}/{name}: cannot add to YAML\nhint: add the output of `--json` by hand"
             raise FileError(msg)
     text = _parsed(now)
     if not isinstance(text.data, dict):
-        raise FileError(f"{now.path}: found no object, expected one with hooks; fix it first")
+        raise FileError(f"{relative_path(now.path)}: not an object with hooks\nhint: correct the file first")
     changes: list[FileChange] = []
     if migrated.hooks:
         text = _with(text, ("hooks",), migrated.hooks, now)
@@ -170,7 +172,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
     """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
     listed = text.at(("hookrun", "include"))
     for index in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-        included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
+        included = included_path(declarations, listed[index], home)  # type: ignore[index]  # it is a list
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
@@ -197,12 +199,12 @@ def _other_settings(declarations: str, path: str) -> list[str]:
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:
-    """Return the text with items at the end of the list at a path, which is made where it is not there."""
+    """Return the text with items at the end of the list at a path, which is created if missing."""
     listed = text.at(path)
     if listed is None:
         return text.add(path[:-1], list(items), path[-1])
     if not isinstance(listed, list):
-        msg = f"{now.path}: found {'.'.join(path)} that is no list, expected one; add what --json prints by hand"
+        msg = f"{relative_path(now.path)}: `{'.'.join(path)}` is not a list\nhint: add the output of `--json` by hand"
         raise FileError(msg)
     for item in items:
         if item not in listed:

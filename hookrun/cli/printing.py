@@ -56,6 +56,15 @@ def print_message(message: str, label: str = "error") -> None:
     click.echo(render_for(2, message_lines(message, label)), err=True, color=True)
 
 
+def print_problems(problems: Iterable[str]) -> None:
+    """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
+    for problem in problems:
+        path, colon, rest = problem.partition(":")
+        text, semicolon, hint = rest.partition("; ")
+        shown = relative_path(path) if path.startswith("/") else path
+        print_message(f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else ""))
+
+
 def warn(message: str) -> None:
     """Print `warning: MESSAGE` and its hints on stderr."""
     print_message(message, "warning")
@@ -261,7 +270,7 @@ class CommandReport:
             warn(message)
 
     def fail(self, message: str) -> None:
-        """Report an error on stderr; the command goes on and exits with 1."""
+        """Report an error on stderr; the command continues and exits with 1."""
         self.ok = False
         self._lists["notes"].append(one_line(message))
         if not self.as_json:

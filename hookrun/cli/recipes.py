@@ -23,10 +23,21 @@ from hookrun.cli.common import (
 from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
 from hookrun.cli.trust import approve_written
+from hookrun.config.git_includes import GitInclude
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, CONFLICT, REMOVED, UPDATED, ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.configured_recipes import (
+    ADDED,
+    CONFLICT,
+    CURRENT,
+    REMOVED,
+    UPDATED,
+    ConfiguredRecipes,
+    RecipeStatus,
+    recipe_of,
+)
 from hookrun.scaffold.declaration_file import project_file, user_file
+from hookrun.scaffold.fetch_includes import fetch
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -35,6 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.recipes.recipe import Recipe
+
+FETCHED = "fetched"
 
 user_option = click.option("--user", is_flag=True, help="In your own config, for every project.")
 
@@ -84,8 +97,8 @@ def layers_of_declared(home: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in read_config(None, home).files:
         for entry in file.entries:
-            mark = recipe_metadata(entry)
-            if mark is not None and file.layer not in (layers := found.setdefault(str(mark["recipe"]), [])):
+            name = recipe_of(entry)
+            if name is not None and file.layer not in (layers := found.setdefault(name, [])):
                 layers.append(file.layer)
     return found
 
@@ -133,7 +146,7 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     "add",
     "add block-destructive-commands",
     "add protect-hooks --user",
-    "add no-force-push --option lease=yes --dry-run",
+    "add no-force-push@1 --option lease=yes --dry-run",
     "recipes add no-force-push      (the same command)",
     short_help="Add recipes, as `hookrun add` does.",
 )
@@ -147,7 +160,8 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
     does not catch. On a terminal the hooks are approved too.
     """
-    wanted = [catalog.find(name) for name in dict.fromkeys(names)]
+    pinned = dict(name.partition("@")[::2] for name in names)
+    wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
     given = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
@@ -161,7 +175,7 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     recipes = _open(report, user=user)
     declared = layers_of_declared(report.home)
     for recipe in wanted:
-        recipes.add(recipe, options)
+        recipes.add(recipe, options, pinned[recipe.name])
         others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
         if others:
             twice = f"{recipe.name} is in the config of the {' and '.join(others)} too: its hooks run twice"
@@ -175,18 +189,17 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     "update no-force-push --dry-run",
     "update protect-hooks --user --replace",
     "recipes update      (the same command)",
-    note="Exit status: 0 all are up to date, 1 a hook that both you and hookrun have changed stays as it is.",
-    short_help="Update declared recipes.",
+    short_help="Update recipes, and fetch included configs.",
 )
-@click.argument("name", required=False)
-@click.option("--replace", is_flag=True, help="Where you and hookrun changed the same hook, take hookrun's.")
+@click.argument("name", metavar="[RECIPE]", required=False)
+@click.option("--replace", is_flag=True, help="Replace hooks of an older hookrun that you have changed.")
 @user_option
 @report_options
 def update_command(name: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
-    """Update the recipe NAME, or all that are declared here, to the form in which this hookrun has them.
+    """Update RECIPE, or all recipes of the project, to the newest version; fetch the configs that `include` names.
 
-    Options and your own changes stay. A hook that both you and hookrun have changed stays as it is, and the difference
-    is shown: exit status 1.
+    Your options and fields stay. The difference between a recipe's versions is shown. Included configs are fetched
+    from their git repositories only here, never when hooks run.
     """
     recipes = _open(report, user=user)
     declared = recipes.declared()
@@ -197,9 +210,31 @@ def update_command(name: str | None, report: CommandReport, *, replace: bool, us
         )
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
-    if not declared:
-        report.note(f"no recipes in {relative_path(recipes.declaring.path)}")
+    includes = _git_includes(report.home, user=user) if name is None else []
+    for include in includes:
+        recipes.statuses.append(_fetched(include, report))
+    if not declared and not includes:
+        report.note("nothing to update: no recipes, no configs included from repositories")
     _finish(recipes, report)
+
+
+def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
+    """Return the repositories that the project's config includes, or the user's own, each once."""
+    layers = ("user",) if user else ("project", "local")
+    settings = [file.settings.get("include") for file in read_config(None, home).files if file.layer in layers]
+    items = [item for listed in settings if isinstance(listed, list) for item in listed if isinstance(item, dict)]
+    return list(dict.fromkeys(GitInclude.from_dict(item) for item in items))
+
+
+def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
+    home = resolve_home(report.home)
+    if problem := include.problem(home, fetching=True):
+        raise click.ClickException("\nhint: ".join(problem))
+    if include.problem(home) is None:
+        return RecipeStatus(str(include), CURRENT)
+    if not report.dry_run:
+        fetch(include, home)
+    return RecipeStatus(str(include), FETCHED)
 
 
 @command(
@@ -234,8 +269,9 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     if not report.dry_run:
         apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
-        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED))
+        would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
         report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
+    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
     for problem in recipes.warnings:
         report.warn(str(problem))
     if report.dry_run:
@@ -244,7 +280,6 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         report_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
-    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
 
 
 @command(

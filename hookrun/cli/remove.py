@@ -12,7 +12,7 @@ from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, is_interactive, relative_path
 from hookrun.config.command_words import file_words
 from hookrun.edit.file_change import apply_all
-from hookrun.scaffold.configured_recipes import ConfiguredRecipes, recipe_metadata
+from hookrun.scaffold.configured_recipes import ConfiguredRecipes, recipe_of
 from hookrun.scaffold.declaration_file import DeclarationFile
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
 from hookrun.text import quote
@@ -59,16 +59,19 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
     for hook, file, path in loaded.written:
         index = path[-1] if path else None
         entry = file.entries[index] if isinstance(index, int) and index < len(file.entries) else None
-        is_recipe = (recipe_metadata(entry) or {}).get("recipe") == name
-        if not (hook.name == name or is_recipe) or (user and file.layer != "user"):
+        recipe = recipe_of(entry)
+        if name not in (hook.name, recipe) or (user and file.layer != "user"):
             continue
+        if recipe not in (None, name):
+            hint = "remove the recipe, or disable the hook with `hookrun disable`"
+            raise click.ClickException(f"hook {quote(name)} is part of the recipe `{recipe}`\nhint: {hint}")
         if file.claudes or not isinstance(index, int):
             where = relative_path(file.path)
             raise click.ClickException(f"hook {quote(name)} is in Claude Code's settings\nhint: edit {where}")
         if file.layer == "managed":
             where = file.path
             raise click.ClickException(f"hook {quote(name)} is managed\nhint: ask the administrator to edit {where}")
-        found.setdefault(file.path, (file, []))[1].extend([] if is_recipe else [(hook, index)])
+        found.setdefault(file.path, (file, []))[1].extend([] if recipe else [(hook, index)])
     if not found:
         raise unknown_hook(name, loaded.declarations.hooks)
     return list(found.values())

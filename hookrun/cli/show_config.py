@@ -32,7 +32,7 @@ from hookrun.cli.printing import (
     print_json,
     print_line,
     print_lines,
-    print_message,
+    print_problems,
     print_table,
 )
 from hookrun.config import origins
@@ -132,7 +132,10 @@ def list_command(
     elif not hooks:
         given = {"--hook": hook, "--event": event, "--agent": agent}
         filters = " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
-        print_line(f"no hooks match {filters}" if filters else "no hooks are configured here: run `hookrun init`")
+        if filters:
+            print_line(f"no hooks match {filters}")
+        elif not problems:
+            print_line("no hooks are configured here: run `hookrun init`")
     else:
         rows = [_row(each, decisions.get(id(each), {})) for each in hooks]
         if details:
@@ -141,8 +144,7 @@ def list_command(
             print_table(COLUMNS, rows, styles={row[3]: _state_style(row[3]) for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
-    for problem in [*problems, *(each.error for each in hooks if each.error is not None)]:
-        print_message(localized(problem))
+    print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     ctx.exit(FAILED if problems else 0)
 
 
@@ -273,8 +275,7 @@ def show_command(ctx: click.Context, config: str | None, home: str | None, *, as
     else:
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
-    for problem in [*examined.declarations.problems, *errors]:
-        print_message(localized(problem))
+    print_problems([*examined.declarations.problems, *errors])
     ctx.exit(FAILED if examined.declarations.problems else 0)
 
 

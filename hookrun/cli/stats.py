@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.common import command, home_option, resolve_home
+from hookrun.cli.common import agent_option, command, event_option, home_option, hook_option, resolve_home
 from hookrun.cli.printing import print_json, print_table, relative_path
+from hookrun.events import resolve_event
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.export import FORMATS
 from hookrun.observe.metrics_report import collect
 from hookrun.observe.timestamps import iso, start_of_last_days
-from hookrun.text import truncate
+from hookrun.text import quote, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.audit_reader import Record
     from hookrun.observe.costs import Cost
@@ -54,23 +55,40 @@ MAX_MESSAGE = 60
 @command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
 @click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
+@hook_option
+@event_option
+@agent_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
 @click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="Print this format; default tables.")
 @home_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
 def stats_command(
-    session_id: str | None, days: float | None, form: str | None, home: str | None, db: str | None, *, as_json: bool
+    *,
+    session_id: str | None,
+    days: float | None,
+    hook: str | None,
+    event: str | None,
+    agent: str | None,
+    form: str | None,
+    home: str | None,
+    db: str | None,
+    as_json: bool,
 ) -> None:
     """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
 
-    Hook runs come from the audit. Metrics are sessions, quality, tools, costs, errors and their fixes.
+    Hook runs come from the log. Metrics are sessions, quality, tools, costs, errors and their fixes; filters leave
+    them out.
     """
+    filters = {"hook": hook, "event": resolve_event(event) if event else None, "agent": agent}
+    filtered = any(filters.values())
     if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} are two formats; leave one out.")
-    if form == "prometheus" and (session_id is not None or days is not None):
-        raise click.UsageError("--format prometheus gives totals of all time; leave --session and --days out.")
+        raise click.UsageError(f"--json and --format {form} exclude each other")
+    if form == "prometheus" and (session_id is not None or days is not None or filtered):
+        raise click.UsageError("--format prometheus gives totals of all time\nhint: leave the filters out")
     if db is not None and not os.path.lexists(db):
-        raise click.ClickException(f"--db {db} does not exist; name the file that ObserverDatabase(...) was given")
+        raise click.ClickException(
+            f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
+        )
     try:
         earliest = iso(start_of_last_days(days))
     except ValueError as error:
@@ -82,10 +100,12 @@ def stats_command(
         if form == "prometheus":
             click.echo(FORMATS[form](report), nl=False)
             return
-        sections = [section for section in _metrics(report) if section[2]]
-    hooks, own = _hook_stats(own_home, session_id, earliest)
+        sections = [section for section in _metrics(report) if section[2] and not filtered]
+    hooks, own = _hook_stats(own_home, session_id, earliest, filters)
     if session_id is not None and report.empty and not hooks:
-        raise click.ClickException(f"{store.path} has nothing of session {session_id}, nor has the audit")
+        raise click.ClickException(
+            f"no runs and no metrics of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
+        )
     if as_json or form == "json":
         print_json({**report.to_dict(), "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif report.empty and not hooks:
@@ -137,7 +157,9 @@ class HookStats:
         }
 
 
-def _hook_stats(home: str, session_id: str | None, earliest: str) -> tuple[list[HookStats], HookStats]:
+def _hook_stats(
+    home: str, session_id: str | None, earliest: str, filters: Mapping[str, str | None]
+) -> tuple[list[HookStats], HookStats]:
     """Return the figures of each hook, the one with the most time first, and of hookrun itself.
 
     A hook is a name in one file: two projects may have hooks of one name.
@@ -147,6 +169,8 @@ def _hook_stats(home: str, session_id: str | None, earliest: str) -> tuple[list[
     for record in audit_reader.newest_first(home):
         kind = record.get("kind")
         if session_id not in (None, record.get("session_id")) or str(record.get("time"))[:19] < earliest[:19]:
+            continue
+        if any(value not in (None, record.get(name)) for name, value in filters.items()):
             continue
         if kind == audit_reader.FIRE and "own_ms" in record:
             own.add(record, "own_ms")

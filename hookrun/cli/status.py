@@ -12,7 +12,7 @@ import click
 from hookrun import __version__, audit_reader
 from hookrun.cli.common import agent_to_json, command, home_option, json_option, load_project, resolve_home
 from hookrun.cli.install import inspect_agents, missing_events
-from hookrun.cli.printing import ERROR, OK, WARNING, count, print_json, print_lines
+from hookrun.cli.printing import OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
 from hookrun.trust.approvals import clock
@@ -64,7 +64,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
         )
     else:
         print_lines(_lines(project, agents, states, pauses, last))
-        print_lines((f"error      {each}", ERROR) for each in errors)
+        print_problems(errors)
     ctx.exit(1 if errors else 0)
 
 

@@ -30,7 +30,7 @@ from hookrun.cli.printing import (
     print_json,
     print_line,
     print_lines,
-    print_message,
+    print_problems,
     print_wrapped,
     relative_path,
     warn,
@@ -123,8 +123,7 @@ def trust_command(
             click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {escape(found.hook.name)}")
     else:
         hooks = review(project, hooks)
-    for problem in project.declarations.problems:
-        print_message(problem)
+    print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED]
     ctx.exit(FAILED if undecided or project.declarations.problems else 0)
 

@@ -21,7 +21,7 @@ from hookrun.files import relative_path
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
-from hookrun.scaffold.configured_recipes import recipe_metadata
+from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.text import one_of
 
 if TYPE_CHECKING:
@@ -215,12 +215,12 @@ def _bound(node: ast.AST) -> list[str]:
 def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
     """Yield a warning for each option of a recipe that it does not have, or with a value that it cannot use."""
     for hook in examined.declarations.hooks:
-        mark = recipe_metadata(hook.to_dict())
+        recipe_name = recipe_of(hook.to_dict())
         names = [name for name in hook.env or () if name.startswith(PREFIX)]
-        if mark is None or not names:
+        if recipe_name is None or not names:
             continue
         try:
-            recipe = catalog.find(str(mark["recipe"]))
+            recipe = catalog.find(recipe_name)
         except catalog.UnknownRecipeError:
             continue
         known = {each.variable: each.name for each in recipe.options}
@@ -229,7 +229,7 @@ def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
                 hint = did_you_mean(name, known, f"use {one_of(known)}" if known else "remove it")
                 yield Diagnostic.of_hook(hook, f"the recipe `{recipe.name}` has no option `{name}`", hint)
             elif (expected := recipe.wrong_value(known[name], (hook.env or {})[name])) is not None:
-                yield Diagnostic.of_hook(hook, f"invalid value of `{name}`", f"use {expected}")
+                yield Diagnostic.of_hook(hook, f"invalid value of the option `{known[name]}`", f"use {expected}")
 
 
 def _is_decidable(hook: Hook, declarations: Declarations) -> bool:

@@ -28,7 +28,7 @@ REFUSALS = frozenset({"block", "skip", "stop", "ask"})
 """The actions that oats calls block."""
 
 NO_LIMIT = 1e9
-"""The seconds of a hook whose `timeout` is None: a declaration cannot express that."""
+"""The timeout in seconds of a hook whose `timeout` is None, which a config file cannot express."""
 
 
 class HookEvent(str, Enum):  # noqa: UP042  # as in oats
@@ -91,9 +91,9 @@ class HookResult:
 
 
 class HookEngine:
-    """Runs hook commands at lifecycle events, as `coder.json` declares them: `event`, `matcher`, `command`, `timeout`.
+    """Runs hook commands on lifecycle events, configured as in `coder.json` (`event`, `matcher`, `command`, `timeout`).
 
-    A member that is None is not given; a `timeout` of None is no limit. All other fields of a declaration are
+    A member that is None counts as missing; a `timeout` of None is no limit. All other fields of a declaration are
     supported too. Raises RegistrationError (a ValueError) for an invalid one. `engine` is hookrun's own, for everything
     that oats lacks.
     """

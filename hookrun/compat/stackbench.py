@@ -236,7 +236,7 @@ class AgentLog:
         self.log_tool_call(_entry("pre_tool", ctx))
 
     def after(self, ctx: Context) -> None:
-        """Log what a tool returned, or why it failed. Raises OSError."""
+        """Log the result of a tool, or its error. Raises OSError."""
         self.log_tool_call(
             {
                 **_entry("post_tool", ctx),
@@ -332,10 +332,10 @@ def _documents(path: str) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise ValueError(f"{path} is there already and is not JSON: {error}") from error
+        raise ValueError(f"{path} exists and is not JSON: {error}") from error
     documents = summary.get("documents") if isinstance(summary, dict) else None
     if not isinstance(documents, dict):
-        raise ValueError(f"{path} is there already and has no object `documents`")  # noqa: TRY004
+        raise ValueError(f"{path} exists and has no object `documents`")  # noqa: TRY004
     return documents
 
 

@@ -10,6 +10,7 @@ from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
+from hookrun.config.recipe_versions import expanded
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
@@ -68,7 +69,7 @@ class ConfigFile:
     @property
     def count(self) -> int:
         """The number of hooks, valid or not."""
-        return len(self.entries) if self.handlers is None else len(self.handlers)
+        return len(expanded(self.entries)) if self.handlers is None else len(self.handlers)
 
     def says(self, key: str) -> object:
         """Return the value of a top-level key, or None."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.config.recipe_entries import RECIPE_FIELDS
 from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
@@ -53,8 +54,9 @@ def schema() -> Schema:
             "hookrun": {"$ref": "#/$defs/settings"},
         },
         "$defs": {
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/hook"}, "description": "A list of hooks."},
+            "hooks": {"type": "array", "items": _entry(), "description": "A list of hooks."},
             "hook": _hook(),
+            "recipe": _recipe(),
             "claude": _claude_groups(),
             "settings": {**_object(SETTINGS), "description": "hookrun's settings."},
         },
@@ -90,6 +92,16 @@ def _claude_groups() -> Schema:
     hooks = {"type": "array", "items": handler, "description": "The handlers."}
     group = {"type": "object", "properties": {"matcher": matcher, "hooks": hooks}, "required": ["hooks"]}
     return {"type": "array", "items": group, "description": "Groups of handlers, in Claude Code's form."}
+
+
+def _entry() -> Schema:
+    recipe, hook = {"$ref": "#/$defs/recipe"}, {"$ref": "#/$defs/hook"}
+    return {"if": {"type": "object", "required": ["recipe"]}, "then": recipe, "else": hook}
+
+
+def _recipe() -> Schema:
+    beside = tuple(field for field in HOOK_FIELDS if not field.runs and field.name not in {"event", "cwd", *REQUIRES})
+    return {**_object((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
 
 
 def _hook() -> Schema:
@@ -162,7 +174,10 @@ def _pattern(shape: Str) -> Schema:
 
 
 def _many(shape: ListOf) -> Schema:
-    several: Schema = {"type": "array", "items": of_shape(shape.item)}
+    item = of_shape(shape.item)
+    if shape.record is not None:
+        item = {"anyOf": [item, of_shape(shape.record)]}
+    several: Schema = {"type": "array", "items": item}
     if shape.least:
         several["minItems"] = shape.least
     if shape.first is not None:

@@ -10,8 +10,11 @@ from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.git_includes import GitInclude
+from hookrun.config.recipe_entries import validate_entry
+from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names, validate_hook
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS
 from hookrun.text import quote
 
@@ -180,27 +183,34 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
-    for index, text in enumerate(_texts(file.settings.get("include"))):
-        path = included_path(file.path, text, examined.found.home)
+    includes = file.settings.get("include")
+    for index, item in enumerate(includes if isinstance(includes, list) else []):
         where = ("hookrun", "include", index)
+        path = included_path(file.path, item, examined.found.home)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
-        if target in {*chain, real}:
-            file.report(where, f"circular include of {quote(text)}", "remove this include")
+        if isinstance(item, dict) and (problem := GitInclude.from_dict(item).problem(examined.found.home)) is not None:
+            file.report(where, *problem)
+        elif target in {*chain, real}:
+            file.report(where, f"circular include of {quote(item)}", "remove this include")
         elif len(chain) + 1 > MAX_INCLUDES:
             file.report(where, f"includes nested more than {MAX_INCLUDES} levels deep", "include the file further up")
         elif target not in seen and len(seen) >= MAX_FILES:
             file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, text, file, where)
+            included = _load_included(path, item if isinstance(item, str) else path, file, where)
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
 
 
-def included_path(base: str, text: str, home: str) -> str:
-    """Return the path that an `include` in the file `base` means."""
+def included_path(base: str, item: object, home: str) -> str:
+    """Return the path that an item of `include` in the file `base` means; in a repository, that of its copy."""
+    if isinstance(item, dict):
+        include = GitInclude.from_dict(item)
+        return f"{include.directory(home)}/{include.path}"
+    text = str(item)
     if text.startswith("~/"):
         return home + text[1:]
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
@@ -238,7 +248,8 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         examined.problems += file.problems
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
-            scope = Scope(file.layer, events, file.defaults, reserved=explicit_names(file.entries), warns=warns)
+            reserved = explicit_names(expanded(file.entries))
+            scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
             problem = internal_problem(file.path, error)
@@ -288,7 +299,7 @@ def _checked(
     """Yield each validated entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
-            yield validate_hook(document, (*file.entries_path, index), entry, scope)
+            yield from validate_entry(document, (*file.entries_path, index), entry, scope)
         return
     ends_in = session_end(file.handlers if file.plugin is None else [])
     for handler in file.handlers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookrun.config.recipe_versions import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import Hook
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from hookrun.config.load import LoadedConfig
     from hookrun.config.parse import KeyPath
 
-OWN, DEFAULTS, MADE, BUILT_IN = "own", "defaults", "made", "built in"
-"""Origins: the entry itself, the file's `defaults`, generated from other fields, hookrun's default."""
+OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
+"""Origins: the entry, the recipe that it names, the file's `defaults`, made from other fields, hookrun's default."""
 
 PER_FILE = ("include", "include_claude", "events", "min_version")
 """Settings that apply to one file, or add up."""
@@ -39,9 +40,9 @@ class Value:
     def where(self) -> str:
         """The origin as text."""
         place = f"{self.path}:{self.line}" if self.path is not None else ""
-        return {OWN: place, DEFAULTS: f"{place} (defaults)", MADE: "made from what it runs", BUILT_IN: "built in"}[
-            self.origin
-        ]
+        return {MADE: "made from what it runs", BUILT_IN: "built in"}.get(self.origin) or (
+            place if self.origin == OWN else f"{place} ({self.origin})"
+        )
 
 
 def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
@@ -67,6 +68,7 @@ def _of_another(hook: Hook) -> Iterator[Value]:
 
 def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfig) -> Iterator[Value]:
     entry = _entry(file, path)
+    theirs = _of_recipe(hook, entry)
     for field in HOOK_FIELDS:
         name = field.name
         if name in KINDS and name != hook.kind:
@@ -74,6 +76,8 @@ def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfi
         value = _value(hook, name)
         if name in entry:
             yield _placed(name, value, OWN, file, (*path, name))
+        elif value is not None and name in theirs:
+            yield _placed(name, value, RECIPE, file, (*path, "recipe"))
         elif REQUIRES.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
             yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
         elif name == "name" or (name == "cwd" and value != BUILT["cwd"]):
@@ -86,6 +90,14 @@ def _entry(file: ConfigFile, path: KeyPath) -> dict[str, object]:
     index = path[-1]
     entry = file.entries[index] if isinstance(index, int) else None
     return entry if isinstance(entry, dict) else {}
+
+
+def _of_recipe(hook: Hook, entry: dict[str, object]) -> set[str]:
+    """Return the fields that the recipe of an entry sets for a hook; none for an entry without a recipe."""
+    if "recipe" not in entry:
+        return set()
+    hooks = hooks_of(*split_version(str(entry["recipe"])))
+    return {"env", "metadata", *(name for each in hooks if each["name"] == hook.name for name in each)}
 
 
 def _value(hook: Hook, name: str) -> object:

@@ -55,7 +55,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of at least `least` items; or, if `alone` is set, one value for a list of one."""
+    """A list of at least `least` items; or, if `alone` is set, one value for a list of one.
+
+    With `record`, an item may be such an object as well.
+    """
 
     item: Str | Scalar
     says: str
@@ -63,6 +66,7 @@ class ListOf:
     first: Str | None = None
     least: int = 1
     unique: bool = False
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +349,21 @@ AUDIT_FIELDS = (
 )
 """The fields of the setting `audit`."""
 
+GIT_INCLUDE = Record(
+    (
+        Field("git", Str("the URL or path of a repository", NOT_BLANK), "The repository, as `git fetch` takes it."),
+        Field(
+            "rev",
+            Str("a commit, tag or branch", r"[^\u0000-\u0020-][^\u0000-\u0020]*"),
+            "A whole commit id, or with `digest` a tag or branch.",
+        ),
+        Field("digest", DIGEST, "The digest of the files, as `hookrun update` prints it."),
+        Field("path", PATH, "The config file in the repository.", default="coder.json"),
+    ),
+    "an object of git, rev, digest and path",
+)
+"""A config in a git repository, which `hookrun update` fetches."""
+
 DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
 """The fields that `defaults` can set."""
 
@@ -379,9 +398,7 @@ SETTINGS = (
     ),
     Field(
         "trusted",
-        ListOf(
-            Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}"), "a list of digests", least=0
-        ),
+        ListOf(DIGEST, "a list of digests", least=0),
         "Digests of approved project hooks, besides those approved with `hookrun trust` (managed and user layer only).",
     ),
     Field(
@@ -391,8 +408,8 @@ SETTINGS = (
     ),
     Field(
         "include",
-        ListOf(PATH, "a list of paths", least=0),
-        "More files of the same layer, relative to this file.",
+        ListOf(PATH, "a list of paths and git repositories", least=0, record=GIT_INCLUDE),
+        "More files of the same layer: paths relative to this file, or files of git repositories.",
     ),
     Field("include_claude", Bool(), "Also run the hooks in Claude Code's settings.", default=False),
     Field(

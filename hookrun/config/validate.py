@@ -57,9 +57,14 @@ class ValidatedHook:
     for_file: list[Diagnostic] = field(default_factory=list)
 
 
-def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope) -> ValidatedHook:
-    """Validate the entry at `path` and make its hook, whose name is added to `scope`."""
-    checked = ValidatedHook(path)
+def validate_hook(
+    document: Document, path: KeyPath, entry: object, scope: Scope, before: Iterable[Diagnostic] = ()
+) -> ValidatedHook:
+    """Validate the entry at `path` and make its hook, whose name is added to `scope`.
+
+    `before` are problems of the entry that were found already.
+    """
+    checked = ValidatedHook(path, problems=list(before))
     at = Location(document, path, checked.for_file)
     if not isinstance(entry, dict):
         at.type_error(entry, "an object", 'write {"event": ..., "command": ...}, or remove it')
@@ -89,19 +94,6 @@ def validate_hook(document: Document, path: KeyPath, entry: object, scope: Scope
     # file, is a problem of the whole fire.
     checked.hook.error = "; ".join(problem.text for problem in errors) or None
     return checked
-
-
-def hooks_from_data(
-    document: Document, path: KeyPath, entries: list[object], events: Iterable[str], defaults: object = None
-) -> tuple[list[Hook], list[Diagnostic]]:
-    """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
-    own = defaults if isinstance(defaults, dict) else {}
-    scope = Scope("project", frozenset(events), own, reserved=explicit_names(entries), warns=False)
-    checked = [validate_hook(document, (*path, index), entry, scope) for index, entry in enumerate(entries)]
-    hooks = [each.hook for each in checked if each.hook is not None]
-    for hook in hooks:
-        hook.source = ""
-    return sorted(hooks, key=lambda hook: hook.priority), [problem for each in checked for problem in each.problems]
 
 
 def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
@@ -152,7 +144,7 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
             validate_into(values, FIELDS[key], value, at)
         else:
             synonym = f"did you mean {quote(SYNONYMS[key])}?" if key in SYNONYMS else None
-            at.unknown_key(key, "hook field", FIELDS, synonym)
+            at.unknown_key(key, "hook field", [*FIELDS, *RECIPE_NAMES], synonym)
     if "matcher" in values:
         split_matcher(values)
     return values
@@ -278,6 +270,8 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
 
 
 FIELDS = names(HOOK_FIELDS)
+RECIPE_NAMES = ("recipe", "options")
+"""Fields that only the entry of a recipe has: see recipe_entries."""
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 """Headers, in lower case, that say where a request's body ends: the HTTP client sets them."""
 

@@ -177,7 +177,7 @@ def _scalar(value: object, at: Location) -> str:
     raise at.type_error(value, describe(Scalar()))
 
 
-def _many(shape: ListOf, value: object, at: Location) -> list[str]:
+def _many(shape: ListOf, value: object, at: Location) -> list[object]:
     if shape.alone is not None and not isinstance(value, list):
         try:
             return [_one(shape.alone, value, Location(at.document, at.path))]
@@ -187,10 +187,13 @@ def _many(shape: ListOf, value: object, at: Location) -> list[str]:
     if not isinstance(value, list) or len(value) < shape.least:
         raise at.type_error(value, describe(shape))
     before = len(at.problems)
-    items: list[str] = []
+    items: list[object] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
         here = at.at(index)
+        if shape.record is not None and isinstance(item, dict):
+            items.append(_record(shape.record, item, here, describe(shape.record)))
+            continue
         try:
             text = _one(shape.first if shape.first and index == 0 else shape.item, item, here)
         except Invalid:

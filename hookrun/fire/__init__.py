@@ -1,1 +1,1 @@
-"""`hookrun fire`: its command line, one run of the hooks of an event, and the answer to a program or an agent."""
+"""`hookrun fire`: its command line, one run of an event's hooks, and the answer to a program or an agent."""

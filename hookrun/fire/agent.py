@@ -1,6 +1,6 @@
-"""`hookrun fire --agent NAME`: the agent's own message in, the agent's own answer out.
+"""`hookrun fire --agent NAME`: read the agent's own message and answer in the agent's own format.
 
-An agent's environment may be a project's word, so that nothing of it is believed but where the project is.
+A project can set an agent's environment, so nothing in it is trusted but the location of the project.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
     from hookrun.model import Verdict
 
-# A refusal is JSON on stdout at exit status 0, for every agent: an exit status alone loses the reason on some, noise on
-# stderr is obeyed on others, and one agent takes any other status for a refusal.
+# A refusal is JSON on stdout with exit status 0, for every agent: an exit status alone loses the reason in some, stderr
+# is obeyed by others, and one agent takes any other status for a refusal.
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
-"""Exit statuses. REFUSED is for a refusal that stdout does not take: it is the only word left."""
+"""Exit statuses. REFUSED is used if a refusal cannot be written to stdout."""
 
 MARGIN = 0.5
-"""Seconds of an agent's limit that are kept for ending hooks and saying so: hookrun decides about a late one."""
+"""Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about a late one."""
 
 
 def run(name: str, options: FireOptions, trouble: str) -> int:
-    """Answer the agent and return the exit status; `trouble` is what is wrong with the command line. Raises nothing."""
+    """Answer the agent and return the exit status; `trouble` is an error in the command line. Raises nothing."""
     try:
         agent = agents.load(name)
     except Exception as error:
@@ -63,16 +63,16 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
 
 
 def _caller_needs_zero() -> bool:
-    """Return whether an agent has started us, by the environment, to which another exit status is a refusal."""
+    """Return whether, judging by the environment, the calling agent takes any other exit status for a refusal."""
     try:
         known = map(agents.load, agents.AGENTS)
         return any(each.EXIT_ZERO_ONLY and any(map(os.environ.get, each.ENV_MARKERS)) for each in known)
-    except Exception:  # its module cannot be loaded either: refuse nothing
+    except Exception:  # its module cannot be loaded either: deny nothing
         return True
 
 
 def _end_with_zero() -> None:
-    """Let the signals that ask us to end do so without a word, where any other exit status than 0 is a refusal."""
+    """End silently on signals, for an agent that takes any other exit status than 0 for a refusal."""
     import _signal  # type: ignore[import-not-found]  # see process/spawn.py
 
     for number in (1, 2, 15):
@@ -81,7 +81,7 @@ def _end_with_zero() -> None:
 
 
 class AgentFire:
-    """One message of an agent, from its bytes to the exit status."""
+    """One message of an agent, from reading it to the exit status."""
 
     def __init__(self, agent: Agent, options: FireOptions, trouble: str) -> None:
         self.agent = agent
@@ -97,7 +97,7 @@ class AgentFire:
         self.answer: AgentResponse | None = None
 
     def run(self) -> int:
-        """Do it all and return the exit status."""
+        """Run the hooks, answer the agent, and return the exit status."""
         try:
             self._open()
             if self.trouble:
@@ -107,7 +107,7 @@ class AgentFire:
         except (FireError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
             self.trouble.append(one_line(str(error)))
         except RecursionError:
-            self.trouble.append("the message is nested too deeply to be worked on")
+            self.trouble.append("the message is nested too deeply")
         except Exception as error:
             self.trouble.append(self._internal_error(error))
         return self._answer()
@@ -124,12 +124,12 @@ class AgentFire:
         return internal_error(error, home, for_agent=True)
 
     def _limit(self) -> float:
-        """Return the seconds that hooks have where the wiring does not say: what the agent gives, less a margin."""
+        """Return the default time limit of hooks in seconds: the agent's own limit, less a margin."""
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
-        """Read the message and fire each of its calls, in order, until a signal ends it."""
+        """Read the message and fire each of its calls in order, until a signal ends it."""
         command = self._command()
         self.message = self._read(command)
         if self.options.deadline is None:
@@ -145,13 +145,13 @@ class AgentFire:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
                 call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
-            # One answer, but a fire for each canonical call, with its own request id, chain and records.
+            # One answer, but one fire per canonical call, with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
 
     def _was_kept_going(self, event: str, call: CanonicalCall) -> bool:
-        """Tell whether the turn would have ended before, had a hook not blocked it: most agents say so themselves."""
+        """Return whether a hook blocked the end of this turn before, for agents that do not report it."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
             return False
@@ -174,7 +174,7 @@ class AgentFire:
         return message
 
     def _name_tool(self, command: FireInvocation) -> None:
-        """Name a tool of which the agent's own name does not say what it is."""
+        """Name a tool that the agent's own name does not identify."""
         if not knows_tool(self.agent, self.message):
             from hookrun.agents.mcp_names import name_mcp_tool
 
@@ -187,16 +187,16 @@ class AgentFire:
             command.load(self._start(), self.options.config)
 
     def _handled_by_other_wiring(self, command: FireInvocation) -> str | None:
-        """Return which other wiring of the agent answers this message, None if none does: no hook runs twice."""
+        """Return which other installation answers this message, or None: no hook runs twice."""
         if self.wired_as != self.agent.NAME and self._has_own_wiring(command, self.message.native):
-            return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through a wiring of its own"
+            return f"{self.agent.DISPLAY_NAME} has its own installation for {self.message.native}"
         if self.options.scope == "project":
             from hookrun.wiring.presence import user_wiring_answers
 
             owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
             reads_it = self.agent.INSTALL.get("reads_user_settings", owner is self.agent)
             if reads_it and user_wiring_answers(owner, self.message.native, command.home):
-                return f"{self.agent.DISPLAY_NAME} fires {self.message.native} through the person's own wiring"
+                return f"the user's settings of {self.agent.DISPLAY_NAME} already fire {self.message.native}"
         return None
 
     def _has_own_wiring(self, command: FireInvocation, event: str) -> bool:
@@ -207,7 +207,7 @@ class AgentFire:
         return has_own_hooks(self.agent, event, home=command.home, project=project)
 
     def _answer_instead(self, agent: Agent) -> None:
-        """Answer the agent that really calls: it runs the hooks in another one's settings."""
+        """Answer the agent that really calls, which runs the hooks in another agent's settings."""
         self.agent = agent
         self._command().agent = agent.NAME
         self.event = native_event(self.agent, self.event)
@@ -215,11 +215,11 @@ class AgentFire:
 
     def _command(self) -> FireInvocation:
         if self.invocation is None:
-            raise FireError("there is no home directory to look for declarations in")
+            raise FireError("no home directory, so no config can be found")
         return self.invocation
 
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
-        """Return the fire of a call; None of one that we made up, if nobody waits for it or it comes by itself."""
+        """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
         event = call.event or command.resolve_event(self.message.native)
         hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
         if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
@@ -227,9 +227,9 @@ class AgentFire:
         return EventFire(command, event)
 
     def _start(self) -> str | None:
-        """Return where to look for the project: the agent's variable, else its message's word, else where we are.
+        """Return where to look for the project: the agent's variable, its message's roots, or the working directory.
 
-        Only directories count that are there.
+        Only existing directories count.
         """
         named = [os.environ.get(name, "") for name in self.agent.PROJECT_ENV_VARS]
         for path in (*named, *self.message.roots):
@@ -240,10 +240,10 @@ class AgentFire:
         except OSError:
             return None
 
-    # --- what is told
+    # --- the answer
 
     def _answer(self) -> int:
-        """Print the answer, keep the records, return the exit status."""
+        """Print the answer, write the records, return the exit status."""
         command = self.invocation
         if command is not None and command.config_files is None:
             self._load_settings(command)
@@ -270,7 +270,7 @@ class AgentFire:
         return write_all(1, stdout)
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
-        """Return the answer and its bytes: plain ones after a mistake of ours, which is to lose no refusal."""
+        """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""
         if not self._has_something_to_say():
             return None, b""
         try:
@@ -293,7 +293,7 @@ class AgentFire:
         return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
     def _build_response(self) -> AgentResponse:
-        """Return the answer: what the hooks came to, and what is wrong with hookrun itself."""
+        """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
         from hookrun.agents.formats import Reply, reply_from_verdict
         from hookrun.agents.reply import build_response
 
@@ -342,27 +342,26 @@ class AgentFire:
             return said
         if session.count_stop_block(home, self.message.session_id, which):
             return said
-        told = (
-            f"it was kept from ending {session.MAX_STOP_BLOCKS} times in a row, so that it may end now: {said.reason}"
-        )
+        times = session.MAX_STOP_BLOCKS
+        told = f"the turn may end now, after being blocked {times} times in a row: {said.reason}"
         return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
 
     def _own_failure(self) -> Reply:
-        """Return what hookrun's own trouble comes to: a text for the person, or a block where that is asked for."""
+        """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
         from hookrun.agents.formats import Reply
 
         command = self.invocation
         texts = [*self.trouble, *map(one_line, command.problems if command is not None else ())]
         if not texts:
             return Reply()
-        text = f"hookrun itself is in trouble: {'; '.join(texts)}"
+        text = f"hookrun failed: {'; '.join(texts)}"
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
             return Reply("block", text)
         return Reply(user_message=text if self._can_be_told() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:
-        """Return the exit status where it is the only answer: 0 would let the call pass in silence."""
+        """Return the exit status if it is the only answer: 0 would allow the call silently."""
         refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
@@ -370,19 +369,19 @@ class AgentFire:
         return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
 
     def _can_be_told(self) -> bool:
-        """Tell whether the answer reaches anybody, be it the person or, for them, the model: else it is told later."""
+        """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
     def _notice(self, names: list[str]) -> str | None:
-        """Return what the person is told of degradations that this session has not seen yet."""
+        """Return the notice about degradations not yet shown in this session, or None."""
         from hookrun.agents.reply import DEGRADATIONS
 
         new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
         if not new:
             return None
         told = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
-        return f"hookrun: {self.agent.DISPLAY_NAME} cannot say all of this at {self.message.native}: {told}"
+        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {told}"
 
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import mark_notice_shown
@@ -391,7 +390,7 @@ class AgentFire:
         return home is None or mark_notice_shown(home, self.message.session_id, cause)
 
     def _load_settings(self, command: FireInvocation) -> None:
-        """Load what is declared although the message cannot be read: for `on_error`, and to keep a record."""
+        """Load the config although the message is unreadable: for `on_error` and the audit."""
         try:
             self._load(command)
         except Exception as error:
@@ -402,14 +401,14 @@ class AgentFire:
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.invocation.problems if self.invocation is not None else []
-        lines += [f"  trouble: {each}" for each in (*self.trouble, *problems)]
-        lines += [f"  left to another: {self.skipped}"] if self.skipped else []
+        lines += [f"  problem: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  not run here: {self.skipped}"] if self.skipped else []
         write_stderr("\n".join(lines))
 
-    # --- what is kept
+    # --- the audit
 
     def _audit(self, status: int, answer: AgentResponse | None) -> None:
-        """Keep a record of each fire. Nothing that goes wrong here changes the answer."""
+        """Write a record per fire. A failure here does not change the answer."""
         command = self.invocation
         if command is None:
             return
@@ -430,19 +429,19 @@ class AgentFire:
             command.warnings.append(self._internal_error(failed))
 
     def _unfired(self, command: FireInvocation) -> EventFire:
-        """Return a fire that did not come to pass, for the record."""
+        """Return an EventFire for the record of an event that was not fired."""
         fire = EventFire(command, self.message.event)
         fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
         return fire
 
 
 def _which(event: str, context: Mapping[str, object]) -> str:
-    """Return which stop this is: that of the turn, or that of one subagent."""
+    """Return the key of this stop: the turn's, or that of one subagent."""
     return f"{event} {context.get('agent_id') or ''}"
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:
-    """Tell whether a fire says anything, or is to be remembered: for all others no more needs to be imported."""
+    """Return whether a fire has an answer or must be recorded; without either no more modules are needed."""
     if fire.chain is None:
         return False
     texts = verdict.message or verdict.additional_context or verdict.system_message

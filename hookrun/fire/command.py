@@ -1,7 +1,7 @@
-"""The hot path, `hookrun fire`: what the command line says, and the answer to a person or a program.
+"""`hookrun fire`, the hot path: parse the command line and answer a person or a program.
 
-Every import here is paid on each tool call: what a fire without a matching hook does not need is imported further down.
-What is answered to an agent (`--agent`) is agent.py's.
+Every import here is paid on each tool call: what a run without a matching hook does not need is imported where it is
+used. agent.py answers agents (`--agent`).
 """
 
 from __future__ import annotations
@@ -13,39 +13,48 @@ from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
 from hookrun.state import NoHomeError, home_directory
-from hookrun.text import ensure_standard_streams, one_line, print_message, write_all, write_stderr
+from hookrun.text import (
+    closest,
+    ensure_standard_streams,
+    one_line,
+    print_message,
+    quote,
+    write_all,
+    write_stderr,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 GO_ON, TROUBLE, REFUSED = 0, 1, 2
-"""Exit statuses: go on; hookrun itself could not work; do not."""
+"""Exit statuses: the action may continue; hookrun failed; the action is denied."""
 
 HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
        hookrun fire --agent NAME [EVENT] [OPTIONS]
 
-Run the hooks declared for EVENT on a JSON context and print the combined verdict as one line of JSON.
-With --agent: read the agent's own message and answer it in the agent's own words.
+Run the hooks configured for EVENT on a JSON context and print the combined verdict as one line of JSON.
+With --agent, read the agent's own message and answer in the agent's own format.
 
 Options:
   --ctx FILE          the context; - or none: stdin
-  --config FILE       a declaration file in the place of the project's own
-  --deadline SECONDS  what has not answered by then is a timeout
-  --home DIR          whose user hooks, cache and audit: default HOME, with --agent the account's
-  --agent NAME        {agents}; see docs/agents.md
-  --scope SCOPE       with --agent: project in a project's wiring, which is silent where the user's own answers
-  --probe DIR         with --agent: only what DIR declares as a home is in force, as in hookrun doctor --prove
-  --trust DIGEST,...  hooks of the project that count as approved; only --agent asks for approval
-  --explain           on stderr: every hook considered, why it ran or not, its answer, its time
-  --repeat N          run it N times; the verdict once, the times and advice on stderr
-  -h, --help          this text
+  --config FILE       a config file to use instead of the project's
+  --deadline SECONDS  time limit for all hooks together
+  --home DIR          home of the user's hooks, cache and audit; default HOME, with --agent the account's home
+  --agent NAME        {agents}
+  --scope SCOPE       with --agent: `project` in a project's settings; does nothing if the user's own settings
+                      fire the event already
+  --probe DIR         with --agent: use only the config in DIR, as hookrun doctor --prove does
+  --trust DIGEST,...  project hooks to treat as approved; only --agent requires approval
+  --explain           on stderr: every hook, why it ran or not, its answer and its time
+  --repeat N          run it N times; print the verdict once, times and advice on stderr
+  -h, --help          show this help
 
-Exit status: 0 go on (continue, allow, modify), 2 do not (block, skip, ask, stop; why is on stderr too),
-1 hookrun itself could not work (one line on stderr says why). With --agent it is 0: the answer is on stdout.
+Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop (the reason is on stderr too);
+1 if hookrun failed (the reason is on stderr). With --agent it is 0, and the answer is on stdout.
 
-Environment: HOOKRUN=0 switches every hook off, HOOKRUN_SKIP=NAME,NAME these. Neither counts with --agent.
+Environment: HOOKRUN=0 disables all hooks, HOOKRUN_SKIP=NAME,NAME these. Both are ignored with --agent.
 
 Examples:
   hookrun fire pre_tool_use --ctx ctx.json
@@ -62,7 +71,7 @@ def help_text() -> str:
 
 
 class FireOptions:
-    """What the command line says."""
+    """The parsed command line."""
 
     __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "repeat", "scope", "trust")
 
@@ -86,7 +95,7 @@ TAKE_VALUE = frozenset(
 
 
 def parse_arguments(argv: list[str]) -> FireOptions:
-    """Return what the arguments after `fire` say. Raises TroubleError for what they cannot say."""
+    """Return the parsed arguments after `fire`. Raises FireError if they are invalid."""
     options = FireOptions()
     rest = list(argv)
     while rest:
@@ -95,7 +104,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         if name in TAKE_VALUE:
             if not equals:
                 if not rest:
-                    msg = f"fire: {name} needs a value; see hookrun fire --help"
+                    msg = f"{name} needs a value\nhint: see `hookrun fire --help`"
                     raise FireError(msg)
                 value = rest.pop(0)
             if name == "--trust":
@@ -105,15 +114,17 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         elif word == "--explain":
             options.explain = True
         elif word.startswith("-") and word != "-":
-            msg = f"fire: unknown option {word}; known: {', '.join(sorted(TAKE_VALUE))}, --explain, --help"
+            near = closest(word, (*TAKE_VALUE, "--explain", "--help"))
+            hint = f"did you mean {near}?" if near else "see `hookrun fire --help`"
+            msg = f"unknown option {quote(word)}\nhint: {hint}"
             raise FireError(msg)
         elif options.event:
-            msg = f"fire: unexpected argument {word}: the event is {options.event} already"
+            msg = f"unexpected argument {quote(word)}: the event is {options.event}"
             raise FireError(msg)
         else:
             options.event = word
     if not options.event and options.agent is None:
-        msg = "fire: no event given, expected for example: hookrun fire pre_tool_use --ctx ctx.json"
+        msg = "no event given\nhint: for example `hookrun fire pre_tool_use --ctx ctx.json`"
         raise FireError(msg)
     return options
 
@@ -122,14 +133,14 @@ def _digests(text: str) -> list[str]:
     digests = [each.strip() for each in text.split(",") if each.strip()]
     for digest in digests:
         if not digest.startswith("sha256:"):
-            msg = f"fire: --trust has {digest!r}, expected sha256:...; `hookrun trust --digest` prints them"
+            msg = f"invalid digest {quote(digest)} in --trust\nhint: `hookrun trust --digest` prints the digests"
             raise FireError(msg)
     return digests
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        msg = f"fire: --repeat is {text!r}, expected a number of runs from 1"
+        msg = f"--repeat must be a whole number from 1, not {quote(text)}"
         raise FireError(msg)
     return int(text)
 
@@ -140,17 +151,17 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
-        msg = f"fire: --deadline is {text!r}, expected seconds greater than 0"
+        msg = f"--deadline must be a number of seconds greater than 0, not {quote(text)}"
         raise FireError(msg)
     return seconds
 
 
 CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--repeat": _count}
-"""Options whose value is not a text -> what reads it."""
+"""Options whose value is not a string -> their parser."""
 
 
 def agent_named(argv: list[str]) -> str | None:
-    """Return the agent that the arguments name, whatever else is wrong with them."""
+    """Return the agent that the arguments name, even if they are otherwise invalid."""
     for index, word in enumerate(argv):
         name, equals, value = word.partition("=")
         if name == "--agent":
@@ -159,7 +170,7 @@ def agent_named(argv: list[str]) -> str | None:
 
 
 class ProgramFire:
-    """One fire for a person or a program, from the command line to the exit status."""
+    """One run for a person or a program, from the command line to the exit status."""
 
     def __init__(self, options: FireOptions) -> None:
         self.options = options
@@ -168,14 +179,14 @@ class ProgramFire:
         self.fire = EventFire(self.invocation, options.event)
 
     def run(self) -> int:
-        """Do it all and return the exit status."""
+        """Run the hooks, print and record the result, and return the exit status."""
         command = self.invocation
         try:
             verdict = self._verdict()
         except (FireError, contexts.ContextError) as error:
             return self._trouble(str(error))
         except RecursionError:
-            return self._trouble("the context is nested too deeply to be worked on")
+            return self._trouble("the context is nested too deeply")
         refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
         status = REFUSED if refused else TROUBLE if command.problems else GO_ON
         if command.interrupted:
@@ -211,7 +222,7 @@ class ProgramFire:
         return self.fire.run(data)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
-        """Print the verdict; return the exit status, which is TROUBLE when a word that matters could not be said."""
+        """Print the verdict; return the exit status, TROUBLE if one other than `continue` could not be written."""
         chain = self.fire.chain
         data = verdict.to_dict()
         data["request_id"] = self.fire.request_id
@@ -223,7 +234,7 @@ class ProgramFire:
         return TROUBLE if status == GO_ON and verdict.action != "continue" else status
 
     def _tell(self) -> None:
-        """Say what is wrong with declarations and what hooks failed."""
+        """Report config errors and failed hooks."""
         for problem in self.invocation.problems:
             print_message(problem)
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
@@ -248,7 +259,7 @@ class ProgramFire:
         return TROUBLE
 
     def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
-        """Keep a record of it all. Nothing that goes wrong here changes the answer."""
+        """Write the audit records. A failure here does not change the answer."""
         try:
             self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
             self.invocation.close()

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, HookResult, Verdict
 
     Line = tuple[str, str]
-    """A line of text and its style on a terminal, by rich's name."""
+    """A line of text and its style on a terminal, as a rich style."""
 
 MAX_SHOWN = 2000
-"""Characters of what a hook read or wrote that are shown."""
+"""Characters shown of a hook's input or output."""
 
 
 def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
@@ -29,7 +29,7 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
     yield from _config_files(fire)
     chain, candidates = fire.chain, fire.candidates
     if candidates is None or not len(candidates):
-        yield "  no hook is declared for this event", ""
+        yield "  no hook is configured for this event", ""
     else:
         context = chain.context if chain is not None else fire.context
         for index in range(len(candidates)):
@@ -54,13 +54,13 @@ def explain_answer(
     answer: AgentResponse | None,
     stdout: bytes,
 ) -> Iterator[str]:
-    """Yield the explanation of an agent's message that was answered."""
+    """Yield the explanation of the answer to an agent's message."""
     yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
     for fire, verdict in fires:
         yield from (text for text, _ in explain(fire, verdict))
     for name in answer.degraded if answer is not None else ():
         yield f"  degraded: {name}: {DEGRADATIONS[name]}"
-    yield f"  told to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'nothing'}"
+    yield f"  answer to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'none'}"
 
 
 def sentence(fire: EventFire, verdict: Verdict) -> str:
@@ -75,7 +75,7 @@ def sentence(fire: EventFire, verdict: Verdict) -> str:
 
 
 def attributes(hook: Hook) -> str:
-    """Return a hook's layer, priority, and settings that are not the default."""
+    """Return a hook's layer, priority and non-default settings."""
     found = [hook.layer, f"priority {hook.priority}"]
     found += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
     if hook.mode != "enforce":
@@ -84,18 +84,18 @@ def attributes(hook: Hook) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """Return a verdict on one line: its action, and every other field that is set."""
+    """Return a verdict on one line: its action and every other field that is set."""
     fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)
 
 
 def was_started(run: HookResult) -> bool:
-    """Return whether the hook's program began, and was waited for."""
+    """Return whether the hook's program was started and awaited."""
     return run.outcome.exit_code is not None or run.outcome.ms > 0
 
 
 def runs_in_background(run: HookResult) -> bool:
-    """Return whether the hook was started and left to itself."""
+    """Return whether the hook runs in the background."""
     return run.hook.background and run.failure is None and not run.interrupted
 
 
@@ -118,7 +118,7 @@ def _config_files(fire: EventFire) -> Iterator[Line]:
 
 def _result(run: HookResult) -> Iterator[Line]:
     failed = f"failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
-    again = " once more, on the changed arguments" if run.recheck else ""
+    again = " again, on the changed arguments" if run.recheck else ""
     if runs_in_background(run):
         yield "      was started in the background, and has no influence", "green"
     elif failed and not was_started(run):

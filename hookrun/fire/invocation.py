@@ -1,6 +1,6 @@
-"""One fire: what is declared is loaded, what applies is run in order, what came of it is kept. Nobody is told yet.
+"""Load the config, run the matching hooks in order and record the results. Reporting is the caller's job.
 
-`FireInvocation` is one call of `hookrun fire` and what all its fires share; `EventFire` is one event on one context.
+`FireInvocation` is one call of `hookrun fire`, shared by its events; `EventFire` is one event on one context.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 
 
 class FireError(Exception):
-    """hookrun itself cannot work; the message says why and what to do."""
+    """hookrun cannot run; the message says why and what to do."""
 
 
 class FireInvocation:
-    """One call of `hookrun fire`: the declarations in force, the time that is left, what is wrong, what is kept.
+    """One call of `hookrun fire`: the effective config, the deadline, the problems, the audit.
 
-    `agent` is the name of the agent that calls, None where a person or a program does. What an agent passes on of its
-    environment may be a project's word: for an agent the switches HOOKRUN and HOOKRUN_SKIP do not count. `deadline` is
-    seconds from now. `problems` is what is wrong with declarations, a line each; `warnings` are for people only.
-    `trusted` are digests of a project's hooks that count as approved. `watch` is shown what hooks were given and how
-    they ended, where somebody wants to see that.
+    `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
+    project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
+    are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
+    count as approved. `on_outcomes` is called with what hooks read and how they ended.
     """
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
@@ -60,10 +59,10 @@ class FireInvocation:
         self.watcher: Watcher | None = None
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
-        """Load what is declared for a directory, None where it is gone; `config` stands in for the project's files."""
+        """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
         if cwd is None:
             self.problems.append(
-                "the working directory does not exist any more: the project's hooks are unknown; fire from another"
+                "the working directory no longer exists: the project's hooks are unknown\nhint: use another one"
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
@@ -71,7 +70,7 @@ class FireInvocation:
         self._compile(find(cwd, self.home, config=config, claude=claude))
 
     def load_user_layer(self) -> None:
-        """Load what the home declares and nothing else."""
+        """Load the user layer only."""
         self._compile(find_user_layer(self.home))
 
     def _compile(self, found: ConfigFiles) -> None:
@@ -92,14 +91,14 @@ class FireInvocation:
             self.waited += monotonic() - begun
 
     def resolve_event(self, given: str) -> str:
-        """Return the canonical name of an event, or its own where it is a declared one. Raises TroubleError."""
+        """Return the canonical name of an event, or that of a custom event. Raises FireError."""
         try:
             return resolve_event(given, self.compiled.events if self.compiled is not None else ())
         except UnknownEventError as error:
-            raise FireError(f"{error}; a program's own events are declared under hookrun.events") from None
+            raise FireError(str(error)) from None
 
     def project_root(self) -> str:
-        """Return the project's root: where its declarations lie, else the repository, else where we are."""
+        """Return the project's root: the directory of its config, else the repository, else the working directory."""
         if self.compiled is not None and self.compiled.root is not None:
             return self.compiled.root
         if self.config_files is not None:
@@ -107,17 +106,17 @@ class FireInvocation:
         return "/"
 
     def internal_error(self, error: Exception) -> str:
-        """Return the message for a bug of ours and write its traceback to crash.log."""
+        """Return the message for a bug of ours; its traceback goes to crash.log."""
         return internal_error(error, self.home, for_agent=self.agent is not None)
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
-        """Write records to the audit. Nothing that goes wrong here changes an answer."""
+        """Write records to the audit. A failure here does not change the answer."""
         error = audit.write(self.home, records, self.settings.get("audit"))
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap what is left of running hooks. The last thing to do: it has had the time to end."""
+        """Reap the watcher. Called last, to give it time to end."""
         if self.watcher is not None:
             self.watcher.close()
 
@@ -126,16 +125,16 @@ ASKS = PRECEDENCE["ask"]
 
 
 def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
-    """Nobody wants to see it."""
+    """Ignore the outcomes."""
 
 
 def _not_refused(_hook: Hook) -> Failure | None:
-    """Nobody has to approve the hooks."""
+    """Approve every hook."""
     return None
 
 
 class EventFire:
-    """One event on one context. `chain` is what the hooks did, None where none ran."""
+    """One event on one context. `chain` has the results of its hooks, or is None if no hook ran."""
 
     def __init__(self, command: FireInvocation, event: str) -> None:
         self.invocation = command
@@ -147,14 +146,14 @@ class EventFire:
         self.trust: UserDecisions | None = None
 
     def run(self, data: Mapping[str, object]) -> Verdict:
-        """Run what applies to a context and return what it comes to. Raises TroubleError."""
+        """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
         compiled, found = self.invocation.compiled, self.invocation.config_files
         cwd = found.cwd if found is not None else None
         self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
         if compiled is None:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
-        # Most fires end here: engine, verdicts and everything of process/ are imported only beyond this line.
+        # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
         selected = any(self.candidates.selects(i, self.context) for i in range(len(self.candidates)))
         verdict = self._run_hooks(self.candidates) if selected else Verdict()
         if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
@@ -162,7 +161,7 @@ class EventFire:
         return verdict
 
     def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
-        """Return a refusal if hooks that may be guards on the tool got only the beginning of its arguments."""
+        """Return a block if hooks that may guard the tool got only the beginning of its arguments."""
         from hookrun.conditions import ConditionEvaluator
         from hookrun.engine import HookChain
 
@@ -174,7 +173,8 @@ class EventFire:
         self.chain = self.chain or HookChain(self.event, self.context, candidates, off=lambda _: None)
         names = ", ".join(hook.name for hook in guards)
         return Verdict(
-            "block", f"the agent gives hooks only the beginning of these arguments ({names}): do it in smaller parts"
+            "block",
+            f"the agent passes only the beginning of these arguments to hooks ({names}): do it in smaller parts",
         )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
@@ -236,7 +236,7 @@ class EventFire:
         except Interrupted as interrupted:
             command.interrupted = interrupted.signal
         except ValueError as error:
-            command.problems.append(f"the context cannot be given to a hook: {error}")
+            command.problems.append(f"the context cannot be passed to a hook: {error}")
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
@@ -248,7 +248,7 @@ class EventFire:
             except Exception as error:
                 command.problems.append(command.internal_error(error))
         self._tell_what_is_lost(self.chain)
-        return self.chain.combine()  # what has been refused so far stays refused
+        return self.chain.combine()  # a block so far stays a block
 
     def _keep_text(self, text: str) -> str | None:
         from hookrun.session import save_overflow_text
@@ -256,7 +256,7 @@ class EventFire:
         return save_overflow_text(self.invocation.home, text)
 
     def _tell_what_is_lost(self, chain: HookChain) -> None:
-        """Let the person behind an agent know, once in a session, what of an answer has no effect here."""
+        """Note, for the user of an agent and once a session, fields of answers that have no effect here."""
         if self.invocation.agent is None:
             return
         for run in chain.runs:
@@ -265,27 +265,27 @@ class EventFire:
                     chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _first_time(self, cause: str) -> bool:
-        """Tell whether the person has not heard of a cause in this session."""
+        """Return whether the user has not yet been notified of a cause in this session."""
         from hookrun.session import mark_notice_shown
 
         session = self.context.get("session_id")
         return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
 
     def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
-        """Say that hooks run within hooks too deep. To an agent it is a refusal where that can be one.
+        """Report that hooks run inside hooks too deeply: for an agent, as a block if the event can be blocked.
 
-        What tells the depth is a variable, and a project could set it so that no guard is asked any more.
+        The depth is in a variable, which a project could set to keep guards from running.
         """
-        msg = f"hooks run within hooks {deepest} deep: a hook starts what fires it again; no further hook is run"
+        msg = f"hooks run inside hooks {deepest} levels deep, so no further hook runs: does a hook start an agent?"
         if self.invocation.agent is None or not can_refuse(self.event):
             raise FireError(msg)
         self.chain = chain
         return Verdict("block", msg)
 
-    # --- what a person has decided
+    # --- the user's decisions
 
     def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
-        """Return who is asked about each hook: for a person, only what they have switched off."""
+        """Return the decisions to check for each hook; for a person, only what they have switched off."""
         command = self.invocation
         if command.agent is None and not os.path.lexists(state.data_dir(command.home)):
             return None
@@ -301,9 +301,9 @@ class EventFire:
         return trust
 
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
-        """Let the person know of pauses each time, and once in a session of hooks that are not or wrongly there.
+        """Notify the user of each pause, and once a session of hooks of the project that cannot run.
 
-        These are the ones that nobody has approved, that are declared wrongly, or that hookrun cannot run.
+        These are the ones that are not approved, are invalid, or need a kind that hookrun cannot run.
         """
         trust.keep()
         if self.invocation.agent is None:
@@ -316,10 +316,10 @@ class EventFire:
             behind = unapproved_behind(chain, self.candidates, trust)
             combine_failures(chain.runs, behind, trust.root, self._first_time)
 
-    # --- what is kept
+    # --- the audit
 
     def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
-        """Return the records of this fire: one of each hook run, one of it all. `more` are fields of the last."""
+        """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
         return audit.fire_records(
@@ -352,27 +352,27 @@ class EventFire:
 
 
 def named_home(path: str) -> str:
-    """Return the absolute path of the directory that --home names. Raises TroubleError when there is none."""
+    """Return the absolute path of the directory given as --home. Raises FireError if it does not exist."""
     try:
         path = os.path.abspath(path)
     except OSError:
-        msg = f"{path}: the working directory does not exist any more: give an absolute path"
+        msg = f"--home {path}: the working directory no longer exists\nhint: give an absolute path"
         raise FireError(msg) from None
     if not os.path.isdir(path):
-        msg = f"--home {path} is no directory: name the directory that holds .config/hookrun"
+        msg = f"--home {path} is not a directory\nhint: give the directory that contains .config/hookrun"
         raise FireError(msg)
     return path
 
 
 def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> str:
-    """Return the message for a bug of ours and write its traceback to crash.log; raises nothing.
+    """Return the message for a bug of ours; its traceback goes to crash.log. Raises nothing.
 
-    For an agent HOOKRUN_DEBUG does not count: the environment may be a project's, and the agent reads stderr.
+    For an agent HOOKRUN_DEBUG is ignored: a project may set the environment, and the agent reads stderr.
     """
     try:
         from hookrun.crash import report
         from hookrun.state import account_home, home_directory
 
         return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
-    except Exception:  # hookrun is not whole
+    except Exception:  # hookrun is incomplete
         return f"internal error, please report it: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Measure a call of `hookrun fire` for its option `--repeat`: run it many times and print the times on stderr."""
+"""Measure `hookrun fire` for its option `--repeat`: run it many times and print the times on stderr."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
 SLOW = 5.0
-"""Milliseconds that a hook takes, or could save, from which advice is worth reading."""
+"""Milliseconds a hook must take, or could save, before advice is printed."""
 
 STARTS = 5
-"""Starts of an interpreter that are measured."""
+"""How often the start of an interpreter is measured."""
 
 
 class HookTimes:
-    """The times of one hook in milliseconds, and whether it allowed every call without a word."""
+    """The times of one hook in milliseconds, and whether it always continued without a message."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -39,15 +39,15 @@ class HookTimes:
 
     @property
     def median(self) -> float:
-        """The time that half of the runs took at most."""
+        """The median of its times."""
         return percentile(self.times, 0.5) or 0.0
 
 
 def repeat(argv: list[str], options: FireOptions) -> int:
-    """Run `hookrun fire` with these arguments `options.repeat` times, each in a process of its own, as an agent would.
+    """Run `hookrun fire` with these arguments `options.repeat` times, each in its own process, as an agent would.
 
-    The output of the last run is printed once, then the times and what would make the hooks faster, by these figures.
-    Return the last exit status. Each run is a real one, and is in the audit.
+    Print the output of the last run once, then the times and advice on making the hooks faster. Return the last exit
+    status. Each run is a real one and is in the audit.
     """
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     command = [sys.executable, "-I", main, "fire", *_without_repeat(argv)]
@@ -72,7 +72,7 @@ def repeat(argv: list[str], options: FireOptions) -> int:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile, a value that occurred; None for no values."""
+    """Return the nearest-rank percentile, or None without values."""
     return sorted(values)[max(0, ceil(share * len(values)) - 1)] if values else None
 
 
@@ -94,7 +94,7 @@ def _timed(run: Callable[[], subprocess.CompletedProcess[bytes]]) -> tuple[float
 def _add_hooks(hooks: dict[str, HookTimes], stdout: bytes) -> None:
     try:
         verdict = json.loads(stdout)
-    except ValueError:  # an error: stderr says which
+    except ValueError:  # an error, printed on stderr
         return
     for run in verdict["hooks"]:
         times = hooks.setdefault(run["name"], HookTimes())
@@ -123,21 +123,21 @@ def _advice(hooks: dict[str, HookTimes], options: FireOptions) -> Iterator[str]:
         if all(hook.parallel for hook in neighbours) or sum(medians) - max(medians) < SLOW:
             continue
         names = ", ".join(hook.name for hook in neighbours)
-        figures = f"one after another they take {sum(medians):.1f} ms, the slowest of them {max(medians):.1f} ms"
+        figures = f"in sequence they take {sum(medians):.1f} ms, the slowest of them {max(medians):.1f} ms"
         yield f"{names}: set `parallel` if none depends on another's work: {figures}"
 
 
 def _about_one(hook: Hook, measured: HookTimes) -> Iterator[str]:
     if measured.silent and not (hook.when or hook.unless or hook.background):
         figures = f"it allowed every call and took {measured.median:.1f} ms"
-        yield f"{hook.name}: {figures}: a `when` would spare the calls that do not concern it"
+        yield f"{hook.name}: {figures}: a `when` would skip it for irrelevant calls"
     words = shlex.split(hook.target) if isinstance(hook.target, str) and hook.kind == "command" else list(hook.target)
     if hook.kind in ("command", "args") and words and os.path.basename(words[0]).startswith("python"):
         starts = []
         for _ in range(STARTS):
             try:
                 starts.append(_timed(lambda: subprocess.run([words[0], "-c", ""], capture_output=True, check=False))[0])
-            except OSError:  # only the hook's own PATH has it
+            except OSError:  # only on the hook's own PATH
                 return
         figures = f"starting {words[0]} takes {percentile(starts, 0.5):.1f} of its {measured.median:.1f} ms"
-        yield f"{hook.name}: {figures}: declare the function with `python`, which forks instead"
+        yield f"{hook.name}: {figures}: configure the function with `python`, which forks instead"

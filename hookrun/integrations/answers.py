@@ -34,7 +34,7 @@ def reply_of(result: Result) -> Reply:
 
 
 async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
-    """Fire an event and return its result; after an internal error the one that `on_error` asks for."""
+    """Fire an event and return its result; after an internal error, the result that `on_error` selects."""
     try:
         return checked(await engine.fire(event, **fields), event, on_error)
     except Exception as error:
@@ -50,7 +50,7 @@ def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: O
 
 
 def checked(result: Result, event: str, on_error: OnError) -> Result:
-    """Return the result, or that of an internal error if the config could not be read and no hook blocks."""
+    """Return the result, or that of an internal error if the config is invalid and no hook blocks."""
     if result.problems and result.action in ALLOWING_ACTIONS:
         failure = internal_failure(event, "; ".join(result.problems), on_error, None)
         return result if on_error == "continue" else failure
@@ -58,12 +58,10 @@ def checked(result: Result, event: str, on_error: OnError) -> Result:
 
 
 def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
-    """Log an internal error of hookrun, and return the result that `on_error` asks for."""
+    """Log an internal error of hookrun, and return the result that `on_error` selects."""
     blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would make the agent continue
-    message = f"hookrun itself is in trouble ({event}: {what})"
-    consequence = (
-        "the agent is refused what it was about to do" if blocks else "the agent goes on as if there were no hooks"
-    )
+    message = f"hookrun failed ({event}: {what})"
+    consequence = "the action is blocked" if blocks else "the agent continues without hooks"
     log.error("%s: %s", message, consequence, exc_info=error)
     result = Result("block" if blocks else "continue", message if blocks else None)
     result.system_message = message

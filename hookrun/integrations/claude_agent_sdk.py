@@ -45,12 +45,12 @@ OLDEST = (0, 2, 155)
 TIMEOUT = 60.0
 """Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
 MARGIN, MOST_MARGIN = 0.1, 0.5
-"""The part of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and the most
-that is reserved, so that hooks that ignore their cancellation may be late if that is not enough."""
+"""The share of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and its
+limit in seconds."""
 SAYING = 0.25
-"""The longest time that building the answer takes, in seconds."""
+"""Longest time to build the answer, in seconds."""
 LEAST = 0.01
-"""Seconds for a second fire if the first has used them all."""
+"""Seconds for a second fire if the first has used all of them."""
 
 
 def _check(version: str) -> None:
@@ -65,14 +65,14 @@ _check(__version__)
 def hooks_for(
     engine: Engine, *, events: Iterable[str] | None = None, timeout: float = TIMEOUT, on_error: OnError = "continue"
 ) -> dict[HookEvent, list[HookMatcher]]:
-    """Return what `ClaudeAgentOptions(hooks=...)` takes: one callback per event for which the engine has hooks now.
+    """Return the value for `ClaudeAgentOptions(hooks=...)`: one callback per event that has hooks now.
 
-    `events`, by any of their names, get a callback whatever hooks there are: for hooks that are registered later.
-    `timeout` is what Claude gives all hooks of an event together, in seconds. A tenth of it is reserved, or a second
-    for each fire (a write is two) in which a late hook may finish. Below 5 seconds, a coroutine that ignores its
-    cancellation can make the answer late, and Claude then blocks the tool; a function that blocks the loop always can,
-    and needs `thread=True`. `on_error` decides about internal errors of hookrun: Claude continues and the error is
-    logged, or its action is blocked.
+    `events`, by any of their names, get a callback in any case: for hooks that are registered later. `timeout` is what
+    Claude allows all hooks of an event together, in seconds. A tenth of it is reserved, or a second for each fire (a
+    write needs two) in which a late hook may finish. Below 5 seconds, a coroutine that ignores its cancellation can
+    make the answer late, and Claude then blocks the tool; a function that blocks the loop always can, and needs
+    `thread=True`. After an internal error of hookrun, `on_error` selects whether Claude continues (the error is logged)
+    or its action is blocked.
 
     Raises ValueError for one of `events` that the SDK does not deliver; hooks for such events are logged.
     """
@@ -101,9 +101,7 @@ def _native_events(events: Iterable[str], native: dict[str, str]) -> list[str]:
     for each in events:
         name = native.get(canonical(each) or each)
         if name is None:
-            raise ValueError(
-                f"{each!r}: the Claude Agent SDK does not deliver it; expected some of {', '.join(native)}"
-            )
+            raise ValueError(f"{each!r}: the Claude Agent SDK does not deliver this event; use {', '.join(native)}")
         found.append(name)
     return list(dict.fromkeys(found))
 
@@ -148,7 +146,7 @@ class _Callback:
         found = []
         for call in message.calls:
             if call.event is None:
-                raise ValueError(f"{message.native} is no event that hookrun knows")
+                raise ValueError(f"unknown event {message.native}")
             context = {**call.fields, "deadline": max(until - monotonic(), LEAST)}
             found.append(reply_of(await answers.fire(self._engine, call.event, context, self._on_error)))
         return found

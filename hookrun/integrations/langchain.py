@@ -54,8 +54,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     `session_id` defaults to the thread's ID. `names` translates the tools' names. `approve` is called if a hook asks,
     and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks.
-    `tell_person` is called with messages for the user. `on_error` decides about internal errors of hookrun: the agent
-    continues and the error is logged, or its action is blocked.
+    `tell_person` is called with messages for the user. After an internal error of hookrun, `on_error` selects whether
+    the agent continues (the error is logged) or its action is blocked.
 
     A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
     model gets the error and the message.
@@ -189,7 +189,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         ends = next((each for each in verdicts if each.action == "stop"), None) or (None if prompt.allows else prompt)
         if ends is not None:
             reason = approval_needed(ends.reason) if ends.action == "ask" else ends.reason or ""
-            withheld = HumanMessage("(a hook kept this prompt back)", id=messages[-1].id)
+            withheld = HumanMessage("(a hook withheld this prompt)", id=messages[-1].id)
             return {"messages": [withheld, AIMessage(reason, response_metadata={MARK: "refused"})], "jump_to": "end"}
         context = join_paragraphs(*(each.text for each in starts), prompt.context)
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
@@ -270,7 +270,7 @@ def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
     if not outcome.notes and not mark:
         return answer
     if message is None:
-        log.warning("hookrun: nobody was told: %s", join_paragraphs(*outcome.notes))
+        log.warning("hookrun: not shown to the user: %s", join_paragraphs(*outcome.notes))
         return answer
     note = join_paragraphs(*outcome.notes)
     content: Any = message.content

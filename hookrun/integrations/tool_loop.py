@@ -60,7 +60,7 @@ async def run_tool(
     result into text for hooks and model. `fields` are added to every context: `working_dir`, `tool_use_id`, `agent`,
     ...; `state` and `deadline` (seconds) are passed to every fire.
 
-    `on_error` decides about internal errors of hookrun: the call continues and the error is logged, or it is blocked.
+    After an internal error of hookrun, `on_error` selects whether the call continues (with a log entry) or is blocked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
     script = steps(
@@ -153,7 +153,7 @@ async def _ask(
     except through:
         raise
     except Exception:
-        log.exception("hookrun: nobody could be asked about %s, so it is refused", name)
+        log.exception("hookrun: the user could not be asked about %s, so it is blocked", name)
         return False
 
 
@@ -169,7 +169,7 @@ def _ask_sync(
     except through:
         raise
     except Exception:
-        log.exception("hookrun: nobody could be asked about %s, so it is refused", name)
+        log.exception("hookrun: the user could not be asked about %s, so it is blocked", name)
         return False
 
 
@@ -180,14 +180,14 @@ def _plain(value: object) -> object:
     close = getattr(value, "close", None)
     if callable(close):
         close()
-    raise TypeError("it is asynchronous: that needs run_tool, not run_tool_sync")
+    raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
 
 
 LONGEST_WAIT = 3600.0
-"""The longest wait before a retry, in seconds: a hook that asks for more gets no further attempt."""
+"""The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt."""
 
 
-class ToolFailed(Exception):  # noqa: N818  # it says what happened to the tool
+class ToolFailed(Exception):  # noqa: N818  # describes what happened to the tool
     """Raised by a tool that failed, with the exact text for hooks and model."""
 
 
@@ -360,7 +360,7 @@ def _succeeded(call: _Call, value: object) -> Generator[FireStep, Any, ToolOutco
     try:
         output = as_text(call.text(value))
     except Exception:  # the program's `text` failed, but the tool has run
-        log.exception("hookrun: what %s gave could not be made text by the program's own `text`", call.name)
+        log.exception("hookrun: the program's `text` could not convert the result of %s", call.name)
         output = as_text(value)
     yield from call.tell("post_tool_use", tool_result_output=output, attempt=call.attempts)
     if call.names.tool(call.name) in CHANGES_FILES:
@@ -383,7 +383,7 @@ def _again(result: Result, attempts: int) -> float | None:
     if not isinstance(most, int) or attempts >= most:
         return None
     if not isinstance(after, (int, float)) or not after <= LONGEST_WAIT:
-        log.warning("hookrun: %.200r is no wish to run a tool again: expected at most %g s", wish, LONGEST_WAIT)
+        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", wish, LONGEST_WAIT)
         return None
     return float(max(0, after))
 
@@ -411,4 +411,4 @@ def as_text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
         text = safe_str(value)
-        return f"({type(value).__name__} without a text)" if text is None else text
+        return f"({type(value).__name__} that cannot be converted to text)" if text is None else text

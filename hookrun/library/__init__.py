@@ -1,1 +1,1 @@
-"""The engine inside a Python program: handlers and declared hooks in one order, async and sync."""
+"""The engine inside a Python program: handlers and configured hooks in one order, async and sync."""

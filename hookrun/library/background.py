@@ -1,4 +1,4 @@
-"""Run work that handlers start and do not wait for: track it, log its errors, end it with the engine."""
+"""Run background work that handlers start: track it, log its errors, end it with the engine."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Background:
         work: Coroutine[Any, Any, object] | Callable[[], object],
         name: str | None = None,
     ) -> None:
-        """Start the work of the hook `owner`; `failed` is told when it raises, and may want something awaited then.
+        """Start the work of the hook `owner`; `failed` is called if it raises, and may return an awaitable.
 
-        A coroutine runs in the engine's own loop, which outlives the one that fires; a function gets a thread. Raises
+        A coroutine runs in the engine's own loop, independent of the firing one; a function gets a thread. Raises
         ClosedError.
         """
         label = f"{owner}: {name or getattr(work, '__qualname__', 'background work')}"
@@ -54,7 +54,7 @@ class Background:
         if self._closed:
             if asyncio.iscoroutine(work):
                 work.close()
-            raise ClosedError(f"the engine is closed: it starts no background work ({label})")
+            raise ClosedError(f"the engine is closed and starts no background work ({label})")
         within = WITHIN.set((*WITHIN.get(), self) if self not in WITHIN.get() else WITHIN.get())
         try:
             if asyncio.iscoroutine(work):
@@ -89,7 +89,7 @@ class Background:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if isinstance(error, asyncio.CancelledError):
-            LOG.warning("hook %s was cancelled before it was done", label)
+            LOG.warning("hook %s was cancelled before it finished", label)
         elif error is not None:
             said = describe_exception(error)
             LOG.error("hook %s failed in the background: %s", label, said)
@@ -108,55 +108,55 @@ class Background:
         self._track(task.done, label, task, None)
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Accept no more work."""
         self._closed = True
 
     def _ours(self) -> dict[Future[Any], tuple[str, Work | None]]:
-        """Return what runs; of a forked child nothing of what runs in its parent."""
+        """Return the running work; in a forked child, without that of its parent."""
         if self._pid != os.getpid():
             self._pid, self._running = os.getpid(), {}
         return self._running
 
     def names(self) -> list[str]:
-        """Return what runs, as `hook: work`."""
+        """Return the running work, as `hook: work`."""
         return [label for label, _ in list(self._ours().values())]
 
     def check(self) -> None:
-        """Raise RuntimeError in background work, which would wait for itself."""
+        """Raise RuntimeError if called in background work, which would wait for itself."""
         if self in WITHIN.get():
-            raise RuntimeError("wait_background in background work would wait for itself: await what you wait for")
+            raise RuntimeError("wait_background in background work would wait for itself: await the work instead")
 
     def is_waited_for_here(self) -> bool:
-        """Return whether the current code is background work that the engine's end still waits for."""
+        """Return whether the current code is background work that closing the engine still waits for."""
         return self in WITHIN.get() and not self._closed
 
     def may_be_waited_for(self) -> bool:
-        """Return whether waiting here, in a blocking call too, would not keep what is waited for from ending."""
+        """Return whether waiting here, also in a blocking call, cannot deadlock."""
         return self not in WITHIN.get() and not self._loop_thread.is_waited_for_here()
 
     async def wait(self) -> None:
-        """Wait until nothing runs, what is started meanwhile included."""
+        """Wait until nothing runs, including work that is started meanwhile."""
         while running := list(self._ours()):
             await _ended(running)
 
     async def wait_for_tasks(self) -> None:
-        """Wait until no coroutine runs; functions in threads may take as long as they like."""
+        """Wait until no coroutine runs; functions in threads may still run."""
         tasks = [task.done for _, task in list(self._ours().values()) if task is not None]
         if tasks:
             await _ended(tasks)
 
     def wait_sync(self, seconds: float | None = None, *, tasks_only: bool = False) -> None:
-        """Wait until nothing runs, or no coroutine, or for so long. Not in the loop that the work runs in."""
+        """Wait until nothing runs, or no coroutine, for at most `seconds`. Not in the loop that the work runs in."""
         until = None if seconds is None else monotonic() + seconds
         while running := [done for done, (_, task) in list(self._ours().items()) if task or not tasks_only]:
             left = None if until is None else until - monotonic()
             if left is not None and left <= 0:
                 return
             wait_for(running, left)
-            sleep(0.005)  # what has ended may still be reported
+            sleep(0.005)  # finished work may still be reported
 
     def cancel(self) -> None:
-        """Cancel all coroutines; functions in threads cannot be ended."""
+        """Cancel all coroutines; functions in threads cannot be cancelled."""
         for _, task in list(self._ours().values()):
             if task is not None:
                 task.cancel()
@@ -171,10 +171,10 @@ async def _ended(running: list[Future[Any]]) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return the value of a function in a thread. Raises TypeError for something to be awaited: nobody would."""
+    """Return the value of a function in a thread. Raises TypeError for an awaitable, which would never be awaited."""
     if not inspect.isawaitable(value):
         return value
     close = getattr(value, "close", None)
     if close is not None:
         close()
-    raise TypeError("it returned something to be awaited: give the coroutine itself to ctx.background")
+    raise TypeError("it returned an awaitable: pass the coroutine itself to ctx.background")

@@ -1,4 +1,4 @@
-"""Call a function of a Python program as a hook, within its time limit, and classify every way it can end."""
+"""Call a function of a Python program as a hook, within its time limit, and classify every outcome."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
     from hookrun.library.handlers import Handler
 
 CANCEL_GRACE = 1.0
-"""Seconds that a cancelled coroutine has to put its things in order; then it is closed, wherever it waits."""
+"""Seconds that a cancelled coroutine has for cleanup; then it is closed, wherever it waits."""
 
 FOREVER = float("inf")
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
 SHOWN = 80
-"""Characters of a value that a message shows."""
+"""Characters of a value shown in a message."""
 
 
 class HandlerCall:
-    """One call of a handler. `outcome` is complete when it is over.
+    """One call of a handler. `outcome` is complete when the call has finished.
 
-    `deadline` is the fire's (monotonic); `before` is how often its task was cancelled before (see `TimeLimited`).
+    `deadline` is the fire's (monotonic); `before` is the number of earlier cancellations of its task (see
+    `TimeLimited`).
     """
 
     __slots__ = (
@@ -61,12 +62,12 @@ class HandlerCall:
         self._clone_state = clone_state
 
     def begin(self) -> Any:
-        """Call the function; return what it wants awaited, None if it has finished."""
+        """Call the function; return its awaitable, or None if it has finished."""
         if self._started == 0.0:
             self._started = monotonic()
         if (self.thread or self._deadline < FOREVER) and self.left() == 0:
-            whose = "its time" if monotonic() < self._deadline else "the fire's deadline"
-            self.outcome.failure = Failure("timeout", f"{whose} had passed before it could start")
+            which = "timeout" if monotonic() < self._deadline else "deadline"
+            self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
         try:
             if self._clone_state:
@@ -85,9 +86,9 @@ class HandlerCall:
         return None
 
     def step(self, wanted: Any) -> TimeLimited | None:
-        """In a task: let what is to be awaited go on until it waits; return what is then to be awaited in its stead.
+        """In a task: run the awaitable until it waits; return what to await in its place.
 
-        One that never waits is over then, and there is None.
+        Returns None if it has finished without waiting.
         """
         try:
             coroutine = as_coroutine(wanted)
@@ -104,7 +105,7 @@ class HandlerCall:
         return None
 
     async def await_result(self, wanted: Any) -> None:
-        """Await what the function wants to have awaited. Raises CancelledError when the task is cancelled."""
+        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
         bounded = self.step(wanted)
         if bounded is not None:
             await self.wait(bounded)
@@ -126,49 +127,49 @@ class HandlerCall:
             if not bounded.closed:
                 self._answered(value)
         if bounded.expired:
-            end = "; it did not end when it was cancelled, and was closed" if bounded.closed else ""
+            end = "; it did not end when cancelled, and was closed" if bounded.closed else ""
             self.outcome.failure = Failure("timeout", self._out_of_time() + end)
         self._over()
 
     def time_runs_from(self, started: float) -> None:
-        """Count its time from here (monotonic), whenever it begins."""
+        """Measure its time from `started` (monotonic), whenever it begins."""
         self._started = started
 
     def left(self) -> float | None:
-        """Return how many seconds it has left, None without a limit."""
+        """Return the seconds it has left, or None without a limit."""
         until = min(self._started + self._handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
     def abandoned(self, *, begun: bool) -> Outcome:
-        """Return the outcome of a function in a thread that nobody waits for any longer: nothing can end it.
+        """Return the outcome of a function whose thread was abandoned: nothing can end it.
 
-        One that has not `begun` found no thread free for it, and is never called.
+        If it has not `begun`, no thread was free for it, and it is never called.
         """
-        detail = f"{self._out_of_time()}; its thread was left alone" if begun else self._without_thread()
+        detail = f"{self._out_of_time()}; its thread was abandoned" if begun else self._without_thread()
         outcome = Outcome(Failure("timeout", detail))
         outcome.ms = (monotonic() - self._started) * 1000
         return outcome
 
     def _out_of_time(self) -> str:
-        return f"it had not answered {self._when()}"
+        return f"no answer {self._when()}"
 
     def _without_thread(self) -> str:
-        return f"no thread was free for it {self._when()}: other handlers with thread=True had all that may be"
+        return f"no thread was free {self._when()}: other handlers with thread=True used all of them"
 
     def _when(self) -> str:
         if self._deadline < self._started + self._handler.timeout:
-            return "at the fire's deadline"
+            return "by the deadline"
         return f"after {self._handler.timeout:g} s"
 
     def _over(self) -> None:
-        """Record how long it took. A late answer counts only if it refuses, as a process's does."""
+        """Record how long it took. A late answer counts only if it blocks, as with a process."""
         outcome = self.outcome
         took = monotonic() - self._started
         outcome.ms = took * 1000
         if took > self._handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
-        # A change is an answer; what is done to a copy has no effect, and the author of the handler should know.
+        # A change must be returned; one made to a copy has no effect, and the author should know.
         if self._context.gave_copies and (changed := self._context.changed_in_place()):
             outcome.notes = [
                 *outcome.notes,
@@ -182,20 +183,20 @@ class HandlerCall:
     def _advice(self) -> str:
         if self.is_async:
             return ": it blocks the event loop"
-        return "" if self.thread else ": it blocks whoever fires, give it thread=True"
+        return "" if self.thread else ": it blocks the calling thread, register it with thread=True"
 
     def _answered(self, value: object) -> None:
         try:
             self._take(value)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # an object may do what it likes, also when it is only looked at
-            why = f"it returned a {type(value).__name__} that cannot be read as an answer ({describe_exception(error)})"
+        except BaseException as error:  # any access to an object may raise
+            why = f"it returned a {type(value).__name__} that is not a valid answer ({describe_exception(error)})"
             self.outcome.answer = bare(value)
             if self.outcome.answer is None:
                 self.outcome.failure = Failure("bad_verdict", why)
             else:
-                self.outcome.notes = [f"{WRONG_FIELD}: only its action and its texts count: {why}"]
+                self.outcome.notes = [f"{WRONG_FIELD}: only its action and texts were used: {why}"]
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
@@ -212,10 +213,11 @@ class HandlerCall:
         else:
             text = repr(value)
             text = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-            outcome.failure = Failure("bad_verdict", f"it returned {text} ({type(value).__name__}), expected {ANSWERS}")
+            wrong = f"it returned {text} ({type(value).__name__}) instead of {ANSWERS}"
+            outcome.failure = Failure("bad_verdict", wrong)
 
     def _raised(self, error: BaseException) -> None:
-        """Record what the function raised. KeyboardInterrupt is raised again: it ends the program."""
+        """Record an exception of the function. KeyboardInterrupt is raised again: it ends the program."""
         if isinstance(error, KeyboardInterrupt):
             raise error
         self.outcome.answer = from_exception(error, self._context.event)
@@ -224,12 +226,12 @@ class HandlerCall:
 
 
 def is_awaitable(value: Any) -> bool:
-    """Return whether a value can be awaited; False if looking at it raises."""
+    """Return whether a value can be awaited; False if inspecting it raises."""
     try:
         return hasattr(value, "__await__")
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a proxy of something that is gone
+    except BaseException:  # a proxy of a deleted object
         return False
 
 
@@ -262,7 +264,7 @@ def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[objec
 
 
 def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
-    """Return a coroutine that awaits whatever can be awaited."""
+    """Return a coroutine that awaits any awaitable."""
     return wanted if type(wanted) is CoroutineType or asyncio.iscoroutine(wanted) else _awaited(wanted)
 
 
@@ -271,16 +273,16 @@ async def _awaited(wanted: Any) -> Any:
 
 
 class TimeLimited:
-    """A coroutine that waits for `first`, awaited until `deadline` (monotonic). Gives what it returns, or raises.
+    """Await a coroutine that waits for `first`, until `deadline` (monotonic). Returns or raises what it does.
 
-    At its deadline it is cancelled, and `expired` is true; what it still returns or raises then is given all the same.
-    If that does not end it within CANCEL_GRACE it is closed: `closed` is true, and None is given. A cancellation of
-    the task goes through it, and on: a coroutine can neither swallow it nor outstay it. `before` is how many
-    cancellations of the task there were when the fire began (`Task.cancelling`); None for none but those until now.
+    At its deadline it is cancelled, and `expired` is true; what it then returns or raises still counts. If it does not
+    end within CANCEL_GRACE it is closed: `closed` is true, and None is returned. A cancellation of the task is passed
+    to it and on: a coroutine can neither swallow nor outlast it. `before` is the number of cancellations of the task
+    when the fire began (`Task.cancelling`); None ignores those until now.
 
-    It is no task of its own, so that whatever a coroutine asks of its task (`asyncio.timeout`, context variables) is
-    as if it were called directly. Whoever makes one has called `coroutine.send(None)` in the same task, and got
-    `first`: a coroutine that never waits needs none of this.
+    It is not a task of its own, so that whatever a coroutine needs of its task (`asyncio.timeout`, context variables)
+    works as in a direct call. The creator has called `coroutine.send(None)` in the same task, which returned `first`: a
+    coroutine that never waits needs none of this.
     """
 
     __slots__ = (
@@ -342,7 +344,7 @@ class TimeLimited:
         return self._task.cancelling() - self._ours > (self._before or 0)
 
     def _begin(self) -> None:
-        """Start the timer, now that the coroutine waits."""
+        """Start the timer when the coroutine first waits."""
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("an async handler that waits needs an asyncio task")
@@ -359,13 +361,13 @@ class TimeLimited:
         self._give_grace()
 
     def _cancel(self) -> None:
-        """Cancel the task, so that nested awaits see it; `_end` takes the cancellation back."""
+        """Cancel the task, so that nested awaits see it; `_end` undoes the cancellation."""
         self._ours += 1
         self._undelivered = True
         self._task.cancel()
 
     def _is_over(self) -> bool:
-        """Return, at a cancellation, whether the coroutine has used up its chance to end by itself."""
+        """Return, at a cancellation, whether the coroutine has used its chance to end by itself."""
         if self._undelivered:
             self._undelivered = False
             return self.closed
@@ -377,11 +379,11 @@ class TimeLimited:
             self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
 
     def _end_grace(self) -> None:
-        """Close the coroutine, unless what cancelled it was within it (`asyncio.timeout`) and is over."""
+        """Close the coroutine, unless it was cancelled by code within it (`asyncio.timeout`) that has finished."""
         self._grace = None
         if self.expired:
             self._give_up()
-        elif self.cancelled:  # or one of its own is just on its way: that is seen a turn later
+        elif self.cancelled:  # or one of its own is on its way: visible one turn later
             self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
 
     def _give_up(self) -> None:
@@ -400,7 +402,7 @@ class TimeLimited:
     def _close(self) -> None:
         try:
             self._coroutine.close()
-        except RuntimeError:  # it ignores even that
+        except RuntimeError:  # it ignores GeneratorExit
             pass
         self._pass_on_cancellation()
 

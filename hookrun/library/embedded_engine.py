@@ -1,4 +1,4 @@
-"""The engine that a Python program embeds: its own handlers and declared hooks, fired in one order."""
+"""The engine that a Python program embeds: its handlers and configured hooks, fired in one order."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("hookrun")
 JSON_TYPES = (bool, int, float, str, list, dict)
 CLOSE_WAIT = 3.0
-"""Seconds that what is cancelled when the engine is closed has to end."""
+"""Seconds that cancelled work has to end when the engine is closed."""
 BACKGROUND_WAIT = 5.0
-"""Seconds that background work has to end by itself when the engine is closed: the last message of a session."""
+"""Seconds that background work has to finish when the engine is closed, such as the last message of a session."""
 
 
 class Bundle(Protocol):
-    """Several handlers that belong together.
+    """A set of related handlers.
 
     >>> class Greeting:
     ...     def register(self, engine):
@@ -52,22 +52,22 @@ class Bundle(Protocol):
     """
 
     def register(self, engine: Engine) -> object:
-        """Register them all."""
+        """Register all handlers."""
 
 
 class DeclarationError(ValueError):
-    """Declaration files cannot be read, so that it is not known what they guard; the message has a line for each."""
+    """Config files are invalid, so that their hooks are unknown; the message has one line per error."""
 
 
 class Engine:
-    """Fires events at the handlers that a program registers, and at the hooks that files declare (`Engine.load`).
+    """Fires events for handlers registered by a program and for hooks configured in files (`Engine.load`).
 
-    `hooks` are declarations, as a file would hold them, that the program makes itself. `events` are events of the
-    program's own. At most `max_processes` declared hooks run at once; more wait. `directory`
-    is where the agent works when a context does not say: by default the process's working directory.
+    `hooks` are hook entries as in a config file, defined by the program itself. `events` are custom events of the
+    program. At most `max_processes` configured hooks run at once; more are queued. `directory` is the agent's working
+    directory if a context has none; it defaults to that of the process.
 
-    All methods may be called from any thread, and `fire` from any number of tasks and loops at once. An engine is to be
-    closed (`async with`, `with`, `close`): that ends what is still running.
+    All methods are thread-safe, and `fire` may be called from any number of tasks and loops at once. Close an engine
+    after use (`async with`, `with`, `close`): that ends all running hooks.
 
     >>> from hookrun import Engine, Verdict
     >>> engine = Engine()
@@ -79,8 +79,8 @@ class Engine:
     ('block', 'no sudo here')
     >>> engine.close_sync()
 
-    Raises ValueError for a `max_processes` below 1 and for `events` that are no names, RegistrationError for `hooks`
-    that are declared wrongly.
+    Raises ValueError for a `max_processes` below 1 and for invalid names in `events`, RegistrationError for invalid
+    `hooks`.
     """
 
     def __init__(
@@ -92,15 +92,15 @@ class Engine:
         directory: str | os.PathLike[str] | None = None,
     ) -> None:
         if max_processes < 1:
-            raise ValueError(f"max_processes is {max_processes}, expected at least 1")
+            raise ValueError(f"max_processes must be at least 1, not {max_processes}")
         self._services = EngineState(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
         self._registry = Registry()
         if isinstance(events, str):
-            raise ValueError(f"events is {events!r}, expected a list of names")  # noqa: TRY004  # as for all options
+            raise ValueError(f"events must be a list of names, not {events!r}")  # noqa: TRY004  # as for all options
         names = list(events)
         wrong = [name for name in names if not isinstance(name, str) or not name]
         if wrong:
-            raise ValueError(f"events has {wrong[0]!r}, expected names of the program's own events")
+            raise ValueError(f"events has {wrong[0]!r}, which is not a valid name for a custom event")
         self._own_events = set(names)
         self._given = handlers.declared_hooks(hooks, self._own_events)
         self._registry.declare(self._given)
@@ -122,14 +122,14 @@ class Engine:
         events: Iterable[str] = (),
         max_processes: int = MAX_PROCESSES,
     ) -> Self:
-        """Return an engine with the hooks that are declared for `directory`, as `hookrun fire` would find them there.
+        """Return an engine with the hooks configured for `directory`, as `hookrun fire` would find them there.
 
-        `home` is whose user hooks, cache and audit: by default HOME's. `config` is a declaration file in the place of
-        the project's own. The hooks of a project are a stranger's code: unless `trust_project` says that they may run,
-        those that nobody has approved (`hookrun trust`) fail as `untrusted`. Every fire in which a hook runs is kept in
-        the audit, as the user's settings say.
+        `home` is the home directory of the user's hooks, cache and audit; the default is HOME. `config` is a config
+        file to use instead of the project's. Hooks of a project are untrusted: without approval (`hookrun trust`) they
+        fail as `untrusted`, unless `trust_project` is true. Every fire that runs a hook is recorded in the audit,
+        according to the user's settings.
 
-        Raises DeclarationError when a file cannot be read; unless `strict`, every result has it among its `problems`.
+        Raises DeclarationError for an invalid file if `strict`; otherwise every result has its `problems`.
         """
         engine = cls(hooks=hooks, events=events, max_processes=max_processes, directory=directory)
         engine._services.home = os.path.abspath(home) if home is not None else home_directory()
@@ -141,10 +141,10 @@ class Engine:
         return engine
 
     def reload(self) -> None:
-        """Read the declarations anew. Raises DeclarationError, and keeps the old ones, when that cannot be done."""
-        # The files are not watched: only the agent knows a moment, between turns, at which the hooks may change.
+        """Read the config files again. Raises DeclarationError, and keeps the old hooks, if they are invalid."""
+        # Files are not watched: only the agent knows when, between turns, hooks may change.
         if self._load is None:
-            raise RuntimeError("this engine reads no declarations: make it with Engine.load()")
+            raise RuntimeError("this engine reads no config files: create it with Engine.load()")
         self._load()
 
     def _take_declarations(self, config: str | None, *, strict: bool) -> None:
@@ -170,7 +170,7 @@ class Engine:
     # --- registering
 
     def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Given], Given]:
-        """Return a decorator that registers a function for these events, and leaves it as it is; see `register`.
+        """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
 
         >>> from hookrun import PostToolUse
         >>> engine = Engine()
@@ -188,11 +188,11 @@ class Engine:
         return decorate
 
     def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
-        """Register a function as a hook of one event or several; return the handler that it is now.
+        """Register a function as a hook of one event or several, and return its handler.
 
-        An event is given by any of its names or by its context's class. One of the same name is replaced, and the new
-        one has its own priority. Raises RegistrationError (a ValueError) for what no declaration could say either, and
-        for a name whose handler is for an event that this one is not for, unless `replace=True`.
+        An event is any of its names or its context class. A handler of the same name is replaced, and the new one has
+        its own priority. Raises RegistrationError (a ValueError) for invalid options, and if the replaced handler
+        serves an event that the new one does not, unless `replace=True`.
 
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
@@ -208,26 +208,24 @@ class Engine:
         return self
 
     def hooks(self, event: Event | None = None) -> list[Hook]:
-        """Return all hooks, or those of an event, in the order in which they run; a handler is a hook with `function`.
+        """Return all hooks, or those of an event, in running order; a handler is a hook with a `function`.
 
-        Whether one is switched off says `engine.enabled(name)`. Raises RegistrationError for an unknown event.
+        Disabled hooks are included (see `enabled`). Raises RegistrationError for an unknown event.
         """
         name = None if event is None else handlers.event_name(event, self._known_events(), "hooks")
         return self._registry.hooks(name)
 
     def enabled(self, name: str) -> bool:
-        """Tell whether the hooks of this name are switched on. Raises KeyError when there is none."""
+        """Return whether the hooks of this name are enabled. Raises KeyError if there is none."""
         return all(self._registry.is_on(hook) for hook in self._named(name))
 
     def enable(self, name: str) -> None:
-        """Switch on every hook of this name. Raises KeyError when there is none."""
+        """Enable every hook of this name. Raises KeyError if there is none."""
         self._named(name)
         self._registry.switch(name, on=True)
 
     def disable(self, name: str) -> None:
-        """Switch off every hook of this name, until it is enabled. Raises KeyError when there is none.
-
-        A managed hook is not the program's to switch off: PermissionError.
+        """Disable every hook of this name. Raises KeyError if there is none, PermissionError for a managed hook.
 
         >>> from hookrun import Verdict
         >>> engine = Engine()
@@ -237,18 +235,18 @@ class Engine:
         (False, 'continue')
         """
         if any(hook.layer == "managed" for hook in self._named(name)):
-            raise PermissionError(f"hook {name} is managed: only the files that declare it can switch it off")
+            raise PermissionError(f"hook {name} is managed: it can be disabled only in its config file")
         self._registry.switch(name, on=False)
 
     def remove(self, name: str) -> None:
-        """Forget a handler. Raises KeyError when there is none; what files declare can only be disabled."""
+        """Remove a handler. Raises KeyError if there is none; configured hooks can only be disabled."""
         if not self._registry.remove(name):
-            raise KeyError(f"there is no handler {name}")
+            raise KeyError(f"no handler {name}")
 
     def _named(self, name: str) -> list[Hook]:
         found = self._registry.named(name)
         if not found:
-            raise KeyError(f"there is no hook {name}")
+            raise KeyError(f"no hook {name}")
         return found
 
     def _known_events(self) -> set[str]:
@@ -266,15 +264,15 @@ class Engine:
         deadline: float | None = None,
         **fields: object,
     ) -> Result:
-        """Fire an event; return the combined verdict and what became of each hook.
+        """Fire an event; return the combined verdict and the result of each hook.
 
-        The context is a `Context`, or any mapping, or its fields by name; those given by name count more. `state` goes
-        to every handler as `ctx.state`; by default it is that of the `Context`. What has not answered after `deadline`
-        seconds is a `timeout`.
+        The context is a `Context`, a mapping, or keyword arguments, which override the others. `state` is passed to
+        every handler as `ctx.state`; the default is that of the `Context`. Hooks that have not answered within
+        `deadline` seconds fail as `timeout`.
 
-        Cancelling it ends the hooks that run. What goes wrong in a hook is its failure and raises nothing. Raises
-        ValueError for an unknown event, fields that are none and misspelled ones, NestedError when a handler fires what
-        calls it again more than three deep, ClosedError after `close`.
+        Cancelling it ends the running hooks. Errors in a hook are its failure and are not raised. Raises ValueError for
+        an unknown event and invalid or misspelled fields, NestedError if a handler fires events more than three levels
+        deep, ClosedError after `close`.
 
         >>> from hookrun import Verdict
         >>> engine = Engine()
@@ -297,10 +295,10 @@ class Engine:
         deadline: float | None = None,
         **fields: object,
     ) -> Result:
-        """The same for a program, or a thread, without an event loop. Handlers that are not async run in this thread.
+        """Fire an event as `fire` does, without an event loop. Handlers that are not async run in this thread.
 
-        Async ones run in a loop that the engine keeps in a thread of its own. Raises RuntimeError when one of these
-        calls `fire_sync`: it is to await `fire`.
+        Async handlers run in a loop in a thread of the engine. Raises RuntimeError if such a handler calls `fire_sync`
+        instead of awaiting `fire`.
 
         >>> from hookrun import PreToolUse
         >>> engine = Engine(hooks=[{"event": "pre_tool_use", "matcher": "bash", "command": "echo no >&2; exit 2"}])
@@ -320,8 +318,8 @@ class Engine:
         state: object,
         deadline: float | None,
     ) -> EngineFire | Result:
-        """Return what is to be run; a result at once when no hook is concerned."""
-        if not isinstance(event, str) and isinstance(event, Context):  # asking an abstract class costs ten times more
+        """Return the fire to run, or a result at once if no hook matches."""
+        if not isinstance(event, str) and isinstance(event, Context):  # checking an abstract class costs ten times more
             state = event.state if state is None else state
             context, event = ({**event.given, **context} if context is not None else event.given), event.event
         elif context is not None and state is None and hasattr(context, "state") and isinstance(context, Context):
@@ -352,20 +350,20 @@ class Engine:
         name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
         return name
 
-    # --- the end
+    # --- closing
 
     async def wait_background(self) -> None:
-        """Wait until the work that handlers have left in the background has ended, all of it.
+        """Wait until all background work of handlers has finished.
 
-        Raises RuntimeError in such work, which would wait for itself.
+        Raises RuntimeError if called in such work, which would wait for itself.
         """
         self._services.background.check()
         await self._services.background.wait()
 
     async def close(self, wait: float = BACKGROUND_WAIT) -> None:
-        """End the engine: wait so many seconds for background work, then end it and every hook that runs.
+        """Close the engine: wait up to `wait` seconds for background work, then end it and all running hooks.
 
-        Work that had to be cancelled is logged, and so are functions in threads that go on: nothing can end those.
+        Work that had to be cancelled is logged, as are functions in threads that still run: nothing can end those.
         Background work that closes the engine itself is not waited for. Closing twice does nothing.
         """
         self._closed = True
@@ -384,7 +382,7 @@ class Engine:
                 await asyncio.to_thread(self._end)
 
     def close_sync(self, wait: float = BACKGROUND_WAIT) -> None:
-        """The same for a program without an event loop."""
+        """Close the engine as `close` does, without an event loop."""
         self._closed = True
         background = self._services.background
         here = background.may_be_waited_for()
@@ -404,7 +402,7 @@ class Engine:
         self._services.loop_thread.close(CLOSE_WAIT)
         stuck = self._services.workers.close(CLOSE_WAIT)
         if stuck:
-            LOG.warning("%d handlers did not end: their threads are left alone", stuck)
+            LOG.warning("%d handlers did not end: their threads were abandoned", stuck)
         for name in self._services.background.names():
             LOG.warning("background work did not end: %s", name)
         if self._services.journal is not None:
@@ -428,7 +426,7 @@ class Engine:
 
 
 def _by_its_type(error: contexts.ContextError, data: Mapping[str, object]) -> contexts.ContextError:
-    """Return the error with what was found called by its type, where JSON has no word for it."""
+    """Return the error with the type of the value, if JSON has no form for the value."""
     for name, value in data.items():
         where, found, _ = str(error).partition(f": {name} is ")
         if found and type(value) not in JSON_TYPES:
@@ -439,5 +437,5 @@ def _by_its_type(error: contexts.ContextError, data: Mapping[str, object]) -> co
 
 def _seconds(deadline: float) -> float:
     if not 0 < deadline < FOREVER:
-        raise ValueError(f"deadline is {deadline!r}, expected seconds greater than 0")
+        raise ValueError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
     return deadline

@@ -1,4 +1,4 @@
-"""JSON for a process that lives on: orjson's, and where that does not take a value, the hot path's."""
+"""Encode JSON in a long-lived process: with orjson, or with the hot path's encoder for values it rejects."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ if TYPE_CHECKING:
 
 
 def dumps(data: Mapping[str, object]) -> bytes:
-    """Return the context as a declared hook reads it: a JSON object in UTF-8.
+    """Return the context as JSON in UTF-8, as a configured hook reads it.
 
-    Dates, UUIDs, enumerations and dataclasses are said as orjson says them, paths as text, pydantic's models by their
-    fields; NaN and the infinities, which JSON does not know, become null, as in JavaScript. Raises ValueError for
-    anything else.
+    Dates, UUIDs, enumerations and dataclasses are encoded as by orjson, paths as strings, pydantic models by their
+    fields; NaN and infinities become null, as in JavaScript. Raises ValueError for anything else.
     """
     try:
         return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         try:
-            return fastjson.dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, half characters
+            return fastjson.dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, lone surrogates
         except (TypeError, ValueError, RecursionError):
             raise ValueError(str(error.__cause__ or error)) from error
 
 
 def _simple(value: Any) -> Any:
-    """Return the value as the hot path's encoder takes it, everything said as orjson says it. Raises TypeError."""
+    """Return the value for the hot path's encoder, in the form that orjson would encode. Raises TypeError."""
     if isinstance(value, dict):
         return {_key(key): _simple(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -44,7 +43,7 @@ def _simple(value: Any) -> Any:
 
 
 def _of_python(value: Any) -> Any:
-    """The same for what JSON has no form of."""
+    """Return the same for a value that JSON has no form for."""
     if isinstance(value, Enum):
         return _simple(value.value)
     if isinstance(value, float):
@@ -77,4 +76,4 @@ def _plain(value: object) -> object:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")
-    raise TypeError(f"a value of type {type(value).__name__} cannot be said in JSON")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be encoded as JSON")

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
-"""How many hooks this process runs inside of."""
+"""Number of hooks that enclose this process."""
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
-"""How many fires and outer hooks the current code runs inside of."""
+"""Number of fires and outer hooks that enclose the current code."""
 
 
 class NestedError(RecursionError):
-    """A handler fires what calls it again, too many times over."""
+    """A handler fires an event that calls it again, too many levels deep."""
 
 
 class EngineFire:
@@ -70,7 +70,7 @@ class EngineFire:
         self._class = CLASSES.get(event, Context)
         self._processes: Processes | None = None
         self._told = 0
-        self._request_id = urandom(8).hex()  # `random` may be seeded by the program, alike in several of its processes
+        self._request_id = urandom(8).hex()  # the program may seed `random` alike in several of its processes
         self._selection = selection
         self._given = contexts.with_defaults(data, event, self._request_id, services.directory)
         self._made: HookChain | None = None
@@ -79,7 +79,7 @@ class EngineFire:
 
     @property
     def _chain(self) -> HookChain:
-        """The chain, made when first needed: a single hook that just continues needs none."""
+        """The chain, created on first use: a single hook that just continues needs none."""
         if self._made is None:
             self._made = HookChain(
                 self._event,
@@ -95,15 +95,15 @@ class EngineFire:
 
     @property
     def _data(self) -> dict[str, object]:
-        """The context as it is now, whether there is a chain or not."""
+        """The current context, with or without a chain."""
         return self._given if self._made is None else self._made.context
 
     async def run(self) -> Result:
-        """Run the chain in the task that awaits it. When that is cancelled, nothing of it is left running."""
+        """Run the chain in the current task. If that is cancelled, no hook is left running."""
         nesting = self._go_deeper()
         try:
             hooks = self._first()
-            before = None  # a hook that runs by itself has nobody before it who could have cancelled the task
+            before = None  # no hook before it could have cancelled the task
             if self._steps is not None and (task := current_task()) is not None:
                 before = task.cancelling()
             while hooks is not None:
@@ -130,7 +130,7 @@ class EngineFire:
         return self._result()
 
     def run_sync(self) -> Result:
-        """Run the chain in this thread; async handlers run in the loop of a thread of the engine's."""
+        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
         nesting = self._go_deeper()
         try:
             hooks = self._first()
@@ -162,15 +162,15 @@ class EngineFire:
             _come_back(nesting)
         return self._result()
 
-    # --- both
+    # --- in a task or a thread
 
     def _go_deeper(self) -> contextvars.Token[int]:
         nesting = NESTING.get()
-        # The limit of hooks within hooks; here an exception, so that the handler that fires sees it.
+        # The limit of nesting raises an exception here, so that the firing handler sees it.
         if nesting >= MAX_NESTING:
             raise NestedError(
-                f"{self._event} is fired within hooks {nesting} deep: a handler fires what calls it again; "
-                "no further hook is run"
+                f"{self._event} is fired inside hooks {nesting} levels deep, so no further hook runs: "
+                "does a handler fire an event that calls it again?"
             )
         return NESTING.set(nesting + 1)
 
@@ -183,7 +183,7 @@ class EngineFire:
         return next(self._steps, None)
 
     def _next(self, hooks: list[Hook], outcomes: list[Outcome]) -> list[Hook] | None:
-        """Give the chain the outcomes of the hooks that ran; return those that run next, None at the end."""
+        """Pass the chain the outcomes of the hooks that ran; return the next ones, or None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
             plain = is_plain_continue(outcome) if outcome.answer is None else outcome.answer is NO_OBJECTION
@@ -212,7 +212,7 @@ class EngineFire:
         return ParallelGroup(self._services, hooks, calls, self._to_run())
 
     def _to_run(self) -> Processes:
-        """Return what runs declared hooks."""
+        """Return the runner of configured hooks."""
         if self._processes is None:
             self._processes = Processes(
                 self._services,
@@ -224,7 +224,7 @@ class EngineFire:
         return self._processes
 
     def _why_off(self, hook: Hook) -> str | None:
-        """Return why the user has switched a configured hook off (the table has none that the program did)."""
+        """Return why the user has disabled a configured hook (those disabled by the program are not in the table)."""
         return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
 
     def _refusal(self, hook: Hook) -> Failure | None:
@@ -234,7 +234,7 @@ class EngineFire:
         return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
-        """Start a handler's background work. No fire waits for it, so its nesting starts anew."""
+        """Start a handler's background work; its nesting starts over, since no fire waits for it."""
         run = HookResult(handler, Verdict(), outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
@@ -251,7 +251,7 @@ class EngineFire:
             NESTING.reset(nesting)
 
     def _failures(self) -> Sequence[tuple[HookResult, Report]]:
-        """Log notes and failures of the hooks that have just run; return those with an `on_error` to call."""
+        """Log notes and failures of the hooks that just ran; return those with an `on_error` to call."""
         runs = self._chain.runs
         told, self._told = self._told, len(runs)
         found: list[tuple[HookResult, Report]] = []
@@ -307,7 +307,7 @@ class EngineFire:
         )
 
     def _interrupted(self) -> None:
-        """Record a fire that was cancelled, or ended by an exception that handlers must not swallow."""
+        """Record a fire that was cancelled or ended by an exception that handlers must not swallow."""
         self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
@@ -320,7 +320,7 @@ class EngineFire:
             return
         try:
             error = journal.write(records(journal))
-        except Exception as mistake:  # what a program puts into a context, JSON may not take
+        except Exception as mistake:  # a program's context may not be valid JSON
             error = describe_exception(mistake)
         if error is not None:
             LOG.warning("the audit could not be written: %s", error)
@@ -329,12 +329,12 @@ class EngineFire:
 def _come_back(nesting: contextvars.Token[int]) -> None:
     try:
         NESTING.reset(nesting)
-    except ValueError:  # a fire that nobody awaits any more is closed from elsewhere
+    except ValueError:  # a fire that is no longer awaited is closed from elsewhere
         return
 
 
 def _begin_report(run: HookResult, report: Report) -> Any:
-    """Call a handler's `on_error`; return what it wants awaited, None if nothing."""
+    """Call a handler's `on_error`; return its awaitable, or None."""
     handler, context = report
     if handler.on_error is None or run.failure is None:
         return None
@@ -367,8 +367,8 @@ async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER
         if bounded is None or not bounded.expired:
             _report_failed(run, error)
     if bounded is not None and bounded.expired:
-        when = "at the fire's deadline" if deadline < until else f"after {run.hook.timeout:g} s"
-        _report_failed(run, TimeoutError(f"it had not ended {when}"))
+        when = "by the deadline" if deadline < until else f"after {run.hook.timeout:g} s"
+        _report_failed(run, TimeoutError(f"not finished {when}"))
 
 
 def _report_failed(run: HookResult, error: BaseException) -> None:

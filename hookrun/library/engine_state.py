@@ -1,4 +1,4 @@
-"""Hold what the fires of an engine share: pools and threads, the settings, the audit log, the user's decisions."""
+"""State shared by the fires of an engine: pools and threads, the settings, the audit log, the user's decisions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     State = tuple[object, ...]
 
 YOUNG = 2_000_000_000
-"""Nanoseconds: a file that was changed so recently may be changed again without its times telling."""
+"""Nanoseconds within which a changed file may change again without its times showing it."""
 
 
 class TrustStoreCache:
-    """The store as it was read last. Safe to use from many threads."""
+    """The store as last read. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: tuple[State, Store] | None = None
 
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
-        """Return what is decided, as `store.load` does. Raises StoreError."""
+        """Return the decisions, as `store.load` does. Raises StoreError."""
         owners = tuple(owners)
         where = data_dir(home)
         try:
@@ -57,7 +57,7 @@ class TrustStoreCache:
         return store
 
     def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
-        """Return whether certainly nothing is switched off."""
+        """Return whether there are certainly no decisions that disable a hook."""
         if settings.get("trusted_owners"):
             return False
         try:
@@ -86,7 +86,7 @@ class Journal:
         self.details = audit.details_of(said)
 
     def write(self, records: list[dict[str, object]]) -> str | None:
-        """Append the records in one write; return what is wrong if that fails. Raises ValueError for no JSON."""
+        """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
         lines = b"".join([encoding.dumps(record) + b"\n" for record in records])
         return None if self._log is None else self._log.append(lines)
 
@@ -97,14 +97,14 @@ class Journal:
 
 
 MOST_THREADS = 64
-"""Handlers with `thread=True` that run at once; more wait."""
+"""Handlers with `thread=True` that run at once; more are queued."""
 
 
 class EngineState:
-    """`directory` is where the agent works when a context does not say, `project` the root that hooks run in.
+    """`directory` is the agent's working directory if a context has none, `project` the root that hooks run in.
 
-    `home` is the account's, None for an engine without declarations: then nothing is written.
-    `trusted` tells that the program vouches for a project's hooks.
+    `home` is the account's, or None for an engine without config files, which writes nothing. `trusted` means that the
+    program vouches for a project's hooks.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:
@@ -117,11 +117,11 @@ class EngineState:
         self.problems: list[str] = []
         self.decisions = TrustStoreCache()
         self.pool = Pool(max_processes)
-        self.background_pool = Pool(max_processes)  # those that nobody waits for hold up none that somebody does
+        self.background_pool = Pool(max_processes)  # separate, so that background hooks do not delay the others
         self.workers = DaemonThreadPool(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
-        weakref.finalize(self, self.workers.close, 0.0)  # forgotten without being closed
+        weakref.finalize(self, self.workers.close, 0.0)  # after collection without closing
 
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""
@@ -129,7 +129,7 @@ class EngineState:
         self.journal = None if self.home is None else Journal(self.home, settings)
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return what the declared hooks of one fire share."""
+        """Return the environment that the configured hooks of one fire share."""
         return HookEnvironment(
             context,
             project=self.project,
@@ -141,5 +141,5 @@ class EngineState:
 
     @property
     def locks(self) -> str:
-        """Where the locks of exclusive hooks lie."""
+        """Directory of the locks of exclusive hooks."""
         return state_dir(self.home or home_directory()) + "/locks"

@@ -1,7 +1,7 @@
-"""The context of each event, with the fields that this event has; what is not listed is kept and read by its name.
+"""The context class of each event with the fields specific to it; other fields are kept and accessible by name.
 
-The fields beyond the first engine's are those that the engines before this one passed to their handlers
-(synwire_core::agents::hooks, session_buddy's HookContext) and those that the agents themselves send.
+The fields beyond hookrun's first version are those of earlier engines (synwire_core::agents::hooks, session_buddy's
+HookContext) and those that agents send.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class SessionStart(Context):
 
     event_name = "session_start"
     source = text("How it began: startup, resume, clear, compact.")
-    resumed = flag("Whether it goes on from an earlier one.")
+    resumed = flag("Whether it continues an earlier one.")
 
 
 class SessionEnd(Context):
@@ -32,10 +32,10 @@ class PreSessionEnd(Context):
 
 
 class UserPromptSubmit(Context):
-    """The person has said something that the model has not seen yet."""
+    """The user has sent a prompt that the model has not seen yet."""
 
     event_name = "user_prompt_submit"
-    user_prompt = word("What the person said.")
+    user_prompt = word("The user's prompt.")
 
 
 class AssistantResponse(Context):
@@ -52,11 +52,11 @@ class PreToolUse(Context):
 
 
 class PostToolUse(Context):
-    """A tool has run and gave back a result."""
+    """A tool has run and returned a result."""
 
     event_name = "post_tool_use"
     tool_name = word("The tool, by its canonical name.")
-    tool_result_output = word("What the tool gave back.")
+    tool_result_output = word("The tool's result.")
 
 
 class PostToolFailure(Context):
@@ -68,14 +68,14 @@ class PostToolFailure(Context):
 
 
 class ToolCallRequested(Context):
-    """The model asks for a tool."""
+    """The model requests a tool."""
 
     event_name = "tool_call_requested"
     tool_name = word("The tool, by its canonical name.")
 
 
 class ToolCallAborted(Context):
-    """A tool that was asked for will not run."""
+    """A requested tool will not run."""
 
     event_name = "tool_call_aborted"
     tool_name = word("The tool, by its canonical name.")
@@ -83,7 +83,7 @@ class ToolCallAborted(Context):
 
 
 class PermissionRequest(Context):
-    """The person is about to be asked whether a tool may run."""
+    """The user is about to be asked whether a tool may run."""
 
     event_name = "permission_request"
     tool_name = word("The tool, by its canonical name.")
@@ -100,115 +100,115 @@ class Stop(Context):
     """The agent is about to end its turn."""
 
     event_name = "stop"
-    stop_hook_active = flag("Whether it goes on already because a hook said so.")
+    stop_hook_active = flag("Whether it already continues because of a hook.")
 
 
 class SubagentStart(Context):
     """A subagent begins."""
 
     event_name = "subagent_start"
-    agent_name = text("What kind of subagent it is.")
-    initial_message = text("What it was asked to do.")
+    agent_name = text("The kind of subagent.")
+    initial_message = text("Its task.")
 
 
 class SubagentStop(Context):
     """A subagent is about to end."""
 
     event_name = "subagent_stop"
-    agent_name = text("What kind of subagent it is.")
+    agent_name = text("The kind of subagent.")
     reason = text("Why it ends.")
-    stop_hook_active = flag("Whether it goes on already because a hook said so.")
+    stop_hook_active = flag("Whether it already continues because of a hook.")
 
 
 class PreCompact(Context):
     """The conversation is about to be shortened."""
 
     event_name = "pre_compact"
-    trigger = text("Who wants it: manual or auto.")
-    message_count = count("How many messages there are.")
-    token_count = count("How many tokens they are, estimated.")
+    trigger = text("The trigger: manual or auto.")
+    message_count = count("The number of messages.")
+    token_count = count("The estimated number of tokens.")
 
 
 class PostCompact(Context):
     """The conversation was shortened."""
 
     event_name = "post_compact"
-    trigger = text("Who wanted it: manual or auto.")
-    message_count = count("How many messages are left.")
-    token_count = count("How many tokens they are, estimated.")
+    trigger = text("The trigger: manual or auto.")
+    message_count = count("The number of messages left.")
+    token_count = count("The estimated number of tokens.")
 
 
 class Notification(Context):
-    """The agent has something to tell the person."""
+    """The agent notifies the user."""
 
     event_name = "notification"
-    message = word("What it tells.")
-    level = text("How serious it is: info, warning, error.")
+    message = word("The text of the notification.")
+    level = text("Its severity: info, warning, error.")
 
 
 class ErrorOccurred(Context):
-    """Something went wrong in the agent."""
+    """An error occurred in the agent."""
 
     event_name = "error"
-    error_info = ObjectField("What went wrong: `error_message`, `context` and whatever else is known.")
+    error_info = ObjectField("The error: `error_message`, `context` and other details.")
 
 
 class BeforeRequest(Context):
-    """The agent is about to work on a request."""
+    """The agent is about to process a request."""
 
     event_name = "before_request"
 
 
 class AfterRequest(Context):
-    """The agent has worked on a request."""
+    """The agent has processed a request."""
 
     event_name = "after_request"
 
 
 class BeforeInference(Context):
-    """The model is about to be asked."""
+    """The model is about to be called."""
 
     event_name = "before_inference"
-    model = text("Which model.")
+    model = text("The model's name.")
 
 
 class AfterInference(Context):
     """The model has answered, or failed to."""
 
     event_name = "after_inference"
-    model = text("Which model.")
-    usage = ObjectField("The tokens used: `input_tokens`, `output_tokens` and whatever else is known.")
+    model = text("The model's name.")
+    usage = ObjectField("The tokens used: `input_tokens`, `output_tokens` and other details.")
 
 
 class PreCheckpoint(Context):
     """A checkpoint is about to be made."""
 
     event_name = "pre_checkpoint"
-    checkpoint_data = ObjectField("What is known of it: `quality_score` and whatever else.")
+    checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
 
 
 class PostCheckpoint(Context):
     """A checkpoint was made."""
 
     event_name = "post_checkpoint"
-    checkpoint_data = ObjectField("What is known of it: `quality_score` and whatever else.")
+    checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
 
 
 class PreReflectionStore(Context):
     """Something learned is about to be stored."""
 
     event_name = "pre_reflection_store"
-    reflection = text("What is to be stored.")
+    reflection = text("The text to store.")
 
 
 class PreSearchQuery(Context):
-    """A search is about to be made; its query is among the arguments and may be changed."""
+    """A search is about to run; its query is among the arguments and may be changed."""
 
     event_name = "pre_search_query"
 
     @property
     def query(self) -> str:
-        """What is searched for: `tool_args.query`, empty where that is no text.
+        """The query: `tool_args.query`, or "" if that is not a string.
 
         >>> PreSearchQuery(tool_args={"query": "python 3.13"}).query
         'python 3.13'
@@ -249,4 +249,4 @@ CLASSES: dict[str, type[Context]] = {
         PreSearchQuery,
     )
 }
-"""Canonical event -> its class; an event of the program's own has the general one."""
+"""Canonical event -> its class; custom events have the general one."""

@@ -1,4 +1,4 @@
-"""Find fields of a context whose names are slips: every matcher and condition would miss them in silence."""
+"""Find misspelled fields of a context: every matcher and condition would silently miss them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 SIMILAR = 0.85
-"""How alike two names are of which one is taken for the other, misspelled: one letter in six may differ."""
+"""Similarity from which a name counts as a misspelling of another: one letter in six may differ."""
 UNAMBIGUOUS = 6
-"""Letters of a name that has no neighbors which mean something else: `mode` is not `model`."""
+"""Minimum letters of a name that may be a misspelling: `mode` is not `model`."""
 MAX_REMEMBERED = 1024
-"""Names whose meaning is remembered; they may come from outside."""
+"""Names whose meaning is cached; they may come from outside."""
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
@@ -30,16 +30,16 @@ def _fields(cls: type[Context]) -> dict[str, type]:
 
 
 KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
-"""Canonical event -> the fields that its context is known to have."""
+"""Canonical event -> the known fields of its context."""
 KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
 _LIKELY: dict[tuple[str, str], str | None] = {}
 
 
 def check_names(data: Mapping[str, object], event: str) -> None:
-    """Raise ContextError for a field that is probably another one, misspelled or by a common other name.
+    """Raise ContextError for a field that is probably a misspelling or a common other name of a known one.
 
-    A field of the program's own is none of these: where it resembles no known field, where that field is given too
-    (null is enough), or where the value would not fit it.
+    A field counts as the program's own if it resembles no known field, if that field is given too (null is enough), or
+    if its value would not be valid for that field.
 
     >>> check_names({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
     >>> try:
@@ -58,12 +58,12 @@ def check_names(data: Mapping[str, object], event: str) -> None:
         if MISNAMED.get(name) == likely or _fits(data[name], root, event):
             raise ContextError(
                 f"fire {event}: unknown field {name!r}: did you mean {likely}? "
-                f"(a field of your own may have this name where {root} is given as well, None if there is none)"
+                f"(to use this name for a field of your own, pass {root} as well, None if it has no value)"
             )
 
 
 def _likely_field(name: str, event: str) -> str | None:
-    """Return the known field that a name probably stands for, as a path; None for a field of the program's own."""
+    """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
     key = (event, name)
     if key not in _LIKELY:
         if len(_LIKELY) >= MAX_REMEMBERED:
@@ -96,7 +96,7 @@ def _candidates(name: str, event: str) -> Iterator[str]:
 
 
 def _letters(name: str) -> str:
-    """Return the letters of a name without what differs between styles of writing it."""
+    """Return the letters of a name, without differences of naming style."""
     return name[:60].replace("_", "").replace("-", "").lower()
 
 

@@ -50,7 +50,7 @@ class _End:
         def tell() -> None:
             try:
                 loop.call_soon_threadsafe(note)
-            except RuntimeError:  # the loop is closed: nobody waits
+            except RuntimeError:  # the loop is closed
                 return
 
         return tell
@@ -99,7 +99,7 @@ class ParallelGroup:
     # --- in a task
 
     async def run(self) -> list[Outcome]:
-        """Run them and return their outcomes in order. When the task is cancelled, none of them is left running."""
+        """Run the hooks and return their outcomes in order. If the task is cancelled, none is left running."""
         work: list[Coroutine[Any, Any, None]] = []
         end = _End()
         batch = None
@@ -135,10 +135,10 @@ class ParallelGroup:
         return self._in_order()
 
     def _dismiss(self) -> None:
-        """Close what has not started, and abandon the jobs that have not finished."""
+        """Close calls that have not started, and abandon jobs that have not finished."""
         for wanted in self._wanted:
             close_unstarted(wanted)
-        for job in reversed(self._jobs.values()):  # the queued before the running, whose next thread would start them
+        for job in reversed(self._jobs.values()):  # queued before running ones, whose threads would start them
             self._services.workers.abandon(job)
 
     async def _declared_over(self, batch: Batch, end: _End) -> None:
@@ -148,7 +148,7 @@ class ParallelGroup:
             self._services.pool.cancel(batch)
             await _shielded(end)
             raise
-        except GeneratorExit:  # nobody awaits the fire any more
+        except GeneratorExit:  # the fire is no longer awaited
             self._services.pool.cancel(batch)
             raise
         self._take(batch.outcomes)
@@ -162,7 +162,7 @@ class ParallelGroup:
     # --- in a thread
 
     def run_sync(self) -> list[Outcome]:
-        """The same for a program without a loop. Whatever is raised meanwhile, none of them is left running."""
+        """Run the hooks without a loop. Whatever is raised meanwhile, none is left running."""
         if any(call.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()
@@ -205,7 +205,7 @@ class ParallelGroup:
             except TimeoutError:
                 self._outcomes[n] = call.abandoned(begun=self._jobs[call].begun)
 
-    # --- both
+    # --- in a task or a thread
 
     def _take(self, outcomes: list[Outcome]) -> None:
         hooks = [hook for _, hook in self._declared]
@@ -227,7 +227,7 @@ def _call(call: HandlerCall) -> Outcome:
         close = getattr(wanted, "close", None)
         if close is not None:
             close()
-        detail = "it returned something to be awaited: that and thread=True do not go together"
+        detail = "it returned an awaitable, which cannot be combined with thread=True"
         call.outcome.failure = Failure("bad_verdict", detail)
     return call.outcome
 
@@ -272,7 +272,7 @@ class Processes:
 
     @property
     def _trust(self) -> UserDecisions:
-        """The user's decisions, read anew for each fire: they may change while the program runs."""
+        """The user's decisions, read again for each fire: they may change while the program runs."""
         if self._asked is None:
             services = self._services
             kind = UserDecisions if services.trusted else Approvals
@@ -287,7 +287,7 @@ class Processes:
         return self._asked
 
     def _is_asked_about(self, hook: Hook) -> bool:
-        """Return whether the user may have decided about the hook; hooks of the program itself have no file."""
+        """Return whether the user may have decided about the hook; hooks defined by the program have no file."""
         if not hook.source:
             return False
         if self._undecided is None:
@@ -299,19 +299,19 @@ class Processes:
 
     @property
     def off(self) -> list[str]:
-        """The matching hooks that the user has switched off, as `NAME: why`."""
+        """The matching hooks that the user has disabled, as `NAME: reason`."""
         return self._asked.switched_off() if self._asked is not None else []
 
     def why_off(self, hook: Hook) -> str | None:
-        """Return why the user has switched the hook off, None if they have not."""
+        """Return why the user has disabled the hook, or None."""
         return self._trust.why_off(hook) if self._is_asked_about(hook) else None
 
     def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the user's approvals do not let the hook run, as far as its declaration tells."""
+        """Return why the hook may not run, judging by its declaration and the user's approvals, or None."""
         return self._trust.refusal(hook) if self._is_asked_about(hook) else None
 
     def combine_failures(self, candidates: Candidates) -> None:
-        """Say in one text which of the project's hooks did not run because of the project."""
+        """Summarize in one text which of the project's hooks did not run because of its config."""
         from hookrun.trust.notices import combine_failures, unapproved_behind
 
         behind = unapproved_behind(self._chain, candidates, self._trust)
@@ -326,7 +326,7 @@ class Processes:
         return self._services.pool.submit([self._task(hook) for hook in hooks], lambda _: over())
 
     def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
-        """Return the outcomes with specific failures, after the checks of trust."""
+        """Return the outcomes with specific failures, after the trust checks."""
         ended = [self._ended(hook, outcome) for hook, outcome in zip(hooks, outcomes, strict=True)]
         if self._asked is not None:
             self._asked.keep()
@@ -345,7 +345,7 @@ class Processes:
             stdin = self._chain.stdin(hook)
         except (ValueError, RecursionError) as error:
             # A failure of this hook alone: handlers, which need no JSON, still run.
-            return Failure("spawn", f"the context cannot be given to it: {error}")
+            return Failure("spawn", f"the context cannot be passed to it: {error}")
         task = prepare(hook, stdin, self._around, locks=self._services.locks)
         if isinstance(task, Failure):
             return task

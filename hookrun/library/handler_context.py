@@ -1,4 +1,4 @@
-"""What a handler is given: the context of a fire. The classes of single events are in event_contexts.py."""
+"""The context that a handler receives. The classes of single events are in event_contexts.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hookrun.library.handlers import Handler
 
     class Starter(Protocol):
-        """What starts background work for a handler: a fire."""
+        """Starts background work for a handler: a fire."""
 
         def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
             """Start it."""
@@ -24,7 +24,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def deep_copy(value: Any) -> Any:
-    """Return a copy of a JSON value: objects and lists anew, everything else as it is."""
+    """Return a copy of a JSON value, with new objects and lists."""
     if isinstance(value, dict):
         return {key: deep_copy(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
     if isinstance(value, list):
@@ -37,12 +37,12 @@ def _differs(one: object, other: object) -> bool:
         return bool(one != other)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a value that cannot be compared: nobody knows
+    except BaseException:  # a value that cannot be compared
         return False
 
 
 class ContextField(Generic[T_co]):
-    """A field of the context as an attribute: what is there if it is of the right type, else the default."""
+    """A field of the context as an attribute: its value if of the right type, else the default."""
 
     def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
         self.kind = kind
@@ -64,11 +64,11 @@ class ContextField(Generic[T_co]):
         return value if isinstance(value, self.kind) else self._default
 
     def __set__(self, context: Context, value: object) -> None:
-        raise AttributeError(f"{self._name} cannot be set on a context: return a Verdict that changes it")
+        raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
 
 
 class ObjectField(ContextField[dict[str, Any]]):
-    """A field that holds an object: the handler's own copy of it, empty where there is none."""
+    """A field that holds an object: the handler's own copy of it, empty if absent."""
 
     def __init__(self, says: str) -> None:
         super().__init__(dict, {}, says)
@@ -82,37 +82,37 @@ class ObjectField(ContextField[dict[str, Any]]):
 
 
 def text(says: str) -> ContextField[str | None]:
-    """Return a field that is a string or null."""
+    """Return a field that is a string or None."""
     return ContextField(str, None, says)
 
 
 def word(says: str) -> ContextField[str]:
-    """Return a field that is a string, empty where it is null."""
+    """Return a field that is a string, "" if absent."""
     return ContextField(str, "", says)
 
 
 def flag(says: str) -> ContextField[bool]:
-    """Return a field that is true or false, false where it is null."""
+    """Return a field that is a boolean, False if absent."""
     return ContextField(bool, False, says)  # noqa: FBT003  # the default
 
 
 def count(says: str) -> ContextField[int | None]:
-    """Return a field that is a whole number or null."""
+    """Return a field that is an integer or None."""
     return ContextField(int, None, says)
 
 
 class Context(Mapping[str, object]):
-    """What a handler knows: every field of the context by its name, and what travels along the chain.
+    """The context of an event: its fields by name, and values passed along the chain.
 
-    It reads like the JSON object that a declared hook gets on its stdin (`ctx["tool_name"]`, fields that hookrun does
-    not know included), and the known fields are attributes. Objects that attributes give out (`tool_args`, `metadata`)
-    are the handler's own copies: to change something, return a `Verdict`.
+    It is a mapping like the JSON object that a configured hook gets on stdin (`ctx["tool_name"]`, with fields unknown
+    to hookrun), and known fields are also attributes. Objects returned by attributes (`tool_args`, `metadata`) are the
+    handler's own copies: to change something, return a `Verdict`.
 
-    A program makes one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. Of this
+    A program creates one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. For this
     general class the event is the first argument: `Context("my_event", ...)`.
 
-    `state` is whatever the program gave to `fire(..., state=...)`, or set on the context that it fires: one object for
-    all handlers of the chain, in order; handlers that run side by side have a clone each.
+    `state` is the object passed to `fire(..., state=...)` or set on the fired context. All handlers of the chain share
+    it, in order; handlers that run side by side get a clone each.
 
     >>> from hookrun import PreToolUse
     >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")
@@ -123,38 +123,38 @@ class Context(Mapping[str, object]):
     __slots__ = ("_call", "_copies", "_data", "state")
 
     event_name: ClassVar[str] = ""
-    """The canonical event of a class; empty for the general one."""
+    """The canonical event of a class; "" for the general one."""
 
     session_id = text("The agent's session.")
     root_session_id = text("The session that started this one, or itself.")
     tool_name = text("The tool, by its canonical name.")
-    tool_args = ObjectField("The tool's arguments; empty where there are none. The handler's own copy.")
-    tool_use_id = text("The agent's own name for this one call.")
-    tool_result_output = text("What the tool gave back.")
+    tool_args = ObjectField("The tool's arguments, empty if absent. The handler's own copy.")
+    tool_use_id = text("The agent's ID of this call.")
+    tool_result_output = text("The tool's result.")
     tool_result_error = text("Why the tool failed.")
-    user_prompt = text("What the person said.")
-    assistant_response = text("What the model said.")
-    file_path = text("The file that it is about, absolute and normalised.")
-    working_dir = text("Where the agent works.")
-    agent = text("The agent that fires.")
-    agent_event = text("The event by the agent's own name.")
-    agent_tool_name = text("The tool by the agent's own name.")
-    request_id = word("One word per fire, the same for all of its hooks.")
-    timestamp = word("When it was fired: UTC, RFC 3339.")
-    permission_mode = text("How the agent asks for permission.")
-    agent_id = text("The subagent that it is about.")
-    transcript_path = text("Where the agent keeps its transcript.")
-    metadata = ObjectField("What hooks before this one passed on (`modified_context`). The handler's own copy.")
+    user_prompt = text("The user's prompt.")
+    assistant_response = text("The model's answer.")
+    file_path = text("The file concerned, absolute and normalised.")
+    working_dir = text("The agent's working directory.")
+    agent = text("The agent's name.")
+    agent_event = text("The agent's name of the event.")
+    agent_tool_name = text("The agent's name of the tool.")
+    request_id = word("ID of the fire, the same for all of its hooks.")
+    timestamp = word("Time of the fire: UTC, RFC 3339.")
+    permission_mode = text("The agent's permission mode.")
+    agent_id = text("The ID of the subagent concerned.")
+    transcript_path = text("The agent's transcript file.")
+    metadata = ObjectField("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
 
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
-        """Make a context of `event` (the class's own when absent) with these fields.
+        """Create a context of `event` (by default that of the class) with these fields.
 
-        Raises ValueError when a class of one event is made for another, or the general one for none.
+        Raises ValueError if a class of one event is given another, or the general class none.
         """
         name = event if event is not None else self.event_name
         if not name or (self.event_name and canonical(name) != self.event_name):
             expected = repr(self.event_name) if self.event_name else "the name of an event"
-            raise ValueError(f"{type(self).__name__}: the event is {event!r}, expected {expected}")
+            raise ValueError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
         self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
         self._copies: dict[str, dict[str, Any]] | None = None
         self._call: tuple[Starter, Handler] | None = None
@@ -167,9 +167,9 @@ class Context(Mapping[str, object]):
         state: object = None,
         call: tuple[Starter, Handler] | None = None,
     ) -> Self:
-        """Return a context that reads `data`, which nobody may change afterwards.
+        """Return a context that reads `data`, which must not change afterwards.
 
-        `call` is the fire and the handler that it is given to: it starts what that leaves in the background.
+        `call` is the fire and the handler that the context is for, and starts the handler's background work.
         """
         self = cls.__new__(cls)
         self._data = data
@@ -184,7 +184,7 @@ class Context(Mapping[str, object]):
         return str(self._data["event"])
 
     def __getitem__(self, name: str) -> object:
-        """Return a field as it is; of one that holds an object the handler's own copy. Raises KeyError."""
+        """Return a field's value; for an object, the handler's own copy. Raises KeyError."""
         value = self._data[name]
         return self.own(name) if isinstance(value, dict) else value
 
@@ -198,14 +198,14 @@ class Context(Mapping[str, object]):
         return f"{type(self).__name__}({self._data!r})"
 
     def to_dict(self) -> dict[str, object]:
-        """Return all fields, in a copy of the caller's own."""
+        """Return a copy of all fields."""
         data: dict[str, object] = deep_copy(self._data)
         return data
 
     def clone(self) -> Self:
-        """Return an independent context: fields copied, `state` copied deeply, background work not taken along.
+        """Return an independent context: fields copied, `state` copied deeply, without background work.
 
-        A state that knows better has a method `clone()`, which is used instead of `copy.deepcopy`.
+        If the state has a method `clone()`, that is used instead of `copy.deepcopy`.
 
         >>> ctx = Context("stop", session_id="s1")
         >>> ctx.state = {"seen": []}
@@ -220,9 +220,9 @@ class Context(Mapping[str, object]):
     def background(self, work: Coroutine[Any, Any, object] | Callable[[], object], *, name: str | None = None) -> None:
         """Start work that the handler does not wait for: a coroutine, or a function, which gets a thread.
 
-        A coroutine runs in the engine's own loop, in a thread of its own. The engine keeps track of the work: `await
-        engine.wait_background()` waits for all of it; closing the engine waits some seconds for it, then ends it.
-        Its error is logged and given to the hook's `on_error`. Raises RuntimeError outside of a handler.
+        A coroutine runs in the engine's own loop, in a separate thread. `await engine.wait_background()` waits for all
+        such work; closing the engine waits some seconds for it, then cancels it. Its errors are logged and passed to
+        the hook's `on_error`. Raises RuntimeError outside of a handler.
 
         >>> from hookrun import Engine
         >>> kept = []
@@ -236,12 +236,12 @@ class Context(Mapping[str, object]):
         if self._call is None:
             if hasattr(work, "close"):
                 work.close()
-            raise RuntimeError("background work is started in a handler, on the context that it was given")
+            raise RuntimeError("background work can be started only in a handler, on the context passed to it")
         starter, handler = self._call
         starter.in_background(handler, work, name)
 
     def own(self, name: str) -> dict[str, Any]:
-        """Return the handler's own copy of a field that holds an object; empty where it holds none."""
+        """Return the handler's own copy of a field that holds an object, or {}."""
         copies = self._copies
         if copies is None:
             copies = self._copies = {}
@@ -252,11 +252,11 @@ class Context(Mapping[str, object]):
 
     @property
     def given(self) -> dict[str, object]:
-        """What it is made of, as it was given: nobody may change it."""
+        """The original data, which must not be changed."""
         return self._data
 
     def changed_in_place(self) -> dict[str, set[Any]]:
-        """Return the fields whose copy was changed, and which keys: somebody may think that it has an effect."""
+        """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
         changed: dict[str, set[Any]] = {}
         for name, copied in (self._copies or {}).items():
             was = self._data.get(name) or {}
@@ -269,5 +269,5 @@ class Context(Mapping[str, object]):
 
     @property
     def gave_copies(self) -> bool:
-        """Whether anything was given out that could be changed."""
+        """Whether the handler got any copy that it could have changed."""
         return self._copies is not None

@@ -1,4 +1,4 @@
-"""One function of a Python program as a hook: what it is made of, checked by the table of declarations."""
+"""A function of a Python program as a hook, validated by the same schema as a config entry."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
+from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
-from hookrun.config.validate import hooks_from_data, split_matcher
+from hookrun.config.validate import split_matcher
 from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context
 from hookrun.model import Hook
-from hookrun.text import closest, escape, quote
+from hookrun.text import closest, escape, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -31,20 +32,20 @@ if TYPE_CHECKING:
 
 FIELDS = names(HOOK_FIELDS)
 OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "replace", "thread")}
-"""Options that only a handler has, and that are checked like a declaration's."""
+"""Options that only handlers have, validated like fields of a config entry."""
 
 
 class Options(TypedDict, total=False):
-    """How a handler is registered. The fields are those of a declaration, with the same limits and defaults.
+    """Options of a registered handler. The fields are those of a config entry, with the same limits and defaults.
 
-    `name`: by default the function's. `matcher`, `when`, `unless`, `agents`: when it applies. `priority`: 0 to 1000,
-    lower first, 500. `timeout`: seconds, 30; None for no limit. `parallel`: neighbours that all say so run side by
-    side. `always`: also when the chain has ended. `on_failure`: `continue` or `block`. `mode`: `enforce`, `advise` or
-    `off`. `description`, `metadata`: for people and tools.
+    `name`: default the function's. `matcher`, `when`, `unless`, `agents`: conditions. `priority`: 0 to 1000, lower
+    first, default 500. `timeout`: in seconds, default 30, None for no limit. `parallel`: run side by side with
+    neighbours that also set it. `always`: run even after the chain has ended. `on_failure`: `continue` or `block`.
+    `mode`: `enforce`, `advise` or `off`. `description`, `metadata`: for people and tools.
 
-    Of a program's handlers only: `enabled`, true; `on_error` is called with the failure and the context when it fails;
-    `thread`: a function that blocks gets a thread, so that its time can be limited and the event loop goes on.
-    `replace`: a handler of the same name is replaced even if it is for other events, which lose it.
+    For handlers only: `enabled`, default true. `on_error`: called with the failure and the context if the handler
+    fails. `thread`: run a blocking function in a thread, so that its time can be limited and the event loop continues.
+    `replace`: replace a handler of the same name even if it is for other events, which lose it.
     """
 
     name: str | None
@@ -67,14 +68,14 @@ class Options(TypedDict, total=False):
 
 
 class RegistrationError(ValueError):
-    """A handler cannot be registered as it is; the message says what was found and what was expected."""
+    """A handler cannot be registered; the message says why."""
 
 
 class Handler(Hook):
     """A function that runs as a hook, in the process of the program that registered it.
 
-    `function` is called with the context; `on_error` with the failure and the context when it fails. With `thread` a
-    function that blocks gets a thread of its own. `enabled` is False while the handler is switched off.
+    `function` is called with the context; `on_error` with the failure and the context if it fails. With `thread` the
+    function runs in a separate thread. `enabled` is False while the handler is disabled.
 
     >>> from hookrun import Engine
     >>> handler = Engine().register("stop", lambda ctx: None, name="quiet", metadata={"team": "tools"})
@@ -107,9 +108,9 @@ def make(
         raise RegistrationError(f"unknown option {quote(unknown[0])}{f': did you mean {near}?' if near else ''}")
     on_error, thread = options.get("on_error"), bool(options.get("thread"))
     if not callable(function):
-        raise RegistrationError(f"{quote(repr(function))} cannot be called, expected a function that takes the context")
+        raise RegistrationError(f"{quote(repr(function))} is not a function: pass one that takes the context")
     if on_error is not None and not callable(on_error):
-        raise RegistrationError(f"on_error is {quote(repr(on_error))}, expected a function of a failure and a context")
+        raise RegistrationError(f"on_error is {quote(repr(on_error))}: pass a function of a failure and a context")
     target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     source, line = _place_of(function)
     made = target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
@@ -121,7 +122,7 @@ def make(
             "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
-            "layer": "user",  # the user runs the program: its handlers are the user's own decision
+            "layer": "user",  # the user runs the program, so its handlers are trusted
             "source": source,
             "line": line,
         }
@@ -132,21 +133,21 @@ def make(
     handler.is_async = _is_async(function)
     handler.enabled = options.get("enabled") is not False
     if thread and handler.is_async:
-        raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not")
+        raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
     return handler
 
 
 def event_name(event: Event, own_events: Collection[str], who: str) -> str:
-    """Return the canonical name of an event that is given by any name or by its context's class.
+    """Return the canonical name of an event given by any of its names or its context class.
 
-    `who` begins the message. Raises RegistrationError for an event that nobody knows.
+    `who` begins the message. Raises RegistrationError for an unknown event.
     """
     given = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
     try:
         return resolve_event(given if isinstance(given, str) else repr(given), own_events)
     except UnknownEventError as error:
-        given_to = "a program's own events are given to the engine: Engine(events=[...])"
-        raise RegistrationError(f"{who}: {error} ({given_to})") from None
+        given_to = "declare custom events with Engine(events=[...])"
+        raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
 
 
 def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:
@@ -155,12 +156,12 @@ def check_events(events: Event | Iterable[Event], own_events: Collection[str], w
         events = [events]
     found = list(dict.fromkeys(event_name(event, own_events, who) for event in events))
     if not found:
-        raise RegistrationError(f"{who}: no event, expected at least one, such as pre_tool_use")
+        raise RegistrationError(f"{who}: no event given (use pre_tool_use, for example)")
     return found
 
 
 def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object]:
-    """Return the options in the form that a hook keeps. Raises RegistrationError with everything that is wrong."""
+    """Return the options as stored in a hook. Raises RegistrationError with all errors."""
     problems: list[Diagnostic] = []
     at = Location(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
     values: dict[str, object] = {}
@@ -178,7 +179,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
 
 
 class _Source:
-    """The place of a function, for messages about what it was registered with."""
+    """The location of a function, for messages about its options."""
 
     def __init__(self, path: str, line: int, name: str) -> None:
         self._path = path
@@ -190,7 +191,7 @@ class _Source:
 
 
 def _place_of(function: object) -> tuple[str, int]:
-    """Return the file and line that a function is written in, as far as that can be told."""
+    """Return the file and line of a function, as far as they are known."""
     code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
     code = code or getattr(_call_method(function), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
@@ -201,19 +202,19 @@ def _is_async(function: object) -> bool:
 
 
 def _call_method(function: object) -> object:
-    """Return what calls an object that is no function."""
+    """Return the method that calls an object which is not a function."""
     return getattr(type(function), "__call__", None)  # noqa: B004  # it is the method that is asked for
 
 
 def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
-    """Return the hooks of entries as in a file. Raises RegistrationError with a line for each error.
+    """Return the hooks of entries as in a config file. Raises RegistrationError with a line per error.
 
-    They belong to the user's layer, because the program itself declares them; relative paths are its directory's.
+    They belong to the user layer, because the program defines them; relative paths start at its working directory.
     """
     try:
         document = Document.from_data("hooks", list(entries))
     except (TypeError, ValueError) as error:
-        raise RegistrationError(f"hooks: {error}: expected a list of what could stand in a file") from error
+        raise RegistrationError(f"hooks: {error}: pass a list of hook entries as in a config file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
     errors = [problem.text for problem in problems if problem.severity == "error"]

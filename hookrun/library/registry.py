@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024
-"""Tools whose hooks a table remembers; the names of tools may come from outside."""
+"""Tools whose hooks a table caches; names of tools may come from outside."""
 
 
 class Registry:
-    """The hooks of an engine. Changing it never disturbs a fire that is under way; safe to use from many threads."""
+    """The hooks of an engine. Changes never affect a running fire; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,25 +34,25 @@ class Registry:
         self._tables: dict[str, HookTable] = {}
 
     def declare(self, hooks: Iterable[Hook]) -> None:
-        """Take these declared hooks in the place of those taken before."""
+        """Replace the configured hooks."""
         with self._lock:
             self._declared = list(hooks)
             self._tables = {}
 
     def register(self, handler: Handler, *, named: bool, replace: bool = False) -> None:
-        """Take a handler; one of the same name is replaced, and loses its place.
+        """Add a handler; one of the same name is replaced and loses its position.
 
-        A name that was only made of its function's (not `named`) replaces nothing but that very function of a module:
-        others with such a name get a number. Raises RegistrationError where an event of the one that is replaced would
-        be left without the name, unless `replace`.
+        A name derived from the function (not `named`) only replaces that very function of a module: others with such a
+        name get a number. Raises RegistrationError if an event of the replaced handler would be left without it, unless
+        `replace`.
         """
         with self._lock:
             held = self._handlers.get(handler.name)
             if held is not None and named and not replace and not _serves_all(handler, held):
                 raise RegistrationError(
-                    f"handler {handler.name} for {', '.join(handler.events)}: the name is already that of the handler "
-                    f"for {', '.join(held.events)} ({held.target}, {held.location()}), which would be lost: give this "
-                    "one another name, or replace=True"
+                    f"handler {handler.name} for {', '.join(handler.events)}: the name is taken by the handler for "
+                    f"{', '.join(held.events)} ({held.target}, {held.location()}), which would be lost; choose "
+                    "another name, or pass replace=True"
                 )
             made, number = handler.name, 1
             while held is not None and not (named or replace or _is_the_same(handler, held)):
@@ -66,13 +66,13 @@ class Registry:
             LOG.info("hook %s is replaced: %s instead of %s", handler.name, handler.target, replaced.target)
 
     def remove(self, name: str) -> bool:
-        """Forget a handler; tell whether there was one."""
+        """Remove a handler; return whether there was one."""
         with self._lock:
             self._tables = {}
             return self._handlers.pop(name, None) is not None
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Switch every hook of this name on or off."""
+        """Enable or disable every hook of this name."""
         with self._lock:
             if name in self._handlers:
                 self._handlers[name].enabled = on
@@ -81,7 +81,7 @@ class Registry:
             self._tables = {}
 
     def hooks(self, event: str | None = None) -> list[Hook]:
-        """Return all hooks, or those of an event, in running order, those that are switched off included."""
+        """Return all hooks, or those of an event, in running order, including disabled ones."""
         with self._lock:
             found = [
                 hook for hook in (*self._declared, *self._handlers.values()) if event is None or event in hook.events
@@ -93,13 +93,13 @@ class Registry:
         return [hook for hook in self.hooks() if hook.name == name]
 
     def is_on(self, hook: Hook) -> bool:
-        """Tell whether a hook is switched on: a handler by itself, a declared one by its name, a managed one always."""
+        """Return whether a hook is enabled: a handler by itself, a configured one by its name, a managed one always."""
         if isinstance(hook, Handler):
             return hook.enabled
         return hook.name not in self._off or hook.layer == "managed"
 
     def table(self, event: str) -> HookTable:
-        """Return the hooks of an event that are switched on."""
+        """Return the enabled hooks of an event."""
         table = self._tables.get(event)
         if table is None:
             tables = self._tables
@@ -114,7 +114,7 @@ def _serves_all(handler: Handler, held: Handler) -> bool:
 
 
 def _is_the_same(handler: Handler, held: Handler) -> bool:
-    """Return whether it is the same function of a module, registered again: no lambda, partial, object or closure."""
+    """Return whether it is the same function of a module, not a lambda, partial, object or closure."""
     function = isfunction(handler.function) and "<" not in handler.target
     return function and held.target == handler.target and _serves_all(handler, held)
 
@@ -143,7 +143,7 @@ class HookTable:
 
 
 class TableCandidates:
-    """The candidates of one fire: a table's hooks, as the engine asks for them."""
+    """The candidates of one fire: the hooks of a table, in the form that the engine reads."""
 
     __slots__ = ("_context", "_indexes", "_table", "_view")
 
@@ -170,11 +170,11 @@ class TableCandidates:
         return self._table.layers[index]
 
     def parallel(self, index: int) -> bool:
-        """Tell whether the hook may run beside its neighbours."""
+        """Return whether the hook may run beside its neighbours."""
         return self._table.hooks[index].parallel
 
     def always(self, index: int) -> bool:
-        """Tell whether the hook runs even when the chain has ended."""
+        """Return whether the hook runs even after the chain has ended."""
         return self._table.hooks[index].always
 
     def enforcing(self, index: int) -> bool:
@@ -182,7 +182,7 @@ class TableCandidates:
         return self._table.hooks[index].enforcing
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
-        """Return whether the hook matches this context; its tool was checked before."""
+        """Return whether the hook matches this context; its tool is already known to match."""
         if index not in self._indexes:
             return False
         hook = self._table.hooks[index]
@@ -193,5 +193,5 @@ class TableCandidates:
         return self._view.selects(None, hook.when, hook.unless, None, hook.claude)
 
     def hook(self, index: int) -> Hook:
-        """Return the hook itself."""
+        """Return the hook."""
         return self._table.hooks[index]

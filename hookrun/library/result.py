@@ -1,4 +1,4 @@
-"""What comes of a fire, and the short answers of a handler: Skip and Abort."""
+"""The result of a fire, and the short answers of a handler: Skip and Abort."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
-    """A handler's answer, returned or raised: leave it undone, nobody's fault.
+    """A handler's answer, returned or raised: skip the action, without calling it a mistake.
 
     >>> Skip("it was done already").verdict()
     Verdict({'action': 'skip', 'message': 'it was done already'})
@@ -26,14 +26,14 @@ class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an err
         self.reason = None if reason is None else as_text(reason)
 
     def verdict(self) -> Verdict:
-        """Return the verdict that it stands for."""
+        """Return the corresponding verdict."""
         return Verdict("skip", self.reason)
 
 
 class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an error
-    """A handler's answer, returned or raised: do not do it. Also what `Result.ok()` raises for a refusal.
+    """A handler's answer, returned or raised: block the action. Also raised by `Result.ok()`.
 
-    `name` is who refuses: the hook where the handler gives none. As text: `[name:hook_abort] reason`.
+    `name` is the source of the block, by default the hook's name. As a string: `[name:hook_abort] reason`.
 
     >>> str(Abort("not on a Friday", name="calendar"))
     '[calendar:hook_abort] not on a Friday'
@@ -48,12 +48,12 @@ class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an er
         return f"[{self.name or ''}:hook_abort] {self.reason}"
 
     def verdict(self) -> Verdict:
-        """Return the verdict that it stands for."""
+        """Return the corresponding verdict."""
         return Verdict("block", self.reason) if self.name is None else _Refusal(self.name, self.reason)
 
 
 class _Refusal(Verdict):
-    """A block that is said by somebody else than its hook: the message begins with their name."""
+    """A block attributed to another source than its hook: the message begins with its name."""
 
     __slots__ = ("by",)
 
@@ -63,11 +63,11 @@ class _Refusal(Verdict):
 
 
 class Result(Verdict):
-    """The combined verdict of a fire, and what became of each hook.
+    """The combined verdict of a fire, and the result of each hook.
 
     `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
-    `ended_by` is the hook that ended the chain, if one did. `ms` is how long
-    it all took, in milliseconds. `problems` is what is wrong with declaration files, a line each.
+    `ended_by` is the hook that ended the chain, or None. `ms` is the total time in milliseconds. `problems` are the
+    errors in config files, one per line.
     """
 
     __slots__ = ("context_after", "ended_by", "ms", "problems", "request_id", "runs")
@@ -86,23 +86,23 @@ class Result(Verdict):
 
     @property
     def context(self) -> Context | None:
-        """The context after the chain: arguments as they were changed, `metadata` as it grew; None without hooks."""
+        """The context after the chain, with changed arguments and all `metadata`; None if no hook ran."""
         return self.context_after() if self.context_after is not None else None
 
     @property
     def go_on(self) -> bool:
-        """Whether it may be done: nobody refused, skipped, stopped or asks for a person."""
+        """Whether the action may run: no hook blocked, skipped, stopped or asked."""
         return PRECEDENCE[self.action] < PRECEDENCE["ask"]
 
     @property
     def refused(self) -> bool:
-        """Whether it must not be done: block, skip or stop."""
+        """Whether the action must not run: block, skip or stop."""
         return self.action in TERMINAL_ACTIONS
 
     def ok(self) -> Self:
-        """Return this result, also if it was skipped. Raises Abort, with the hook's name, for a block or a stop.
+        """Return this result, also for a skip. Raises Abort, with the hook's name, for a block or a stop.
 
-        Where the hook answered with an `Abort` that has a name, it is that.
+        If the hook answered with a named `Abort`, its name is used.
 
         >>> from hookrun import Engine
         >>> engine = Engine()

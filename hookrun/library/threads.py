@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from contextvars import Context as Variables
 
 IDLE = 10.0
-"""Seconds after which a thread with nothing to do ends."""
+"""Seconds after which an idle thread ends."""
 
 ENDING = 3.0
-"""Seconds to wait for a handler that was cancelled: longer than it may take."""
+"""Seconds to wait for a cancelled handler: longer than it may take."""
 
 MOST_LEFT = 1000
-"""Abandoned threads that are replaced by others."""
+"""Limit on abandoned threads that are replaced."""
 
 
 class Job:
-    """A function to call in a thread. `begun` once a thread has taken it, `left` once it was abandoned."""
+    """A function to call in a thread. `begun` is set when a thread takes it, `left` when it is abandoned."""
 
     __slots__ = ("begun", "function", "left", "over")
 
@@ -65,7 +65,7 @@ class DaemonThreadPool:
         with self._lock:
             self._unfinished += 1
             self._jobs.put(job)
-            within = current_thread() in self._threads  # it may wait for what it submits: that gets a thread of its own
+            within = current_thread() in self._threads  # it may wait for its submission, which gets a thread of its own
             self._start(force=within or self._closed)
         return job
 
@@ -83,7 +83,7 @@ class DaemonThreadPool:
                 self._start()
 
     def _start(self, *, force: bool = False) -> None:
-        """Start a thread if work waits and the limit allows it."""
+        """Start a thread if work is queued and the limit allows it."""
         may = min(self._unfinished, self._most + min(self._left, MOST_LEFT))
         if force or len(self._threads) < may:
             thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
@@ -112,12 +112,12 @@ class DaemonThreadPool:
                     self._unfinished -= 1
                     self._left -= job.begun and job.left
                     job.over = True
-            del job  # nothing of it is kept while the thread waits for the next
+            del job  # released while the thread waits for the next one
 
     def close(self, wait: float) -> int:
         """Let the threads end; return how many have not after `wait` seconds: nothing can end those.
 
-        A thread that closes them itself ends when what it does is over, and is not counted.
+        A pool thread that calls this ends after its current job, and is not counted.
         """
         if self._pid != os.getpid():
             return 0
@@ -140,7 +140,7 @@ SERVED = local()
 
 
 class LoopThread:
-    """An event loop in a thread, started when first needed, for the async handlers of a program without one."""
+    """An event loop in a thread, started on first use, for async handlers of a program without a loop."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -159,7 +159,7 @@ class LoopThread:
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the loop and wait for its end. Raises ClosedError when the engine is closed meanwhile."""
+        """Run a coroutine in the loop and wait for its end. Raises ClosedError if the engine is closed meanwhile."""
         work = self.start(coroutine)
         try:
             work.wait()
@@ -169,7 +169,7 @@ class LoopThread:
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> Work:
-        """Run a coroutine in the loop with the caller's context variables; the caller is going to wait for it."""
+        """Run a coroutine in the loop with the caller's context variables, for a caller that will wait for it."""
         try:
             self.check()
             variables = copy_context()
@@ -192,11 +192,11 @@ class LoopThread:
                 serving = (self._loop, weakref.ref(self))
                 self._thread = Thread(target=_serve, args=serving, name="hookrun-handlers", daemon=True)
                 self._thread.start()
-                weakref.finalize(self, _stop, self._loop)  # forgotten without being closed
+                weakref.finalize(self, _stop, self._loop)  # after collection without closing
             return Work(self._loop, coroutine, variables)
 
     def close(self, seconds: float) -> None:
-        """End the loop; what still runs in it is cancelled."""
+        """End the loop, and cancel what still runs in it."""
         with self._lock:
             self._closed = True
             loop, self._loop = self._loop, None
@@ -209,7 +209,7 @@ class LoopThread:
             return
         try:
             ending.result(seconds)
-        except TimeoutError:  # something blocks it: the thread is left alone, it dies with the program
+        except TimeoutError:  # a call blocks it: the thread is left alone and dies with the program
             return
         _stop(loop)
         thread.join(seconds)
@@ -240,7 +240,7 @@ async def _end_all() -> None:
 
 
 class Work:
-    """A coroutine that runs as a task of a loop in any thread. `done` is settled when it has finished."""
+    """A coroutine that runs as a task of a loop in any thread. `done` is set when it has finished."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
@@ -282,12 +282,12 @@ class Work:
         self._unwanted = True
         try:
             self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
-        except RuntimeError:  # the loop is closed, and has ended its tasks
+        except RuntimeError:  # the loop is closed, with all its tasks
             if not self.done.done():
                 self.done.set_exception(asyncio.CancelledError())
 
     def wait(self) -> None:
-        """Wait for it from another thread. Raises what it raises; ClosedError if closing the engine cancelled it."""
+        """Wait for it from another thread. Raises its exception; ClosedError if closing the engine cancelled it."""
         try:
             self.done.result()
         except asyncio.CancelledError:
@@ -295,7 +295,7 @@ class Work:
 
 
 def settle(future: Future[Any], function: Callable[[], object]) -> None:
-    """Call the function and give its result or exception to the future."""
+    """Call the function and pass its result or exception to the future."""
     try:
         result = function()
     except BaseException as error:

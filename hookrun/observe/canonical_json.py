@@ -1,4 +1,4 @@
-"""Serializes a value so that equal values give equal strings, whatever their keys are and in whatever order."""
+"""Serialize a value so that equal values give equal strings, whatever the order of their keys."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Price:
     cache_creation: float | None = None
 
     def of(self, tokens: Tokens) -> float:
-        """Return what the tokens cost, in USD."""
+        """Return the cost of the tokens in USD."""
         read = self.input if self.cache_read is None else self.cache_read
         created = self.input if self.cache_creation is None else self.cache_creation
         cost = tokens.input * self.input + tokens.output * self.output
@@ -186,9 +186,7 @@ class CostTracker:
         if cost is not None or model in self._reported:
             return None
         self._reported.add(model)
-        return Verdict(
-            system_message=f"no price is known for the model {model}: its tokens are counted, its cost is not"
-        )
+        return Verdict(system_message=f"no price is known for model {model}: its tokens are counted, but not its cost")
 
     def on_spending(self, ctx: Context) -> Verdict | None:
         """Block a prompt or a tool call when the budget of the session is used up."""
@@ -200,7 +198,7 @@ class CostTracker:
         return Verdict.block(f"the budget of {money(self._budget)} for this session is used up ({money(spent)})")
 
     def spent(self, session_id: str | None) -> float:
-        """Return what a session has cost so far, in USD, as far as it is known."""
+        """Return the known cost of a session so far, in USD."""
         with self._store.read() as db:
             return float(db.execute(SPENT, (sanitize.name(session_id),)).fetchone()[0])
 
@@ -226,7 +224,7 @@ def _total(ctx: Context, usage: object) -> float | None:
 
 
 def _added(db: sqlite3.Connection, session: str, total: float) -> float:
-    """Return what a total that the agent reports adds to the known cost of its run; never less than 0."""
+    """Return the amount that a total reported by the agent adds to the known cost of its run, at least 0."""
     before, last, run = 0.0, 0, 0
     for number, reported in [*db.execute(REPORTED, (session,)), (0, total)]:
         if reported < before:  # a new run: it begins after the last report of the one before

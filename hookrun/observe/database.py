@@ -1,4 +1,4 @@
-"""Stores what hooks learn: one SQLite file per account, written by many processes at once."""
+"""Store what hooks learn in one SQLite file per account, written by many processes at once."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 TIMEOUT = 10.0
 """Seconds to wait for the transactions of other processes."""
 
-UNREADABLE = "it is not a database that can be read; move it away to begin anew, or put a copy of it back"
+UNREADABLE = "not a readable database; move it away to start over, or restore a copy of it"
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has held it for too long; try again",
     sqlite3.SQLITE_LOCKED: "another process has held it for too long; try again",
@@ -146,7 +146,7 @@ REASONS = {
     sqlite3.SQLITE_AUTH: "access is denied; make the file and its directory writable",
     sqlite3.SQLITE_NOTADB: UNREADABLE,
 }
-"""SQLite's primary error codes (sqlite.org/rescode.html) -> what is wrong here, and what to do."""
+"""SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and what to do."""
 NUMERIC_COLUMNS = """
     SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
     WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
@@ -157,7 +157,7 @@ TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
 class DatabaseError(Exception):
-    """The database cannot be used; the message names the file, what is wrong with it and what to do."""
+    """The database cannot be used; the message names the file, the fault and what to do."""
 
 
 class ObserverDatabase:
@@ -229,7 +229,7 @@ class ObserverDatabase:
                 yield empty
 
     def _connect(self) -> sqlite3.Connection:
-        # mode=rw: reading creates no file, and rolls back what a killed process had begun to write.
+        # mode=rw: reading creates no file, and rolls back an unfinished write of a killed process.
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
         return _with_named_rows(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None))
 
@@ -352,7 +352,7 @@ def register_observers(
 
 
 PLACE = "writes_to"
-"""The key in a hook's metadata that says where it writes."""
+"""The key in a hook's metadata with the path that it writes to."""
 
 
 def unique_name(engine: Engine, name: str, place: str) -> str:

@@ -1,4 +1,4 @@
-"""Links errors to what fixed them, and tells the model what fixed a similar error before."""
+"""Link errors to their fixes, and give the model the fix of a similar earlier error."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Similar:
 
 
 class CauseChains:
-    """A bundle that links errors to what fixed them, and tells the model when it meets one again.
+    """A bundle that links errors to their fixes, and gives the model the fix of an earlier similar error.
 
     `error` and `post_tool_failure` begin a chain; the handler passes on `causal_chain_id`. What bash, write, edit and
     delete do in the same session afterwards is stored as attempts. When the very call that failed succeeds in that
@@ -142,7 +142,7 @@ class CauseChains:
         return self._store_error(ctx, message, {"tool_args": ctx.tool_args})
 
     def on_result(self, ctx: Context) -> Verdict | None:
-        """Store what a tool did about the open errors of its session, and close those that it shows to be fixed."""
+        """Store a tool call as an attempt to fix the open errors of its session, and close those it shows as fixed."""
         if ctx.tool_result_error:
             return self.on_failure(ctx)
         session = session_of(ctx)
@@ -163,7 +163,7 @@ class CauseChains:
             return _add_error(db, sanitize.name(session_id), message, self._clock(), context)[0]
 
     def record_fix(self, chain_id: str, description: str, *, successful: bool = True) -> None:
-        """Store what was done about an error; `successful` closes its chain. Raises ValueError for an unknown chain."""
+        """Store an attempt to fix an error; `successful` closes its chain. Raises ValueError for an unknown chain."""
         with self._store.write() as db:
             _add_fix(db, _error_of(db, chain_id), Fix(self._clock(), description, successful))
 

@@ -26,7 +26,7 @@ MAX_CHAINS = 100
 class MetricsReport:
     """All metrics. `errors` and `fixed` count all cause chains, `chains` are the newest of them.
 
-    `patterns` counts what was learned from checkpoints, which belongs to no session.
+    `patterns` counts patterns learned from checkpoints, which do not belong to sessions.
     """
 
     summary: Summary

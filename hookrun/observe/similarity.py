@@ -1,4 +1,4 @@
-"""Measures how similar two strings are, and removes from error messages what varies: numbers, paths, ids."""
+"""Measure the similarity of two strings, and remove numbers, paths and ids from error messages."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Key = tuple[str, ...]
 
 MAX_MS = 1e12
-"""Some thirty years: a longer time is an error of the agent's, which an earlier hookrun stored all the same."""
+"""About thirty years: a longer time is an error of the agent, which earlier versions of hookrun stored."""
 MAX_PENDING = 1000
 """Unfinished calls that are remembered; beyond that the oldest are forgotten."""
 

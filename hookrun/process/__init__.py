@@ -1,1 +1,1 @@
-"""How one hook is run: as a process, a forked Python function, an HTTP exchange, or in the background."""
+"""Run one hook: as a process, a forked Python function, an HTTP request, or in the background."""

@@ -1,4 +1,4 @@
-"""A hook that is ready to run (Task) and one that runs (Process), for the poll loop."""
+"""A hook that is ready to run (Task) and a hook that runs (Process), for the poll loop."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 NEVER = float("inf")
 PIPE_ATOMIC = select.PIPE_BUF
-"""Bytes that an empty pipe takes without blocking the writer."""
+"""Bytes that can be written to an empty pipe without blocking."""
 CHUNK = 1 << 16
-"""Bytes that are read at a time; more than a pipe holds are written."""
+"""Bytes read at a time."""
 MAX_WRITE = 1 << 20
-"""Bytes of stdin that are written at a time."""
+"""Bytes of stdin written at a time."""
 NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
-"""Instead of a pidfd: the system has none; it has reported the exit and is closed; not needed so far."""
+"""Instead of a pidfd: the system has none; it reported the exit and is closed; not needed yet."""
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
-    """A hook cannot be started, for a reason that does not go away when another hook ends. `failure` gives it."""
+    """A hook cannot be started, for a reason that persists when another hook ends. `failure` gives it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.detail)
@@ -66,7 +66,7 @@ class Task:
 
 
 class Process:
-    """A hook that runs. Times are those of the monotonic clock."""
+    """A running hook. Times are those of the monotonic clock."""
 
     __slots__ = (
         "closing",
@@ -107,7 +107,7 @@ class Process:
         self.closing = NEVER
 
     def spawn(self) -> None:
-        """Make the pipes, start the process, and write what its stdin takes at once.
+        """Create the pipes, start the process, and write as much stdin as fits at once.
 
         Raises OSError or CannotStart; then nothing is left open or running.
         """
@@ -132,7 +132,7 @@ class Process:
     def write_stdin(self) -> bool:
         """Write to the hook's stdin; return False while there is more to write.
 
-        A hook that closes its stdin has read enough.
+        A hook that closes its stdin has read all it wants.
         """
         try:
             while self.stdin:
@@ -172,7 +172,7 @@ class Process:
 
     def close(self) -> None:
         """Close the descriptors that are still open."""
-        # Forgotten before they are closed: in a child forked meanwhile the numbers could be somebody else's.
+        # Cleared before they are closed: in a child forked meanwhile the numbers could belong to other files.
         open_still = (self.inp, self.out, self.err, self.pidfd)
         self.inp = self.out = self.err = -1
         if self.pidfd >= 0:
@@ -181,7 +181,7 @@ class Process:
             close(fd)
 
     def close_in_fork(self) -> None:
-        """Close the parent's descriptors in a forked child, which would keep the hook's pipes open."""
+        """Close the parent's descriptors in a forked child: they would keep the hook's pipes open."""
         for fd in (self.inp, self.out, self.err, self.pidfd, self.lock_fd):
             try:
                 close(fd)
@@ -199,7 +199,7 @@ class Process:
         return bool(pid)
 
     def finish(self) -> None:
-        """Close what is open of the process, reap it, and complete its outcome."""
+        """Close the process's descriptors, reap it, and complete its outcome."""
         outcome = self.outcome
         held = self.out >= 0 or self.err >= 0
         self.close()
@@ -215,27 +215,25 @@ class Process:
         outcome.ms = (monotonic() - self.started) * 1000
 
     def reap(self) -> None:
-        """Take the exit status, unless others have taken it."""
+        """Take the exit status, unless other code has taken it."""
         if self.status is None:
             try:
                 pid, status = os.waitpid(self.pid, 0 if self.exited else os.WNOHANG)
                 self.status = status if pid else None
             except ChildProcessError:
                 if not self.ending:
-                    lost = (
-                        "its exit status was taken by somebody else: the program ignores SIGCHLD or waits for any child"
-                    )
+                    lost = "its exit status is unknown: the host program ignores SIGCHLD or waits for any child"
                     self.outcome.failure = Failure("exit_code", lost)
 
     def signal_group(self, signal: int) -> None:
-        """Signal the hook's process group, or the hook alone where it has not yet made one."""
+        """Signal the hook's process group, or the hook alone if it has not created one yet."""
         try:
             os.killpg(self.pid, signal)
         except ProcessLookupError:
             if self.status is None:
                 try:
                     os.kill(self.pid, signal)
-                except ProcessLookupError:  # somebody else has reaped it
+                except ProcessLookupError:  # reaped by other code
                     return
         except PermissionError:
             pass
@@ -243,7 +241,7 @@ class Process:
     def count_leftovers(self, *, held: bool) -> int:
         """Return how many processes a hook that ended by itself has left behind.
 
-        `held` says that some process still had its streams open when it exited.
+        `held` tells whether another process still had its streams open when it exited.
         """
         try:
             os.killpg(self.pid, 0)
@@ -257,7 +255,7 @@ class Process:
         return len(family.known)
 
     def unlock(self) -> None:
-        """Release the lock, also where a child that the program forked meanwhile holds the file open."""
+        """Release the lock, even if a child that the program forked meanwhile has the file open."""
         if self.lock_fd >= 0:
             import fcntl
 

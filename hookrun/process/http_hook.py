@@ -1,5 +1,7 @@
-"""Runs a hook that is a URL: POSTs the context, gives back the body of the answer. In a child of its own, so that
-its timeout holds for the whole exchange, name look-up included."""
+"""Run a hook that is a URL: POST the context and return the response body.
+
+Runs in a child process, so that the hook's timeout covers the whole exchange, name resolution included.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Request(Protocol):
-        """What is asked for: the fields of a hook that say it."""
+        """The fields of a hook that define the request."""
 
         @property
         def target(self) -> str | Sequence[str]:
@@ -27,25 +29,25 @@ if TYPE_CHECKING:
 
         @property
         def allowed_env(self) -> Sequence[str]:
-            """The variables that headers may use."""
+            """The variables that headers may contain."""
 
         @property
         def max_output(self) -> int:
-            """Bytes of an answer."""
+            """Limit on the bytes of a response."""
 
 
 REQUEST = b"HOOKRUN_URL_REQUEST"
-"""The variable that says what is asked for, where this file is run by itself."""
+"""Environment variable with the request, used when this file runs as a script."""
 FIELDS = ("target", "headers", "allowed_env", "max_output")
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
 FAILED = 1
-"""Exit status of the child when the exchange failed; why is on its stderr."""
+"""Exit status of the child if the exchange failed; the reason is on its stderr."""
 
 
 def run(hook: Request) -> int:
-    """POST what stdin holds to the hook's URL, write the answer to stdout, return 0; or FAILED, with why on stderr."""
+    """POST stdin to the hook's URL, write the response to stdout and return 0; or FAILED, with the reason on stderr."""
     with open(0, "rb", closefd=False) as stdin:
         body = stdin.read()
     try:
@@ -68,16 +70,14 @@ def _headers(hook: Request) -> dict[str, str]:
     for name, value in (hook.headers or {}).items():
         headers[name] = expand(value, hook.allowed_env)
         if not headers[name].isprintable() or not headers[name].isascii():
-            raise ValueError(
-                f"the value of the header {name} holds what no header can: control or non-ASCII characters"
-            )
+            raise ValueError(f"the value of header {name} contains control or non-ASCII characters")
     return headers
 
 
 def expand(value: str, allowed: object) -> str:
-    """Return a header's value with `$NAME` and `${NAME}` replaced by the variables that are `allowed`, and no others.
+    """Return a header's value with `$NAME` and `${NAME}` replaced, for `allowed` variables only.
 
-    Raises ValueError when such a variable is not set.
+    Raises ValueError if such a variable is not set.
     """
     import re
 
@@ -88,7 +88,7 @@ def expand(value: str, allowed: object) -> str:
         if name not in names:
             return found[0]
         if name not in os.environ:
-            msg = f"the environment variable {name}, which a header uses, is not set"
+            msg = f"environment variable {name}, used in a header, is not set"
             raise ValueError(msg)
         return os.environ[name]
 
@@ -96,28 +96,31 @@ def expand(value: str, allowed: object) -> str:
 
 
 def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> bytes:
-    """Return the body of the answer. Raises ValueError for a status other than 2xx, one of more than `most`
-    bytes or cut short, a redirect to another host, and too many redirects."""
+    """Return the body of the response.
+
+    Raises ValueError for a status other than 2xx, a body that is cut short or longer than `most` bytes, a redirect to
+    another host, and too many redirects.
+    """
     first = urlsplit(url)
     for _ in range(MAX_REDIRECTS + 1):
         response = _post(urlsplit(url), body, headers)
         if response.status in REDIRECTS:
             if not response.headers.get("Location"):
-                msg = f"HTTP {response.status} without a Location"
+                msg = f"HTTP {response.status} without a Location header"
                 raise ValueError(msg)
             url = urljoin(url, response.headers["Location"])
             if _host(urlsplit(url)) != _host(first):
-                msg = f"HTTP {response.status} to another host ({_shown(_place(urlsplit(url)))}), which is not followed"
+                msg = f"HTTP {response.status} redirects to another host ({_shown(_place(urlsplit(url)))})"
                 raise ValueError(msg)
             continue
         answer = response.read(most + 1)
         if response.length and len(answer) <= most:
-            raise ValueError(f"the connection was closed {response.length} bytes before the end of the answer")
+            raise ValueError(f"the connection was closed {response.length} bytes before the end of the response")
         if not 200 <= response.status < 300:  # noqa: PLR2004  # HTTP's range of success
             msg = f"HTTP {response.status} {response.reason}: {_shown(answer[:300].decode('utf-8', 'replace'))}"
             raise ValueError(msg)
         if len(answer) > most:
-            msg = f"the answer is longer than max_output ({most} bytes)"
+            msg = f"the response is longer than max_output ({most} bytes)"
             raise ValueError(msg)
         return answer
     msg = f"more than {MAX_REDIRECTS} redirects"
@@ -133,7 +136,7 @@ def _post(url: SplitResult, body: bytes, headers: dict[str, str]) -> HTTPRespons
 
 
 def _place(url: SplitResult) -> str:
-    """Return a URL as it may be shown: without user, password, query."""
+    """Return a URL for display: without user, password and query."""
     return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
 
 
@@ -146,7 +149,7 @@ def _shown(text: str) -> str:
 
 
 def as_environment(hook: Request) -> bytes:
-    """Return the value of REQUEST for an interpreter that runs this file by itself."""
+    """Return the value of REQUEST for an interpreter that runs this file as a script."""
     import json
 
     return json.dumps({name: getattr(hook, name) for name in FIELDS}).encode()

@@ -1,4 +1,4 @@
-"""Run hooks in one poll loop: start them, feed and drain their pipes, end them in time, and reap every one."""
+"""Run hooks in one poll loop: start them, feed and drain their pipes, enforce their timeouts, and reap every one."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 MAX_PROCESSES = 32
-"""Processes that run at once; the others wait their turn."""
+"""Processes that run at once; the others are queued."""
 SHORT_READ = 1 << 12
 """Bytes: a shorter read has emptied the pipe, or the next poll reports the rest."""
 MAX_READS = 32
-"""Reads from one pipe before the other pipes and the clock are looked at; more than a pipe holds."""
+"""Reads from one pipe before the other pipes and the clock are checked; more than a pipe holds."""
 MAX_POLL_MS = 3_600_000
 """Longest wait of one poll, in milliseconds."""
 AFTER_EXIT = 0.1
-"""Seconds to read a hook's pipes after it has exited: a child that it left behind may hold them for ever."""
+"""Seconds to read a hook's pipes after it has exited: a child it left behind may hold them open indefinitely."""
 TERM_GRACE = 0.25
-"""Seconds between TERM and KILL for a hook that is ended."""
+"""Seconds between TERM and KILL for a hook that is terminated."""
 KILL_GRACE = 1.0
-"""Seconds to wait for a killed hook to be gone: one in an uninterruptible wait is left to the kernel."""
+"""Seconds to wait for a killed hook to exit; one in an uninterruptible wait is left to the kernel."""
 POLL_INTERVAL = 0.01
-"""Seconds between checks where the kernel gives no event: a process without a pidfd, a lock held by another."""
+"""Seconds between checks where the kernel gives no event: a process without a pidfd, a lock held elsewhere."""
 FAST_POLL_INTERVAL = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
 MAX_INTERRUPTS = 10
-"""How often ending the hooks is started again when Ctrl-C interrupts it."""
+"""How often Ctrl-C may interrupt the termination of hooks before it is no longer retried."""
 SLOW = 1.0
 """Seconds after which `on_slow` is called."""
 TEMPORARY_ERRORS = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
-"""A hook cannot start now but may when another has ended."""
+"""A hook cannot start now, but may once another has ended."""
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
-"""Signals that are believed; a hook can write any number into an inherited descriptor."""
+"""Signals that are accepted: a hook can write any number into an inherited descriptor."""
 PIDFD_AFTER = 0.02
 """Seconds after which a pidfd is opened: most hooks exit sooner, and close their pipes when they do."""
 
@@ -77,16 +77,16 @@ class Loop:
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
         """Run the tasks side by side and return their outcomes in order; that of a Failure is the failure itself.
 
-        The outcome of None, a hook that somebody else runs, is empty.
+        The outcome of None, a hook that runs elsewhere, is empty.
 
-        Raises Interrupted after a signal, when all hooks have been ended.
+        Raises Interrupted after a signal, once all hooks have been ended.
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         both = zip(tasks, outcomes, strict=True)
         self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
         self._waiting.reverse()
         if self._wake >= 0 and self._poll.poll(0):
-            self._on_wake()  # a signal that came since the last run
+            self._on_wake()  # a signal received since the last run
         try:
             while self._waiting or self._live:
                 if not self._signal:
@@ -103,7 +103,7 @@ class Loop:
         return outcomes
 
     def is_interrupted(self) -> bool:
-        """Return whether a signal has come since the last run; the next one raises Interrupted."""
+        """Return whether a signal was received since the last run; the next run raises Interrupted."""
         return self._wake >= 0 and bool(self._poll.poll(0))
 
     def _kill_all(self) -> None:
@@ -122,7 +122,7 @@ class Loop:
     # --- starting
 
     def _start_some(self) -> None:
-        """Start what can be started now; what has to wait stays in `_waiting`, the next one last."""
+        """Start what can be started now; the rest stays in `_waiting`, the next one last."""
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
@@ -136,7 +136,7 @@ class Loop:
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
-                    outcome.failure = Failure("spawn", f"it could not be started: {error.strerror or error}")
+                    outcome.failure = Failure("spawn", f"could not be started: {error.strerror or error}")
             except CannotStart as error:
                 outcome.failure = error.failure
             except BaseException:
@@ -155,14 +155,14 @@ class Loop:
             self._retry = True
 
     def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
-        """Start a process unless its time has passed. If another holds its lock, put it into `locked`."""
+        """Start a process unless its time has passed. If its lock is held elsewhere, add it to `locked`."""
         task, outcome, now = process.task, process.outcome, process.started
         deadline = min(self._deadline, task.deadline)
         process.deadline = min(now + task.timeout, give_up, deadline)
         if now >= deadline:
-            outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+            outcome.failure = Failure("timeout", "the deadline passed before the hook could start")
         elif now >= give_up:
-            outcome.failure = Failure("timeout", f"another run of it held its lock for {task.timeout:g} s")
+            outcome.failure = Failure("timeout", f"another run of the hook held its lock for {task.timeout:g} s")
         elif task.lock is not None and not self._locked(process, task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
@@ -171,7 +171,7 @@ class Loop:
             WATCHER.note(task.marker, process.pid)
             self._watch_process(process)
 
-    # What a loop that shares its limit with others does in another way:
+    # Overridden by loops that share their limit with others:
 
     def _take_slot(self) -> bool:
         """Return whether one more process may run, and count it."""
@@ -181,15 +181,15 @@ class Loop:
         """Count one process less."""
 
     def _others_run(self) -> bool:
-        """Return whether a process runs whose end may give back what the system is short of."""
+        """Return whether a process is running whose end may free what the system is short of."""
         return bool(self._live)
 
     def _on_finished(self, outcome: Outcome) -> None:
-        """Take note that this outcome is final."""
+        """Note that this outcome is final."""
 
     @staticmethod
     def _locked(process: Process, path: str) -> bool:
-        """Take the lock of an exclusive hook; return False when another process has it."""
+        """Take the lock of an exclusive hook; return False if another process holds it."""
         import fcntl
 
         from hookrun import state
@@ -257,7 +257,7 @@ class Loop:
         self._enforce_deadlines(now)
 
     def _enforce_deadlines(self, now: float) -> None:
-        """End the processes that are out of time, kill those that ignore it, finish those that are done."""
+        """Terminate processes that are out of time, kill those that ignore it, finish those that are done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
@@ -282,8 +282,8 @@ class Loop:
 
     def _out_of_time(self, process: Process) -> str:
         if process.deadline >= min(self._deadline, process.task.deadline):
-            return "it had not answered at the fire's deadline"
-        return f"it had not answered after {process.task.timeout:g} s"
+            return "no answer by the deadline"
+        return f"no answer after {process.task.timeout:g} s"
 
     def _write_stdin(self, process: Process) -> None:
         if process.write_stdin():
@@ -301,13 +301,13 @@ class Loop:
                 process.close_stream(fd)
                 return
             process.collect(fd, data)
-            if len(data) < SHORT_READ:  # as a rule the pipe is empty: another read costs more than the next poll
+            if len(data) < SHORT_READ:  # usually the pipe is empty: another read costs more than the next poll
                 return
 
     # --- the end of a process
 
     def _wait_for_exit(self, process: Process, now: float) -> None:
-        """Open a pidfd for a process that lasts, or that has closed its pipes and not exited yet."""
+        """Open a pidfd for a process that runs long, or that has closed its pipes without exiting."""
         if process.out < 0 and process.err < 0:
             self._check_exit(process)
         elif now < process.started + PIDFD_AFTER:
@@ -326,7 +326,7 @@ class Loop:
             self._on_exit(process)
 
     def _on_exit(self, process: Process) -> None:
-        """Read what is left in the pipes of a hook that has exited; others may still hold them."""
+        """Read what is left in the pipes of a hook that has exited; other processes may still hold them."""
         process.exited = True
         if not process.ending:
             process.closing = monotonic() + AFTER_EXIT
@@ -335,7 +335,7 @@ class Loop:
                 self._drain(process, fd)
 
     def _terminate(self, processes: list[Process], now: float) -> None:
-        """Send TERM to these hooks. Note their descendants while they can still be found."""
+        """Send TERM to these hooks. Record their descendants while they can still be found."""
         from hookrun.process import orphans
 
         for process in processes:
@@ -350,7 +350,7 @@ class Loop:
 
     @staticmethod
     def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
-        """Kill these hooks and what is left of them and of those that are `gone`, outside their sessions too."""
+        """Kill these hooks and all that is left of them and of the `gone` ones, outside their sessions too."""
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
@@ -369,7 +369,7 @@ class Loop:
         for fd in (process.inp, process.out, process.err, process.pidfd):
             if fd >= 0:
                 self._unwatch(fd)
-        # Where a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
+        # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
         # system gives its process id to no other process.
         WATCHER.note(process.task.marker, ENDED)
         process.finish()

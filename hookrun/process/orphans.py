@@ -1,6 +1,6 @@
 """Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker.
 
-Run as a script, it does so for the hooks that a process left behind which was killed (see spawn.Watcher).
+Run as a script, it does so for the hooks of a process that was killed (see spawn.Watcher).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 40
 BETWEEN_ROUNDS = 0.005
-"""Seconds: a killed process can be seen for a moment longer."""
+"""Seconds: a killed process may be visible a moment longer."""
 
 KILL = 9
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
@@ -23,9 +23,9 @@ PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
 SEARCHES = 5
 """Searches for a process that may have been started."""
 UNKNOWN_PID = -1
-"""The process id of a family of which only the marker is known."""
+"""The process id of a family if only its marker is known."""
 START_TIME = 19
-"""Where /proc/PID/stat has the start time, counted from the state on (proc(5))."""
+"""Index of the start time in /proc/PID/stat, counted from the state (proc(5))."""
 
 
 class ProcessFamily:
@@ -45,8 +45,8 @@ class ProcessFamily:
 def find(families: list[ProcessFamily]) -> None:
     """Search all processes once and note the living members of each family.
 
-    These are its group and session, those whose environment holds its marker, those known from an earlier search, and
-    all their descendants. Where there is no /proc (macOS) none are found.
+    These are its group and session, processes with its marker in their environment, those known from an earlier
+    search, and all their descendants. Without /proc (macOS) none are found.
     """
     parents: dict[int, int] = {}
     begun: dict[int, int] = {}
@@ -102,7 +102,7 @@ def kill_by_marker(marker: bytes) -> None:
 
 
 def main(lines: list[str]) -> None:
-    """Kill the hooks in a list of `MARKER PID`: the last line about a hook counts, and -1 means that it has ended."""
+    """Kill the hooks in a list of `MARKER PID`: the last line for a hook counts, and -1 means that it has ended."""
     pids: dict[str, int] = {}
     for line in lines:
         marker, _, pid = line.rpartition(" ")

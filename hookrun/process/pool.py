@@ -1,7 +1,7 @@
-"""Run hooks for many fires at once in a process that lives on: one thread with one poll loop, one limit for all.
+"""Run the hooks of many fires in one long-lived process: one thread with one poll loop, one limit for all.
 
-A caller of `run` that finds room runs its hooks in a loop of its own instead: that saves two changes of thread, a
-quarter of hookrun's own CPU time of a fire.
+A caller of `run` that finds free slots runs its hooks in a loop of its own instead: that saves two thread switches,
+a quarter of hookrun's own CPU time per fire.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     Tasks = Sequence[Task | Failure | None]
 
 CLOSE_WAIT = 5.0
-"""Seconds to wait for the thread at the end: longer than it takes to kill whatever runs."""
+"""Seconds to wait for the thread on close: longer than it takes to kill all hooks."""
 
 SIGNALS_SEEN_AFTER = 0.5
-"""Seconds after which a thread that waits notices a signal at the latest."""
+"""Seconds after which a waiting thread notices a signal at the latest."""
 
 
 class ClosedError(RuntimeError):
-    """The pool, or the engine that it belongs to, was closed."""
+    """The pool, or the engine that owns it, was closed."""
 
 
 class Batch:
@@ -54,7 +54,7 @@ class Batch:
         self.report()
 
     def report(self) -> None:
-        """Call `done`. An exception of its own must not disturb the other batches."""
+        """Call `done`; its exceptions must not disturb the other batches."""
         try:
             self.done(self.outcomes)
         except Exception:
@@ -62,16 +62,16 @@ class Batch:
 
 
 class Pool:
-    """Run the hooks of a program's fires, at most `limit` processes at a time; the others wait their turn, in order.
+    """Run the hooks of a program's fires, at most `limit` processes at a time; the others are queued.
 
-    Safe to use from many threads. The thread is started when it is first needed; a forked child starts its own.
+    Safe to use from many threads. The thread is started on first use; a forked child starts its own.
     """
 
     def __init__(self, limit: int = MAX_PROCESSES) -> None:
         self._limit = limit
         self._closed = False
         self._reset()
-        weakref.finalize(self, WATCHER.close)  # forgotten: the next hook of another pool starts another watcher
+        weakref.finalize(self, WATCHER.close)  # after collection: the next hook of another pool starts a new watcher
 
     def _reset(self) -> None:
         self._pid = os.getpid()
@@ -84,7 +84,7 @@ class Pool:
     def submit(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> Batch:
         """Run the tasks side by side; call `done` with their outcomes, in the pool's thread. Raises ClosedError.
 
-        What `done` raises is dropped.
+        Exceptions that `done` raises are dropped.
         """
         batch = Batch(tasks, done)
         self._submit(batch)
@@ -96,20 +96,20 @@ class Pool:
         except (OSError, RuntimeError) as error:
             if isinstance(error, ClosedError):
                 raise
-            batch.fail(Failure("spawn", f"the thread that runs it could not be started: {error}"))
+            batch.fail(Failure("spawn", f"could not start the thread that runs it: {error}"))
         else:
             thread.submit(batch)
 
     def cancel(self, batch: Batch) -> None:
-        """End the hooks of a batch; `done` is called when none of them is left."""
+        """End the hooks of a batch; `done` is called when none is left."""
         thread = self._thread
         if thread is not None:
             thread.cancel(batch)
 
     def run(self, tasks: Tasks) -> list[Outcome]:
-        """Run the tasks side by side, wait for them, return their outcomes. Raises ClosedError.
+        """Run the tasks side by side, wait for them and return their outcomes. Raises ClosedError.
 
-        An exception that comes meanwhile (KeyboardInterrupt) leaves none of them running.
+        An exception meanwhile (KeyboardInterrupt) leaves none of them running.
         """
         count = sum(isinstance(task, Task) for task in tasks)
         loop = self._take_loop(count)
@@ -129,7 +129,7 @@ class Pool:
             self._slots.give(count)
 
     def _take_loop(self, count: int) -> CallerLoop | None:
-        """Return a loop for a caller with so many tasks, their slots taken; None where it has to wait its turn."""
+        """Return a loop for a caller with so many tasks, with their slots taken, or None if it has to queue."""
         self._check()
         with self._changed:
             self._check_open()
@@ -165,7 +165,7 @@ class Pool:
         return batch.outcomes
 
     def close(self) -> None:
-        """End every hook that runs, and the thread. What is submitted afterwards raises ClosedError."""
+        """End all running hooks, and the thread. Later submissions raise ClosedError."""
         with self._changed:
             self._closed = True
             thread, self._thread = self._thread, None
@@ -182,7 +182,7 @@ class Pool:
         WATCHER.close()
 
     def _check(self) -> None:
-        if self._pid != os.getpid():  # a fork: the thread and what it ran are the parent's
+        if self._pid != os.getpid():  # a fork: the thread and its hooks are the parent's
             self._reset()
 
     def _check_open(self) -> None:
@@ -195,12 +195,12 @@ class Pool:
             self._check_open()
             if self._thread is None:
                 self._thread = PoolThread(self._slots)
-                weakref.finalize(self, self._thread.close)  # forgotten, or at the program's end
+                weakref.finalize(self, self._thread.close)  # on collection, or at exit
             return self._thread
 
 
 def _wait_for(lock: Lock) -> None:
-    # A signal that comes just before the thread blocks does not wake it: look whether one came from time to time.
+    # A signal just before the thread blocks does not wake it: check for one from time to time.
     while not lock.acquire(timeout=SIGNALS_SEEN_AFTER):
         pass
 
@@ -233,7 +233,7 @@ class PoolThread(PoolLoop):
             if self._closing:
                 raise ClosedError("the engine is closed")
             self._inbox.append(batch)
-            if not self._wake_sent:  # else the thread empties the inbox after it has read the byte
+            if not self._wake_sent:  # else the thread empties the inbox once it has read the byte
                 self._wake_up()
                 self._wake_sent = True
 
@@ -262,18 +262,18 @@ class PoolThread(PoolLoop):
             try:
                 self._take_in()
                 self._drop_late()
-                self._slots.claimed = bool(self._waiting)  # before slots are asked for: no wake-up may get lost
+                self._slots.claimed = bool(self._waiting)  # before slots are requested: no wake-up may get lost
                 self._start_some()
                 self._slots.claimed = bool(self._waiting) and not self._retry
                 self._report()
                 if self._live or not self._closing:
                     self._poll_once()
-            except Exception as error:  # a bug in hookrun: nobody may wait for ever
+            except Exception as error:  # a bug in hookrun: no caller may wait indefinitely
                 self._fail(error)
         self._report()
 
     def _take_in(self) -> None:
-        """Take the new batches of other threads, and end those that they have cancelled."""
+        """Take new batches from other threads, and end the cancelled ones."""
         with self._mutex:
             new, self._inbox = self._inbox, []
             cancelled, self._cancelled = self._cancelled, []
@@ -309,7 +309,7 @@ class PoolThread(PoolLoop):
         return self._slots.taken > 1
 
     def _drop_late(self) -> None:
-        """Fail those whose deadline has passed while they waited their turn."""
+        """Fail tasks whose deadline passed while they were queued."""
         now = monotonic()
         if now < self._next_deadline:
             return
@@ -317,7 +317,7 @@ class PoolThread(PoolLoop):
         self._waiting = [entry for entry in self._waiting if now < entry[0].deadline]
         self._next_deadline = min((entry[0].deadline for entry in self._waiting), default=NEVER)
         for _, outcome, _ in late:
-            outcome.failure = Failure("timeout", "the fire's deadline had passed before it could start")
+            outcome.failure = Failure("timeout", "the deadline passed before the hook could start")
             self._on_finished(outcome)
 
     def _next_wakeup(self, now: float) -> float:
@@ -336,7 +336,7 @@ class PoolThread(PoolLoop):
             batch.report()
 
     def _fail(self, error: Exception) -> None:
-        """End everything after a bug of ours, and report it to everybody who waits."""
+        """End everything after a bug of ours, and report it to every waiting caller."""
         failure = Failure("spawn", f"internal error, please report it: {type(error).__name__}: {error}")
         unfinished = dict(self._batches)
         try:

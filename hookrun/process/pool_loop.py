@@ -1,4 +1,4 @@
-"""Poll loops that share one limit of processes: other threads can wake and close them, and a fork leaves them alone."""
+"""Poll loops that share one limit of processes; other threads can wake and close them, and forks leave them alone."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ READ_SIZE = 4096
 
 
 class Slots:
-    """The processes that the loops of a pool may still start together.
+    """The processes that the loops of a pool may still start.
 
-    While the pool's thread sets `claimed`, because batches wait there, callers find none free; `wake` wakes it.
+    While batches are queued, the pool's thread sets `claimed` and callers find no free slot; `wake` wakes the thread.
     """
 
     def __init__(self, limit: int) -> None:
@@ -36,20 +36,20 @@ class Slots:
 
     @property
     def taken(self) -> int:
-        """How many processes run, or are about to."""
+        """Number of processes that run or are about to start."""
         return self.limit - self.free
 
     def take(self, count: int, *, claimed: bool = False) -> bool:
-        """Take so many slots at once; return False, and take none, if they are not free."""
+        """Take `count` slots at once; if they are not free, take none and return False."""
         with self._lock:
-            # Who has waited for a slot gets the next one, even if a caller comes first.
+            # A queued batch gets the next slot, even if a caller asks first.
             if self.free < count or (self.claimed and not claimed):
                 return False
             self.free -= count
             return True
 
     def give(self, count: int) -> None:
-        """Give slots back."""
+        """Return slots."""
         with self._lock:
             self.free += count
         if self.claimed and self.wake is not None:
@@ -57,7 +57,7 @@ class Slots:
 
 
 class PoolLoop(Loop):
-    """A loop that shares its limit with others, and that other threads can wake and close."""
+    """A loop that shares its limit with others, and can be woken and closed by other threads."""
 
     _read_end = _write_end = -1
 
@@ -67,12 +67,12 @@ class PoolLoop(Loop):
             os.set_blocking(end, False)
         super().__init__(wake=self._read_end)
         self._slots = slots
-        self._mutex = RLock()  # a garbage collection may close us while we hold it
+        self._mutex = RLock()  # garbage collection may close us while we hold it
         self._closing = False
         _LOOPS.add(self)
 
     def close(self) -> None:
-        """End everything that runs."""
+        """End all running hooks."""
         with self._mutex:
             self._closing = True
             self._wake_up()
@@ -82,11 +82,11 @@ class PoolLoop(Loop):
         if self._write_end >= 0:
             try:
                 os.write(self._write_end, b"\0")
-            except BlockingIOError:  # the pipe is full of them
+            except BlockingIOError:  # the pipe is full of wake-ups
                 return
 
     def _on_wake(self) -> None:
-        """Empty the pipe: what comes through it is no signal."""
+        """Empty the pipe: its bytes are wake-ups, not signals."""
         try:
             os.read(self._read_end, READ_SIZE)
         except BlockingIOError:
@@ -97,7 +97,7 @@ class PoolLoop(Loop):
             super()._start_one(process, give_up, locked)
 
     def _cancel(self, why: str, only: set[int] | None = None) -> None:
-        """End the hooks, or only those with these outcomes (their ids); those that wait never start."""
+        """End the hooks, or only those with these outcomes (by id); queued ones never start."""
 
         def is_meant(outcome: Outcome) -> bool:
             return only is None or id(outcome) in only
@@ -114,7 +114,7 @@ class PoolLoop(Loop):
             self._terminate(running, monotonic())
 
     def after_fork(self) -> None:
-        """Close, in a forked child, what is the parent's: a hook must see the end of its stdin."""
+        """Close the parent's descriptors in a forked child: a hook must see the end of its stdin."""
         for process in self._live:
             process.close_in_fork()
         self._live.clear()
@@ -122,7 +122,7 @@ class PoolLoop(Loop):
         self._close_pipe()
 
     def _close_pipe(self) -> None:
-        """Close the pipe. Its numbers are forgotten before: from then on they may be somebody else's."""
+        """Close the pipe. Its numbers are cleared first: afterwards they may belong to other files."""
         ends = (self._read_end, self._write_end)
         self._read_end = self._write_end = -1
         for fd in ends:
@@ -136,8 +136,8 @@ class PoolLoop(Loop):
 
 _LOOPS: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
 _STARTING = RLock()
-"""Held while a process is started; forks of the host wait for it. A child forked meanwhile would hold pipes that nobody
-has noted yet: a hook would not see the end of its stdin, and `subprocess` would wait for the child's end."""
+"""Held while a process is started; forks of the host wait for it. A child forked meanwhile would hold unrecorded pipes:
+a hook would not see the end of its stdin, and `subprocess` would wait for the child's end."""
 
 
 def _after_fork() -> None:

@@ -1,4 +1,4 @@
-"""Start programs from any thread of a living process, where neither fork nor chdir is safe."""
+"""Start programs from any thread of a long-lived process, where neither fork nor chdir is safe."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LEFT_IGNORED = tuple(n for n in spawn.RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
-"""Signals that `subprocess` leaves ignored in the new process where the host ignores them."""
+"""Signals that `subprocess` leaves ignored in the new process if the host ignores them."""
 LISTED_FOR = 0.1
-"""Seconds before inheritable descriptors are listed again: that costs a tenth of a start, and hosts make few."""
+"""Seconds before inheritable descriptors are listed again: listing costs a tenth of a start, and hosts open few."""
 _LISTED: list[tuple[float, list[int]]] = [(float("-inf"), [])]
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 
@@ -30,7 +30,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
     """Return a function that starts argv[0] (an absolute path) in the directory `cwd`, from any thread.
 
     As with `spawn.program` the new process leads its own session, has every signal at its default and unblocked, and
-    no descriptor but its three.
+    inherits no descriptor but its three streams.
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
@@ -52,7 +52,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             raise
         except ValueError as error:
             _check_directory(cwd)
-            raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
+            raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
         process.returncode = 0  # the loop reaps it: `subprocess` must not
         return process.pid
 
@@ -64,7 +64,7 @@ def _posix_spawn(
 ) -> int:
     if cwd != _working_directory():
         _check_directory(cwd)
-        failure = spawn.exec_failure(argv[0])  # the shell's exit status would not tell
+        failure = spawn.exec_failure(argv[0])  # the shell's exit status does not show the cause
         if failure is not None:
             raise CannotStart(failure)
         os.stat(argv[0])
@@ -80,7 +80,7 @@ def _posix_spawn(
 
 
 def _inheritable() -> list[int]:
-    """Return the descriptors above 2 that a new process would inherit, as they were less than LISTED_FOR ago."""
+    """Return the descriptors above 2 that a new process would inherit, at most LISTED_FOR seconds old."""
     listed, found = _LISTED[0]
     now = monotonic()
     if now - listed > LISTED_FOR:
@@ -95,16 +95,16 @@ def _check_names(environment: Mapping[bytes, bytes]) -> None:
 
 
 def _signals_are_inherited() -> bool:
-    """Return whether the host ignores or blocks a signal that `subprocess` would leave ignored or blocked in a hook."""
+    """Return whether the host ignores or blocks a signal that `subprocess` would pass on to a hook like that."""
     ignored = any(_signal.getsignal(number) == _signal.SIG_IGN for number in LEFT_IGNORED)
     return ignored or bool(_signal.pthread_sigmask(_signal.SIG_BLOCK, ()))
 
 
 def _check_directory(cwd: str) -> None:
-    """Raise CannotStart when the directory cannot be entered: the error of a start does not say what it is about."""
+    """Raise CannotStart if the directory cannot be entered: a failed start does not report the cause."""
     try:
         os.stat(cwd)
-        os.stat(f"{cwd}/.")  # fails as chdir does for what is no directory or may not be searched
+        os.stat(f"{cwd}/.")  # fails as chdir does if it is not a directory or may not be searched
     except (OSError, ValueError) as error:
         raise spawn.cannot_enter(cwd, error) from error
 

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
 MAX_VALUE = 4096
-"""Bytes of a value in a hook's environment; the context has all of it."""
+"""Bytes of a value in a hook's environment; the context has the full value."""
 
 NESTING = b"HOOKRUN_CHAIN"
-"""The variable with a marker for each enclosing hook: it gives the nesting depth and the hook of a process."""
+"""The variable with a marker for each enclosing hook, which gives the nesting depth and the hook of a process."""
 
 MAX_NESTING = 3
-"""Hooks that start an agent fire hooks again, up to this depth."""
+"""Hooks may start agents that run hooks again, up to this depth."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
 )
-"""Variables that `env_policy: clean` leaves, beside LC_* and hookrun's own."""
+"""Variables that `env_policy: clean` keeps, besides LC_* and hookrun's own."""
 
 POLICIES = ("inherit", "scrub", "clean")
 """Every `env_policy`, the strictest last."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
-"""Shells that look for a script without a slash on PATH when it is not in the working directory."""
+"""Shells that look for a script without a slash on PATH if it is not in the working directory."""
 
 
 CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
@@ -41,12 +41,12 @@ LAST_RESORT = "/tmp"  # noqa: S108  # a working directory, where even the home d
 
 
 class HookEnvironment:
-    """What the hooks of one fire share: project, working directory, variables, and how a program is started.
+    """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
     A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
     `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
-    `claude_env` what Claude Code's settings above a project give to hooks in them. With an agent the environment
-    of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* that is inherited.
+    `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
+    environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
     """
 
     def __init__(
@@ -83,18 +83,18 @@ class HookEnvironment:
 
     def new_marker(self) -> bytes:
         """Return a string that no other run of a hook has in its environment."""
-        # Counted, so that what hooks running side by side have started can be told apart (orphans.py).
+        # Counted, to tell apart the descendants of hooks that run side by side (orphans.py).
         self._count += 1
         return b"%b.%d;" % (self._request_id, self._count)
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
-        """Return the environment of one run of a hook: inherited, declared and hookrun's own variables."""
+        """Return the environment of one run of a hook: inherited, configured and hookrun's own variables."""
         return {**self._inherited(self.env_policy(hook)), **self.own_variables(hook, marker)}
 
     def _inherited(self, policy: str) -> Mapping[bytes, bytes]:
-        """Return what a policy leaves of our environment; for an agent nothing that hookrun or a recipe reads.
+        """Return our environment filtered by a policy; for an agent, without the variables of hookrun and recipes.
 
-        A project can set an agent's environment: options of the user's guards are not its to choose.
+        A project can set an agent's environment, but must not set the options of the user's guards.
         """
         found = inherited(policy)
         if self._home is None:
@@ -102,7 +102,7 @@ class HookEnvironment:
         return {name: value for name, value in found.items() if not name.startswith(b"HOOKRUN_")}
 
     def own_variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
-        """Return what a run of a hook has in its environment beside what it inherits."""
+        """Return the variables of one run of a hook that it does not inherit."""
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for variables in (self._from_claude(hook, "user"), hook.env or {}, self._from_claude(hook, "managed")):
             for name, value in variables.items():
@@ -111,7 +111,7 @@ class HookEnvironment:
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
         own[NESTING] = inherited("inherit").get(NESTING, b"") + marker
-        for name in hook.allowed_env:  # granted by name: for the headers of a URL
+        for name in hook.allowed_env:  # allowed by name, for the headers of a URL
             if (granted := self._inherited("inherit").get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
         if hook.dialect == "claude":
@@ -122,16 +122,16 @@ class HookEnvironment:
         return own
 
     def _from_claude(self, hook: Hook, layer: str) -> Mapping[str, str]:
-        """Return what the `env` of a layer's Claude Code settings gives to a hook that was read from such settings."""
+        """Return the variables that the `env` of a layer's Claude Code settings gives to a hook from such settings."""
         claude = hook.claude
         if not self._claude_env or claude is None or not ("own" in claude or "plugin_root" in claude):
             return {}
         return {} if layer == "user" and hook.layer == "managed" else self._claude_env.get(layer, {})
 
     def env_policy(self, hook: Hook) -> str:
-        """Return what a hook inherits: as configured, but a project's hook no more than the user allows.
+        """Return the hook's environment policy: as configured, but for a project's hook at least the user's limit.
 
-        The default for a project is `scrub`; not for Claude's dialect, because Claude gives its hooks everything.
+        A project's default is `scrub`, but not for Claude's dialect: Claude passes its hooks the whole environment.
         """
         floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
         if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
@@ -139,7 +139,7 @@ class HookEnvironment:
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
     def directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
-        """Return the working directory of a hook; a relative one starts at the project's root."""
+        """Return the working directory of a hook; a relative one is resolved from the project's root."""
         if hook.cwd == "project":
             return self.project
         if hook.cwd == "event":
@@ -150,7 +150,7 @@ class HookEnvironment:
 
 
 def nesting_depth() -> int:
-    """Return how many hooks enclose this process, as its environment says."""
+    """Return how many hooks enclose this process, according to its environment."""
     return os.environb.get(NESTING, b"").count(b";")
 
 
@@ -195,13 +195,13 @@ def _value(value: object) -> bytes:
 
 
 _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
-"""Policy -> what it leaves of our environment. Replaced as a whole when that has changed."""
+"""Policy -> our environment filtered by it; replaced as a whole when our environment has changed."""
 
 
 def inherited(policy: str) -> Mapping[bytes, bytes]:
-    """Return what a policy leaves of our environment as it is now. Nobody may change it."""
+    """Return our current environment filtered by a policy; not to be modified."""
     now = getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
-    # Kept until our environment changes: a program that lives on would filter it anew for each hook.
+    # Cached until our environment changes: a long-lived program would otherwise filter it for each hook.
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": dict(now)}
@@ -219,14 +219,14 @@ def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, 
 
 
 def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: str) -> Task | Failure:
-    """Return the task that runs the hook, or a failure that is known before it runs.
+    """Return the task that runs the hook, or a failure that is known in advance.
 
     `locks` is the directory for the locks of exclusive hooks.
     """
     try:
         return _prepared(hook, stdin, environment, locks)
-    except ValueError as error:  # a NUL or half a character where the system takes none
-        return Failure("spawn", f"{hook.location()}: it cannot be given to the system as it is: {error}")
+    except ValueError as error:  # a NUL or a lone surrogate where the system accepts none
+        return Failure("spawn", f"{hook.location()}: cannot be passed to the system: {error}")
 
 
 def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str) -> Task | Failure:
@@ -298,11 +298,11 @@ def _start_url(
 
 
 def _no_python(hook: Hook) -> Failure:
-    return Failure("spawn", f"this program knows no Python interpreter (sys.executable) that could run {hook.kind}")
+    return Failure("spawn", f"no Python interpreter can run a `{hook.kind}` hook: sys.executable is not set")
 
 
 STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
-"""Kind of hook -> how it is started; another kind is started by `start` of its module `process/KIND_hook.py`."""
+"""Kind of hook -> how to start it; other kinds use `start` of their module `process/KIND_hook.py`."""
 
 
 def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], spawn.Start | Failure]:
@@ -313,7 +313,7 @@ def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironm
 
 
 def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: str) -> Failure | None:
-    """Return a failure if the program or script that a declaration names plainly does not exist.
+    """Return a failure if a program or script that the command names literally does not exist.
 
     Without this check `python3 missing.py`, which exits 2, would look like a block.
     """
@@ -327,9 +327,9 @@ def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: s
 
 def _check_script_exists(script: str, program: str, variables: Mapping[bytes, bytes], cwd: str) -> Failure | None:
     path = expand(script, variables, cwd)
-    if os.path.exists(path):  # also a directory: Python takes one with a __main__.py
+    if os.path.exists(path):  # also a directory: Python accepts one with a __main__.py
         readable = os.access(path, os.R_OK)
-        return None if readable else Failure("missing", f"its script {path} cannot be read: look at its permissions")
+        return None if readable else Failure("missing", f"its script {path} cannot be read: check its permissions")
     if "/" not in script and os.path.basename(program) in SEARCH_PATH_FOR_SCRIPTS:
         for directory in _path(variables):
             if os.path.isfile(os.path.join(cwd, directory, script)):
@@ -338,7 +338,7 @@ def _check_script_exists(script: str, program: str, variables: Mapping[bytes, by
 
 
 def expand(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str:
-    """Return the path that a word names, with `~/` or `${NAME}` at its beginning expanded."""
+    """Return the path that a word names, with a leading `~/` or `${NAME}` expanded."""
     if word.startswith("${"):
         name, _, rest = word[2:].partition("}")
         word = os.fsdecode(variables.get(os.fsencode(name), b"")) + rest
@@ -348,7 +348,7 @@ def expand(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str:
 
 
 def resolve(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str | None:
-    """Return the path of a program as a shell in `cwd` would find it, else None."""
+    """Return the path of a program as a shell in `cwd` would find it, or None."""
     if "/" in word:
         path = expand(word, variables, cwd)
         return path if _executable(path) else None
@@ -377,7 +377,7 @@ def _what_is_there(path: str) -> str:
     if os.path.isdir(path):
         return "is a directory"
     if os.path.exists(path):
-        return f"is not executable: chmod +x {path}"
+        return f"is not executable: run `chmod +x {path}`"
     if os.path.islink(path):
         return f"is a link to {os.readlink(path)}, which does not exist"
     return "does not exist"

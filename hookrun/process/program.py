@@ -1,4 +1,4 @@
-"""Runs a program for a handler: bounded in time and output, and killed with everything it started."""
+"""Run a program for a handler, with limits on time and output, and kill it with everything it started."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from hookrun.model import Outcome
 
 MAX_PROGRAMS = 32
-"""Programs that run at the same time; more wait for their turn."""
+"""Programs that run at the same time; more are queued."""
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended: `exit_code` is None if it was killed at its timeout."""
+    """The result of a program: `exit_code` is None if it was killed at its timeout."""
 
     exit_code: int | None
     output: str
@@ -43,11 +43,11 @@ async def run_program(
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
 ) -> ProgramResult:
-    """Run a program without a shell and return how it ended, with at most `max_output` bytes of its output as text.
+    """Run a program without a shell and return its result, with at most `max_output` bytes of output as text.
 
     `keep` selects the `first` or `last` bytes of stdout and stderr together, or the last of `stderr` alone. After
-    `timeout` seconds, or when this is cancelled, the program is killed with everything it started; what it leaves
-    running when it exits by itself is left alone. `env` is added to the environment. Raises ProgramError.
+    `timeout` seconds, or when this is cancelled, the program is killed with everything it started; processes that it
+    leaves running when it exits normally are left alone. `env` is added to the environment. Raises ProgramError.
     """
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[Outcome] = loop.create_future()

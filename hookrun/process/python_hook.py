@@ -1,6 +1,6 @@
-"""Runs `package.module:function` as a hook, in a child of its own: forked, or a script for another interpreter.
+"""Run `package.module:function` as a hook in a child process: forked, or as a script of another interpreter.
 
-Standard library only, and no import of ours: this file is also run by itself, by an interpreter without hookrun.
+Standard library only, without imports of ours: this file also runs as a script, in an interpreter without hookrun.
 """
 
 import json
@@ -8,14 +8,14 @@ import os
 import sys
 
 NOT_FOUND = 127
-"""Exit status, as a shell's, for a function that is not there; then stderr begins with NOT_FOUND_MARK."""
+"""Exit status, as a shell's, for a missing function; stderr then begins with NOT_FOUND_MARK."""
 NOT_FOUND_MARK = "hookrun: "
 
 
 def run(target: str, directory: str) -> int:
-    """Call the function with the context that stdin holds, print what it returns as JSON, return the exit status.
+    """Call the function with the context from stdin, print its result as JSON, return the exit status.
 
-    Whatever the function prints goes to stderr: stdout is the verdict's.
+    Whatever the function prints goes to stderr: stdout is for the verdict.
     """
     answer_to = os.dup(1)
     os.dup2(2, 1)
@@ -43,7 +43,7 @@ def run(target: str, directory: str) -> int:
 
 
 def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a verdict, or None
-    """Return the verdict that an exception stands for: only hookrun's own do, which a module has then imported."""
+    """Return the verdict that an exception of hookrun stands for, or None for any other exception."""
     if "hookrun" not in sys.modules:
         return None
     from hookrun.refusals import from_exception
@@ -52,7 +52,7 @@ def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
 
 
 def _as_json(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever the function returned
-    """Return the answer as JSON; of a refusal, a field that has no JSON form is its text."""
+    """Return the answer as JSON; fields of a refusal that have no JSON form become text."""
     try:
         return json.dumps(data)
     except (TypeError, ValueError, RecursionError):
@@ -79,7 +79,7 @@ async def _awaited(answer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
 
 
 def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whatever the module holds
-    """Return the function `package.module:function`; None, and why on stderr, when there is none."""
+    """Return the function `package.module:function`, or None with the reason on stderr."""
     import importlib
 
     name, _, path = target.partition(":")
@@ -89,7 +89,7 @@ def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whate
         if error.name is None or not (name + ".").startswith(error.name + "."):
             raise
         print(
-            f"{NOT_FOUND_MARK}there is no module {name} (looked in {sys.path[0]} and the interpreter's own path)",
+            f"{NOT_FOUND_MARK}no module {name} (looked in {sys.path[0]} and on the interpreter's own path)",
             file=sys.stderr,
         )
         return None
@@ -106,5 +106,5 @@ def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whate
 
 if __name__ == "__main__":
     if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
-        del sys.path[0]  # our own modules are not the hook's: one is called http
+        del sys.path[0]  # our own modules must not shadow the hook's: one is called http
     sys.exit(run(sys.argv[1], sys.argv[2]))

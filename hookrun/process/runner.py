@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
 
     class Trust(Protocol):
-        """Decides about each hook before it is started and after it has ended."""
+        """Decides about each hook before it starts and after it has ended."""
 
         def check_before(self, hook: Hook) -> Failure | None:
-            """Return why the hook may not run, None if it may."""
+            """Return why the hook may not run, or None."""
 
         def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
-            """Return the outcome, or what replaces it."""
+            """Return the outcome, or its replacement."""
 
 
 NOT_EXECUTED = (126, 127)
 """Exit statuses of a shell that could not start a program."""
 NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
-"""How `python_hook` reports a missing function; it is not imported here because it imports `json`."""
+"""How `python_hook` reports a missing function; not imported from there, because it imports `json`."""
 
 
 class ProcessRunner:
     """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
 
-    `on_background_end` is called in another process when a background hook has ended. `trust` decides about each hook.
+    `on_background_end` is called in another process when a background hook ends. `trust` decides about each hook.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ProcessRunner:
         self._on_background_end = on_background_end
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-        """Run the hooks. Raises Interrupted after a signal, when every hook has been ended."""
+        """Run the hooks. Raises Interrupted after a signal, once every hook has been ended."""
         outcomes: list[Outcome] = []
         waited_for: list[int] = []
         tasks: list[Task | Failure] = []
@@ -94,7 +94,7 @@ class ProcessRunner:
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
-    """Return the outcome with a specific failure where its exit status alone would hide the cause."""
+    """Return the outcome with a specific failure if its exit status alone would hide the cause."""
     if outcome.failure is not None or not outcome.exit_code:
         return outcome
     said = outcome.stderr.decode("utf-8", "replace").strip()

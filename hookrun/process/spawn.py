@@ -1,8 +1,8 @@
-"""Start processes: programs by posix_spawn, Python functions by fork. Catch and restore the signals that end them.
+"""Start processes: programs by posix_spawn, Python functions by fork. Catch and restore the ending signals.
 
 `WATCHER` ends the hooks of a process that is killed.
 
-Signals go through `_signal`, the C module under `signal`: the enumerations of the latter cost 3.5 ms a tool call.
+Signals go through `_signal`, the C module under `signal`, whose enumerations cost 3.5 ms a tool call.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ENDING = (1, 2, 15)
 """HUP, INT, TERM: the signals that ask hookrun to end."""
 
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
-"""Every signal that Python, or the program that started hookrun, may have set to be ignored."""
+"""Every signal that Python, or the program that started hookrun, may ignore."""
 
 _wakeup: list[int] = []
 """The pipe of `catch_signals`."""
 _before: dict[int, object] = {}
-"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at the end helps nobody."""
+"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at exit is no use."""
 
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
@@ -52,9 +52,9 @@ while read -r line; do
 done
 [ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
 """
-"""The watcher's script: when its standard input ends, it reads the lines that name running hooks from its second pipe.
+"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
 
-Before that it never wakes: the lines wait in the pipe.
+Until then it never wakes, and the lines wait in the pipe.
 """
 
 
@@ -78,7 +78,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
                 raise CannotStart(explain_exec_error(argv[0], error)) from error
             raise
         except ValueError as error:
-            raise CannotStart(Failure("spawn", f"it cannot be given to the system as it is: {error}")) from error
+            raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
 
     return start
 
@@ -88,7 +88,7 @@ def posix_spawn(
 ) -> int:
     """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
 
-    Raises NotImplementedError where the C library cannot start a session.
+    Raises NotImplementedError if the C library cannot start a session.
     """
     return os.posix_spawn(
         argv[0],
@@ -105,11 +105,11 @@ def posix_spawn(
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that forks, runs `child` and exits with the status that it returns."""
+    """Return a function that forks, runs `child` and exits with the status it returns."""
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
-        # A child, not a call in this process: a function or an HTTP exchange that hangs can be killed by the same loop.
+        # A child, not a call in this process, so that the loop can kill a function or an HTTP exchange that hangs.
         pid = os.fork()
         if pid:
             return pid
@@ -132,11 +132,11 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
 
 
 class Watcher:
-    """Have the running hooks killed if this process is killed (SIGKILL), by a shell that sees the end of a pipe.
+    """Kills the running hooks if this process is killed (SIGKILL), by a shell that waits for the end of a pipe.
 
-    The shell is started before the first hook and gets the marker of each before it starts: no hook is ever unwatched.
-    One whose pipe of lines is full is replaced. A fork instead of the shell costs ten times as much, and can deadlock
-    in a program with threads. `closed` returns the descriptors that the shell must not inherit.
+    The shell starts before the first hook and gets the marker of each before it starts, so that all are watched. If
+    its pipe is full, it is replaced. A fork instead of the shell costs ten times as much, and can deadlock in a
+    program with threads. `closed` returns the descriptors that the shell must not inherit.
     """
 
     def __init__(self) -> None:
@@ -145,16 +145,16 @@ class Watcher:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, in a forked child: the shell and the hooks are the parent's."""
+        """Start over in a forked child: the shell and the hooks are the parent's."""
         _close_all(self._ends)
         self._ends = ()
         self._pid = 0
-        self._lock = _thread.RLock()  # a garbage collection may close a pool while it is held
+        self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
         self._hooks: dict[bytes, int] = {}
         self._starting = b""
 
     def note(self, marker: bytes, pid: int) -> None:
-        """Take note of a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
+        """Record a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
         with self._lock:
             if pid == ENDED:
                 if self._hooks.pop(marker, None) is None:
@@ -164,10 +164,10 @@ class Watcher:
             if pid == NOT_STARTED:
                 self._starting = marker
             if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
-                self._start()  # it was killed, or the pipe is full: the next one gets the whole list
+                self._start()  # the shell was killed or its pipe is full: the next one gets the whole list
 
     def note_fork(self) -> None:
-        """Take note of this process, the forked child that is the hook: the parent may be killed before it can."""
+        """Record this process, the forked child that is the hook: the parent may be killed before it can."""
         self._write(b"%b %d\n" % (self._starting, os.getpid()))
         self.forget()
 
@@ -178,7 +178,7 @@ class Watcher:
             return False
 
     def release(self) -> None:
-        """Let the shell end by itself, as no hook runs. `close` reaps it."""
+        """Let the shell end, as no hook runs. `close` reaps it."""
         with self._lock:
             _close_all(self._ends)
             self._ends = ()
@@ -192,7 +192,7 @@ class Watcher:
                 self.release()
 
     def _start(self) -> None:
-        """Start a shell that knows all hooks, and only then kill the one before it."""
+        """Start a shell that knows all hooks, and then kill the previous one."""
         pid, ends = self._pid, self._ends
         self._pid, self._ends = 0, ()
         pipes: list[int] = []
@@ -206,7 +206,7 @@ class Watcher:
             argv = ("/bin/sh", "-c", WATCH, sys.executable, *hooks)
             self._pid = posix_spawn(argv, {b"ORPHANS": orphans}, (end, lines, end), self.closed())
             self._ends, pipes = (write_end, stays_open), [end, lines]
-        except (OSError, NotImplementedError):  # the hooks run all the same
+        except (OSError, NotImplementedError):  # hooks run without a watcher
             pass
         finally:
             _close_all(pipes)
@@ -225,7 +225,7 @@ def _kill(pid: int) -> None:
         if pid and not os.waitpid(pid, os.WNOHANG)[0]:
             os.kill(pid, _signal.SIGKILL)
             os.waitpid(pid, 0)
-    except OSError:  # the program has reaped it
+    except OSError:  # reaped by the program
         pass
 
 
@@ -233,7 +233,7 @@ WATCHER = Watcher()
 
 
 def set_cloexec_on_inherited() -> None:
-    """Close on exec the descriptors that the caller left open: a process that a hook leaves behind would hold them."""
+    """Set close-on-exec on inherited descriptors: a process that a hook leaves behind would keep them open."""
     for fd in inheritable():
         os.set_inheritable(fd, False)  # noqa: FBT003
 
@@ -245,7 +245,7 @@ def inheritable() -> list[int]:
         try:
             if int(name) > STANDARD and os.get_inheritable(int(name)):
                 found.append(int(name))
-        except OSError:  # closed meanwhile, as that of the listing itself
+        except OSError:  # closed meanwhile, like that of the listing itself
             continue
     return found
 
@@ -274,7 +274,7 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
         os.dup2(fd, standard)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     for name, standard in (("stdout", 1), ("stderr", 2)):
-        if getattr(sys, name) is None:  # it was closed when Python started
+        if getattr(sys, name) is None:  # closed when Python started
             setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
     os.environ.clear()
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()})
@@ -288,17 +288,17 @@ def _status(error: SystemExit) -> int:
 
 
 def explain_exec_error(path: str, error: OSError) -> Failure:
-    """Return why an existing executable file cannot be started."""
+    """Return why an existing executable file could not be started."""
     interpreter = interpreter_of(path)
     if error.errno == ENOEXEC or interpreter is None:
         return Failure(
-            "spawn", f"{path} is no program the system can start: a script needs a #! line, or run it by `sh`"
+            "spawn", f"{path} is not a program that the system can start: add a #! line, or run it with `sh`"
         )
     return missing_interpreter(path, interpreter)
 
 
 def exec_failure(path: str) -> Failure | None:
-    """Return why a script cannot be started, as its first bytes tell: a missing interpreter, or no #! line."""
+    """Return why a script cannot be started, judging by its first bytes: a missing interpreter, or no #! line."""
     interpreter = interpreter_of(path)
     if interpreter is not None:
         return None if os.path.exists(interpreter) else missing_interpreter(path, interpreter)
@@ -312,12 +312,12 @@ def exec_failure(path: str) -> Failure | None:
 
 def missing_interpreter(path: str, interpreter: str) -> Failure:
     """Return the failure of a script whose #! line names a program that does not exist."""
-    hint = "; the file has Windows line ends: save it with LF" if interpreter.endswith("\r") else ""
-    return Failure("missing", f"the interpreter {interpreter!r} that {path} names in its #! line does not exist{hint}")
+    hint = "; the file has Windows line endings: save it with LF" if interpreter.endswith("\r") else ""
+    return Failure("missing", f"the interpreter {interpreter!r} in the #! line of {path} does not exist{hint}")
 
 
 def interpreter_of(path: str) -> str | None:
-    """Return the program in a script's #! line; None without such a line or when the file cannot be read."""
+    """Return the program in a script's #! line, or None if it has no such line or cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             line = file.read(256).partition(b"\n")[0]
@@ -330,9 +330,9 @@ def interpreter_of(path: str) -> str | None:
 
 
 def catch_signals() -> int:
-    """Deliver the ending signals through the returned descriptor instead; ignored ones stay ignored.
+    """Deliver the ending signals through the returned descriptor; ignored ones stay ignored.
 
-    Returns -1 where there is no descriptor left for that: signals act as before, and hooks fail as they are started.
+    Returns -1 if no descriptor is left for that: signals then act as before, and hooks fail when they start.
     """
     # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
@@ -352,7 +352,7 @@ def catch_signals() -> int:
 
 
 def release_signals() -> None:
-    """Restore the handlers that `catch_signals` has replaced, and close its pipe: descriptors can be few."""
+    """Restore the handlers that `catch_signals` replaced, and close its pipe: descriptors may be scarce."""
     _signal.set_wakeup_fd(-1)
     for number, before in _before.items():
         _signal.signal(number, before)
@@ -362,7 +362,7 @@ def release_signals() -> None:
 
 
 def restore_signals() -> None:
-    """Set every signal of a forked child to its default, unblocked."""
+    """Reset every signal of a forked child to its default, unblocked."""
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:
         _signal.signal(number, _signal.SIG_DFL)

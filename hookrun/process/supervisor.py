@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
     """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
 
-    The supervisor closes every descriptor of ours: nobody who reads our streams to their end waits for it.
+    The supervisor closes every descriptor of ours, so that nothing that reads our streams to their end waits for it.
     """
     try:
         pid = os.fork()
     except OSError as error:
-        return Outcome(Failure("spawn", f"its supervisor could not be started: {error.strerror}"))
+        return Outcome(Failure("spawn", f"could not start its supervisor: {error.strerror}"))
     if pid:
         return Outcome()
     try:
@@ -32,7 +32,7 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
             outcome = Loop(wake=catch_signals()).run([task])[0]
         except Interrupted as interrupted:
             outcome = interrupted.outcomes[0] or Outcome()
-            outcome.failure = Failure("signal", f"signal {interrupted.signal} to its supervisor ended it")
+            outcome.failure = Failure("signal", f"ended when its supervisor received signal {interrupted.signal}")
         WATCHER.close()
         on_end(outcome)
     finally:

@@ -48,10 +48,11 @@ class Recipe:
     """One or more hooks that belong together; the first has the recipe's name.
 
     `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for its
-    documentation, with `- ` before each item. Options are read from `environment`.
+    documentation, with `- ` before each item. Options are read from `environment`. `version` is raised when the recipe
+    blocks more or less than before; an old version has a module of its own, and `until` is the last hookrun with it.
     """
 
-    __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary")
+    __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary", "until", "version")
 
     def __init__(
         self,
@@ -63,6 +64,8 @@ class Recipe:
         catches: str = "",
         misses: str = "",
         environment: Mapping[str, str] = os.environ,
+        version: int = 1,
+        until: str = "",
     ) -> None:
         self.name = name
         self.summary = summary
@@ -71,6 +74,8 @@ class Recipe:
         self.catches = _items(catches)
         self.misses = _items(misses)
         self.environment = environment
+        self.version = version
+        self.until = until
 
     def hook(
         self, event: str | list[str], description: str = "", *, name: str = "", **fields: object

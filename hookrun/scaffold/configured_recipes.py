@@ -10,8 +10,8 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hookrun import __version__
 from hookrun.config.document import read
+from hookrun.config.recipe_versions import hooks_of, newest, option_variables, split_version
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
@@ -32,14 +32,14 @@ DIGEST_LENGTH = 12
 """Digits of a digest that are kept: enough to detect changes, it protects nothing."""
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
-CONFLICT, GONE = "changed by you and by hookrun", "no recipe of this hookrun any more"
-MISSING = "not declared any more"
-"""The states of a hook or a file of cases."""
+CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
+GONE = "not a recipe of this hookrun any more"
+"""The states of a recipe or a file of tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeStatus:
-    """The state of a hook or file after a command, and for a conflict the difference."""
+    """The state of a recipe or file after a command, and where it was updated the difference between its versions."""
 
     name: str
     state: str
@@ -47,7 +47,11 @@ class RecipeStatus:
 
 
 class ConfiguredRecipes:
-    """The recipes in a declaration file, with changes that are not written yet."""
+    """The recipes in a declaration file, with changes that are not written yet.
+
+    A recipe is one entry, `{"recipe": "NAME@VERSION", "options": {...}}`, whose other fields are the user's. Up to
+    hookrun 0.1 its hooks were written out, marked by their `metadata`: `update` turns them into an entry.
+    """
 
     def __init__(self, declaring: DeclarationFile) -> None:
         self.declaring = declaring
@@ -57,91 +61,94 @@ class ConfiguredRecipes:
 
     @property
     def changes(self) -> list[FileChange]:
-        """Every file that changes, the declaration file last: a hook is not declared before its cases exist."""
+        """Every file that changes, the declaration file last: a hook is not declared before its tests exist."""
         return [each for each in (*self._cases, *self.declaring.changes()) if each.has_effect]
 
     def adding(self, name: str) -> str:
-        """Return the command that declares a recipe in this file."""
+        """Return the command that adds a recipe to this file."""
         return f"`hookrun add {name}{' --user' if self.declaring.layer == 'user' else ''}`"
 
     def names(self, state: str) -> list[str]:
-        """Return the names of the hooks in this state."""
-        return [each.name for each in self.statuses if each.state == state]
+        """Return the names of the hooks of the recipes in this state."""
+        found = [each.name for each in self.statuses if each.state == state]
+        return [str(hook["name"]) for name in found for hook in hooks_of(*split_version(name))]
 
     def declared(self) -> dict[str, list[tuple[int, Entry]]]:
-        """Return the entries of each declared recipe, with their indices."""
+        """Return the entries of each declared recipe, with their indices: one, or one for each hook written out."""
         found: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.declaring.entries):
-            mark = recipe_metadata(entry)
-            if mark is not None and isinstance(entry, dict):
-                found.setdefault(str(mark["recipe"]), []).append((index, entry))
+            name = recipe_of(entry)
+            if name is not None and isinstance(entry, dict):
+                found.setdefault(name, []).append((index, entry))
         return found
 
-    def add(self, recipe: Recipe, options: Mapping[str, str]) -> None:
-        """Declare a recipe with these options, or set them if it is declared. Raises ScaffoldError."""
-        env = _option_variables(recipe, options)
-        there = {str(entry["name"]): (index, entry) for index, entry in self.declared().get(recipe.name, [])}
-        for hook in recipe.hooks:
-            name = str(hook["name"])
-            if name in there:
-                index, entry = there[name]
-                self._set_options(index, entry, env)
-            elif self.declaring.named(name):
-                where = self.declaring.path
-                raise ScaffoldError(f"{where}: found a hook {quote(name)} of your own, expected none; rename it first")
-            else:
-                self.warnings += self.declaring.add(self._marked(recipe, hook, env))
-                self.statuses.append(RecipeStatus(name, ADDED))
+    def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "") -> None:
+        """Declare a version of a recipe, by default the newest, or set options of one that is declared.
+
+        Raises ScaffoldError.
+        """
+        _check_options(recipe, options)
+        declared = self.declared().get(recipe.name, [])
+        entries = [each for each in declared if "recipe" in each[1]]
+        path = self.declaring.path
+        if declared and not entries:
+            hint = "`hookrun update --replace` makes them the recipe's again"
+            raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
+        for hook in recipe.hooks if not entries else ():
+            if self.declaring.named(str(hook["name"])):
+                raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
+        if not entries:
+            entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
+            self.warnings += self.declaring.add({**entry, "options": dict(options)} if options else entry)
+            self.statuses.append(RecipeStatus(recipe.name, ADDED))
+        for index, entry in entries:
+            before = entry.get("options", {})
+            after = {**before, **options} if isinstance(before, dict) else dict(options)
+            if after != before:
+                self.warnings += self.declaring.replace(index, {**entry, "options": after})
+            self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
         self._write_cases(recipe)
 
-    def _set_options(self, index: int, entry: Entry, env: dict[str, str]) -> None:
-        after = {**_env(entry), **env}
-        if not env or after == entry.get("env"):
-            self.statuses.append(RecipeStatus(str(entry["name"]), CURRENT))
-            return
-        self.warnings += self.declaring.replace(index, {**entry, "env": after})
-        self.statuses.append(RecipeStatus(str(entry["name"]), UPDATED))
-
     def update(self, name: str, *, replace: bool) -> None:
-        """Update a declared recipe, keeping the user's changes unless they are to be replaced."""
-        try:
-            recipe = catalog.find(name)
-        except catalog.UnknownRecipeError:
+        """Move a declared recipe to its newest version, keeping the user's fields and options.
+
+        Hooks that were written out and then changed stay as they are, unless they are to be replaced.
+        """
+        if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))
             return
-        hooks = {str(hook["name"]): hook for hook in recipe.hooks}
-        declared = self.declared()[name]
-        there = {entry.get("name") for _, entry in declared}
-        missing = f"{MISSING}; {self.adding(name)} declares it again"
-        self.statuses += [RecipeStatus(called, missing) for called in hooks if called not in there]
-        for index, entry in declared:
-            called = str(entry.get("name"))
-            written = str((recipe_metadata(entry) or {}).get("written"))
-            if called not in hooks:
-                self.statuses.append(RecipeStatus(called, GONE))
-                continue
-            options = {name: str(value) for name, value in _env(entry).items() if name.startswith(PREFIX)}
-            after = self._marked(recipe, hooks[called], options)
-            before_here, after_here = digest(entry), digest(after)
-            if before_here == after_here or (after_here == written and not replace):
-                self.statuses.append(RecipeStatus(called, CURRENT if before_here == after_here else KEPT))
-            elif before_here == written or replace:
-                self.warnings += self.declaring.replace(index, after)
-                self.statuses.append(RecipeStatus(called, UPDATED))
-            else:
-                self.statuses.append(RecipeStatus(called, CONFLICT, _difference(entry, after)))
-        self._write_cases(recipe, replace=replace)
+        pinned = f"{name}@{newest(name)}"
+        entries = self.declared()[name]
+        written_out = [entry for _, entry in entries if "recipe" not in entry]
+        if not replace and any(digest(each) != _metadata(each).get("written") for each in written_out):
+            self.statuses.append(RecipeStatus(name, CONFLICT))
+            return
+        index, entry = entries[0]
+        if written_out:
+            for later, _ in reversed(entries[1:]):
+                self.declaring.remove(later)
+            options = {option: text for each in written_out for option, text in _options_in_env(name, each).items()}
+            self.warnings += self.declaring.replace(
+                index, {"recipe": pinned, "options": options} if options else {"recipe": pinned}
+            )
+            self.statuses.append(RecipeStatus(name, UPDATED))
+        elif (version := split_version(str(entry["recipe"]))[1]) != newest(name):
+            self.warnings += self.declaring.replace(index, {**entry, "recipe": pinned})
+            self.statuses.append(RecipeStatus(name, UPDATED, _difference(name, version)))
+        else:
+            self.statuses.append(RecipeStatus(name, CURRENT))
+        self._write_cases(catalog.find(name), replace=replace)
 
     def remove(self, name: str) -> None:
-        """Remove a recipe, and its cases unless changed. Raises ScaffoldError if it is not declared."""
+        """Remove a recipe, and its tests unless changed. Raises ScaffoldError if it is not declared."""
         declared = self.declared()
         if name not in declared:
             near = closest(name, declared)
-            hint = f"; did you mean {near}?" if near else ""
-            raise ScaffoldError(f"{self.declaring.path}: found no recipe {quote(name)} declared{hint}")
-        for index, entry in reversed(declared[name]):
+            hint = f"\nhint: did you mean {quote(near)}?" if near else ""
+            raise ScaffoldError(f"{self.declaring.path}: no recipe {quote(name)} here{hint}")
+        for index, _ in reversed(declared[name]):
             self.declaring.remove(index)
-            self.statuses.append(RecipeStatus(str(entry.get("name")), REMOVED))
+        self.statuses.append(RecipeStatus(name, REMOVED))
         path, now = self._cases_of(name)
         if now.data is None:
             return
@@ -149,17 +156,6 @@ class ConfiguredRecipes:
             self._cases.append(FileChange(path, now, None, directories=[os.path.dirname(path)]))
         else:
             self.statuses.append(RecipeStatus(os.path.basename(path), KEPT))
-
-    def _marked(self, recipe: Recipe, hook: Mapping[str, object], env: dict[str, str]) -> Entry:
-        """Return the declaration of a recipe's hook, with the metadata that marks it as the recipe's."""
-        entry: Entry = {key: value for key, value in hook.items() if key not in {"env", "metadata"}}
-        if self.declaring.layer == "user" and "python" in entry and not str(entry.get("cwd", "")).startswith("/"):
-            entry["cwd"] = "/"  # or a project's module could shadow it
-        entry["env"] = {**_env(hook), **env}
-        if not entry["env"]:
-            del entry["env"]
-        entry = json.loads(json.dumps(entry))
-        return {**entry, "metadata": {"recipe": recipe.name, "version": __version__, "written": digest(entry)}}
 
     # --- cases
 
@@ -181,40 +177,51 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(os.path.basename(path), KEPT))
 
 
-def recipe_metadata(entry: object) -> dict[str, object] | None:
-    """Return the metadata of a recipe's hook, None for any other."""
-    metadata = entry.get("metadata") if isinstance(entry, dict) else None
-    return metadata if isinstance(metadata, dict) and isinstance(metadata.get("recipe"), str) else None
+def recipe_of(entry: object) -> str | None:
+    """Return the recipe that an entry is, or that a hook was written out from; None for any other."""
+    if not isinstance(entry, dict):
+        return None
+    name = entry.get("recipe", _metadata(entry).get("recipe"))
+    return name.partition("@")[0] if isinstance(name, str) else None
 
 
-def _option_variables(recipe: Recipe, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for the options. Raises ScaffoldError for an unknown one."""
-    known = {each.name: each.variable for each in recipe.options}
+def _metadata(entry: Mapping[str, object]) -> dict[str, object]:
+    found = entry.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
+def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
+    """Raise ScaffoldError for an option that the recipe does not have."""
+    known = option_variables(recipe.name)
     for name in options:
         if name not in known:
             near = closest(name, known)
-            meant = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
-            raise ScaffoldError(f"{recipe.name}: found the option {quote(name)}; {meant}")
-    return {known[name]: value for name, value in options.items()}
+            hint = f"did you mean {quote(near)}?" if near else f"its options are {', '.join(known) or 'none'}"
+            raise ScaffoldError(f"`{recipe.name}` has no option {quote(name)}\nhint: {hint}")
 
 
-def _env(declaration: Mapping[str, object]) -> dict[str, object]:
-    env = declaration.get("env")
-    return env if isinstance(env, dict) else {}
+def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
+    """Return the options that a hook which was written out has in its environment."""
+    env = entry.get("env")
+    given = env if isinstance(env, dict) else {}
+    return {option: str(given[key]) for option, key in option_variables(name).items() if key in given}
 
 
 def digest(entry: Mapping[str, object]) -> str:
-    """Return the digest of a declaration without its options and metadata."""
-    said = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
-    rest = {name: value for name, value in _env(entry).items() if not name.startswith(PREFIX)}
-    text = json.dumps({**said, "env": rest} if rest else said, sort_keys=True, ensure_ascii=False)
+    """Return the digest of a hook that was written out, without its options and metadata."""
+    env = entry.get("env")
+    rest = {name: value for name, value in env.items() if not name.startswith(PREFIX)} if isinstance(env, dict) else {}
+    fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
+    text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
     return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def _difference(before: Entry, after: Entry) -> str:
-    old, new = (json.dumps({**each, "metadata": None}, indent=2, ensure_ascii=False) for each in (before, after))
-    titles = "as it is declared", "as the recipe has it"
-    return "\n".join(unified_diff(old.splitlines(), new.splitlines(), *titles, lineterm="", n=2))
+def _difference(name: str, version: str) -> str:
+    """Return the difference between a version of a recipe and its newest as a diff."""
+    old, new = (
+        json.dumps(hooks_of(name, each), indent=2, ensure_ascii=False).splitlines() for each in (version, newest(name))
+    )
+    return "\n".join(unified_diff(old, new, f"{name}@{version}", f"{name}@{newest(name)}", lineterm="", n=2))
 
 
 def _examples(recipe: Recipe) -> str:

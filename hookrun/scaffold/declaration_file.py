@@ -13,7 +13,9 @@ from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
 from hookrun.config.json_schema import SCHEMA_FILE, schema_text
 from hookrun.config.load import load_config
-from hookrun.config.validate import Scope, explicit_names, validate_hook
+from hookrun.config.recipe_entries import validate_entry
+from hookrun.config.recipe_versions import expanded
+from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
@@ -75,7 +77,7 @@ class DeclarationFile:
 
     def named(self, name: str) -> bool:
         """Return whether a hook has this name."""
-        return name in explicit_names(self.entries)
+        return name in explicit_names(expanded(self.entries))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
@@ -112,11 +114,12 @@ class DeclarationFile:
     def _checked(self, index: int) -> list[Diagnostic]:
         """Return the warnings about a hook. Raises ScaffoldError with the first error."""
         entries = self.entries
-        names = explicit_names([entry for at, entry in enumerate(entries) if at != index])
+        names = explicit_names(expanded(entry for at, entry in enumerate(entries) if at != index))
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
         read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
         document = Document(self.path, self._text.text, read(self._text.text))
-        problems = validate_hook(document, (*self._entries_path, index), entries[index], scope).problems
+        checked = validate_entry(document, (*self._entries_path, index), entries[index], scope)
+        problems = [problem for each in checked for problem in each.problems]
         for problem in problems:
             if problem.severity == "error":
                 raise ScaffoldError(f"{problem}\nnote: nothing was written")

@@ -1,4 +1,4 @@
-"""Plan a new hook from a template: its declaration, its script and its cases. Nothing is written here."""
+"""Plan a new hook from a template: its declaration, script and tests. Writes nothing."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.events import WITH_TOOL, UnknownEventError, resolve_event
-from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file
+from hookrun.events import ALIASES, WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.config.diagnostics import Diagnostic
-
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "
 HOOKS_DIRECTORY = "hooks"
-"""The directory of a project for the scripts and cases of its hooks."""
+"""The directory of a project for the scripts and tests of its hooks."""
 
 TIMEOUT = 10
 HOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 CASES_SUFFIX = ".hooktest.yaml"
 ANY_TOOL = "some_tool"
-"""The name of a tool in a case if the matcher names none."""
+"""The tool in a test if the matcher names none."""
 SET = re.compile(r"\[(!?)(.)[^\]]*\]")
 """A character set of a glob, such as `[abc]`."""
 
@@ -55,7 +53,7 @@ LANGUAGES = {
 class Purpose:
     """What a template does: default name, description and matcher, and the effect of a failure.
 
-    `args` are arguments that the hook allows, for cases of its conditions.
+    `args` are arguments that the hook allows, for tests of its conditions.
     """
 
     name: str
@@ -66,21 +64,21 @@ class Purpose:
 
 
 PURPOSES = {
-    "command": Purpose("check-command", "Checks shell commands.", "bash", "block", {"command": "ls -l"}),
-    "file": Purpose("protect-env", "Keeps file tools off .env files; shell commands are not looked at.",
+    "command": Purpose("check-command", "Check shell commands.", "bash", "block", {"command": "ls -l"}),
+    "file": Purpose("protect-env", "Block file tools on .env files.",
                     "write|edit|delete", "block", {"file_path": "src/main.c"}),
-    "edited": Purpose("no-conflict-markers", "Tells the model of conflict markers that it left in a file.",
+    "edited": Purpose("no-conflict-markers", "Block edits that leave conflict markers in a file.",
                       "write|edit", args={"file_path": "notes.txt"}),
-    "prompt": Purpose("house-rules", "Gives the model a rule of the house with every prompt."),
-    "stop": Purpose("finish-the-job", "Sends the model back to work when its answer says that something is to do."),
-    "session": Purpose("read-the-rules", "Tells the model where the project's rules are."),
-    "notice": Purpose("tell-me", "Tells the person what happens."),
+    "prompt": Purpose("house-rules", "Add a rule of this project to every prompt."),
+    "stop": Purpose("finish-the-job", "Send the model back to work when its answer contains TODO."),
+    "session": Purpose("read-the-rules", "Point the model to CONTRIBUTING.md when a session starts."),
+    "notice": Purpose("tell-me", "Notify you of the event."),
 }  # fmt: skip
-"""Section of the templates -> its purpose. Of commands there is no template: what reads shell is a recipe."""
+"""Section of the templates -> its purpose. Commands have no template: to read shell, use a recipe."""
 
 STUB = "stub"
-"""The section of a script that fails, as do its tests, until the user has written it."""
-STUB_DESCRIPTION = "To be written: fails until then."
+"""The section of a script that fails, as do its tests, until it is written."""
+STUB_DESCRIPTION = "Not written yet."
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -97,21 +95,18 @@ class HookTemplateRequest:
     matcher: str | None = None
     when: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
-    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HookPlan:
-    """The files to write (`changes`), the names of the hooks they declare, and warnings about them.
+    """A new hook: its `name`, and the `files` to write beside `declaring`, the edited config file.
 
-    `declaring` is the file with the declaration; `build` is the command that makes the program, if one is needed;
-    `stub` is the path of a script that is still to be written.
+    `build` is the command that makes the program, if one is needed; `stub` is the path of a script that is unfinished.
     """
 
     declaring: DeclarationFile
-    names: list[str]
-    changes: list[FileChange]
-    warnings: list[Diagnostic] = field(default_factory=list)
+    name: str
+    files: list[FileChange]
     build: str = ""
     stub: str = ""
 
@@ -124,20 +119,21 @@ def canonical_event(name: str, own: list[str]) -> str:
         raise ScaffoldError(str(error)) from None
 
 
-def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPlan:
-    """Return the plan for a hook in the project around a directory.
+def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookPlan:
+    """Return the plan for a hook in the config file `declaring`, which is edited but not written.
 
-    Raises ScaffoldError if it cannot be made, for example because its script exists, and FileError for a file that
-    cannot be read.
+    Raises ScaffoldError if it could never run or its script exists, and FileError for a file that cannot be read.
     """
-    declaring = project_file(directory, home, request.form)
     root = declaring.root
     event = canonical_event(request.event, declaring.events)
+    if request.matcher and event in ALIASES and event not in WITH_TOOL:
+        hint = f"leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}"
+        raise ScaffoldError(f"matcher {quote(request.matcher)} never matches: {event} has no tool\nhint: {hint}")
     purpose = purpose_of(event, request.matcher)
-    # A template does what its own name says: under another name it would be a guard against something else.
+    # A template does what its name says; a hook with another name is a stub.
     is_stub = request.name is not None and not _is_named_after(request.name, PURPOSES[purpose])
     if is_stub and purpose == "file" and request.matcher is None:
-        purpose = "command"  # what most guards look at
+        purpose = "command"  # what most guards check
     is_stub = is_stub or purpose == "command"
     entry = _entry(request, event, purpose, declaring)
     if is_stub:
@@ -150,18 +146,18 @@ def plan_hook(request: HookTemplateRequest, directory: str, home: str) -> HookPl
     for path in (script, tests, *built):
         check_within(os.path.dirname(path), root)
         if os.path.lexists(path):
-            raise ScaffoldError(f"{path}: found a file, expected none of this name yet; choose another name")
-    warnings = declaring.add(entry)
+            raise ScaffoldError(f"{path} exists\nhint: choose another name")
+    for warning in declaring.add(entry):
+        raise ScaffoldError(f"{warning}\nnote: nothing was written")
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
     source = render_script(request.language, STUB if is_stub else purpose, values)
-    changes = [
+    files = [
         FileChange(script, existing(script), source.encode(), mode=0o755),
         FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
-        *declaring.changes(),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
-    return HookPlan(declaring, [name], changes, warnings, build, script if is_stub else "")
+    return HookPlan(declaring, name, files, build, script if is_stub else "")
 
 
 def _is_named_after(name: str, template: Purpose) -> bool:
@@ -174,11 +170,9 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: De
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
     name = request.name or unused_name(template.name, declaring)
     if not HOOK_NAME.fullmatch(name):
-        raise ScaffoldError(f"found the name {quote(name)}, expected letters, digits, -, _ and . (it names files too)")
+        raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
     if declaring.named(name):
-        raise ScaffoldError(
-            f"{declaring.path}: found a hook {quote(name)} already, expected a new name; choose another"
-        )
+        raise ScaffoldError(f"{declaring.path} already has a hook {quote(name)}\nhint: choose another name")
     matcher = request.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{HOOKS_DIRECTORY}/{name}{'' if language.build else language.suffix}"
     entry: dict[str, object] = {"name": name, "description": template.description, "event": event}
@@ -204,7 +198,7 @@ def unused_name(name: str, declaring: DeclarationFile) -> str:
 def purpose_of(event: str, matcher: str | None) -> str:
     """Return the key in PURPOSES for a canonical event and a matcher."""
     tools = set(matcher.split("|")) if matcher is not None else set()
-    if event in GUARDING:  # a guard fails on a call that it does not know: it is for these tools and no other
+    if event in GUARDING:  # a guard fails on calls that it does not know, so it matches only these tools
         if tools == {"bash"}:
             return "command"
         return "file" if tools <= FILE_TOOLS else "notice"
@@ -221,7 +215,7 @@ def render_script(language: str, purpose: str, values: dict[str, str]) -> str:
 
 
 def _fill(text: str, place: str, lines: str) -> str:
-    """Replace the line `{{place}}` with these lines; without any, remove it and the empty line after it."""
+    """Replace the line `{{place}}` with these lines; if there are none, remove it and the empty line after it."""
     mark = f"{{{{{place}}}}}\n"
     return text.replace(mark, lines) if lines else text.replace(f"{mark}\n", "")
 
@@ -241,7 +235,7 @@ def _sections(name: str) -> dict[str, str]:
 
 
 def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_stub: bool = False) -> str:
-    """Return the file of cases for a new declaration; `config` is the path from there to the declaration file."""
+    """Return the test file of a new hook; `config` is the path from there to the config file."""
     event, name = str(entry["event"]), str(entry["name"])
     tools = _tools(purpose, entry) if event in WITH_TOOL else []
     defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
@@ -255,7 +249,7 @@ def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_s
         body = _with_values(_sections("cases")[purpose], {"event": event})
         body += "".join(_of_tool(purpose, tool) for tool in tools[1:])
     head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
-    return f"# What {name} does, case by case: hookrun test\n{head}{body}"
+    return f"# Tests of {name}; run them with `hookrun test`.\n{head}{body}"
 
 
 def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
@@ -265,13 +259,13 @@ def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
 
 
 def _of_tool(purpose: str, tool: str) -> str:
-    """Return a case in which the hook runs for one more tool."""
+    """Return a test in which the hook runs for one more tool."""
     args = _fields({"tool_args": dict(PURPOSES[purpose].args)})
-    return f"  - name: {tool} is looked at too\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
+    return f"  - name: also runs for {tool}\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
 
 
 def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:
-    """Return one case that meets all conditions, and one in which the first is not met."""
+    """Return one test that meets all conditions, and one in which the first is not met."""
     met: dict[str, object] = {"tool_args": dict(PURPOSES[purpose].args)}
     for path, pattern in when.items():
         _put(met, path.split("."), example(str(pattern)))
@@ -279,8 +273,8 @@ def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:
     unmet = json.loads(json.dumps(met))
     _put(unmet, first.split("."), None)
     return (
-        f"  - name: it runs where its conditions are met\n{_fields(met)}    expect: {{failure: null, fired: true}}\n"
-        f"  - name: it does not run without {first}\n{_fields(unmet)}    expect: {{fired: false}}\n"
+        f"  - name: runs when its conditions match\n{_fields(met)}    expect: {{failure: null, fired: true}}\n"
+        f"  - name: does not run without {first}\n{_fields(unmet)}    expect: {{fired: false}}\n"
     )
 
 

@@ -59,7 +59,7 @@ def parts(node: Node, source: Source, scope: ShellScope, streams: Streams, expan
 
 
 def _add(words: list[Word], node: Node, source: Source, more: list[Word]) -> None:
-    """Add the words of a node; the first goes on with the one before it where only a line's end is between them."""
+    """Add the words of a node; the first is joined to the previous one if only a line's end is between them."""
     between = _between(node, source)
     if words and more and between and not between.replace("\\\n", ""):
         before, first, *more = words.pop(), *more

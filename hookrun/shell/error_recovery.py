@@ -29,7 +29,7 @@ BEFORE_COMMENT = " \t\n;&|("
 
 
 class Segment:
-    """A part of a text: where it stands, and the here-documents that begin in it, each with where it is in the text."""
+    """A part of a text: its position, and the here-documents that begin in it, each with its position in the text."""
 
     __slots__ = ("documents", "end", "start")
 

@@ -84,7 +84,7 @@ class Expander:
         return self._counted([join_pieces(self._pieces(node, source, scope), scope.home)])[0]
 
     def body(self, node: Node, source: Source, scope: ShellScope, *, plain: bool, tabs: bool) -> Word:
-        """Return a here-document's text: as it stands if its end is quoted, without leading tabs for `<<-`."""
+        """Return a here-document's text: verbatim if its end is quoted, without leading tabs for `<<-`."""
         if plain:
             text = source.of(node)
             made = Word(text, source.place(node.start_byte))
@@ -95,7 +95,7 @@ class Expander:
         return made
 
     def run_within(self, node: Node, source: Source, scope: ShellScope) -> None:
-        """Read the commands that stand somewhere in a node of another kind: a test, a sum, a pattern."""
+        """Read the commands inside a node of another kind: a test, a sum, a pattern."""
         waiting = [node]
         while waiting:
             each = waiting.pop()
@@ -138,9 +138,9 @@ class Expander:
             yield from unescaped(text, source.place(node.start_byte))
 
     def _between(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
-        """Yield what is in double quotes or in a here-document: text, with something put in here and there.
+        """Yield the parts of double quotes or a here-document: text and expansions.
 
-        The text is what is between the nodes that stand for something: the tree leaves out some of its parts.
+        The text is taken from between the expansions, because the tree omits some of its parts.
         """
         quoted = node.type != "heredoc_body"
         position = node.start_byte + (1 if quoted else 0)

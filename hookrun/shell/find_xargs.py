@@ -1,4 +1,4 @@
-"""Expand the commands that find, xargs and parallel run, with the words that those put in."""
+"""Expand the commands that find, xargs and parallel run, with the words that they insert."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def has_filter(texts: list[str]) -> bool:
 
 
 def find_commands(argv: Argv) -> list[Argv]:
-    """Return the commands that find runs, with what it may find in the place of `{}`."""
+    """Return the commands that find runs, with the paths it may find instead of `{}`."""
     found = found_paths(argv)
     commands: list[Argv] = []
     position = 0

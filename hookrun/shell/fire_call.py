@@ -23,7 +23,7 @@ QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "pri
 """Programs around a call that do nothing by themselves."""
 
 SCRIPT_WORD = "\ue000hookrun"
-"""What stands for the script of a project's line while the rest is read."""
+"""Replaces the script of a project's line while the rest is read."""
 
 
 class FireCall:

@@ -23,7 +23,7 @@ INTERPRETERS = frozenset({
 })  # fmt: skip
 
 OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
-"""Programs that start a shell if they are not told what to run."""
+"""Programs that start a shell if they are given no command."""
 
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 """Python's modules that read code."""
@@ -97,7 +97,7 @@ def _reads(command: SimpleCommand) -> bool:
 
 
 def _opens_python(texts: list[str]) -> bool:
-    """Return whether Python reads code: it is given none, or goes on with `-i` after what it is given."""
+    """Return whether Python reads code: it is given none, or continues with `-i` after the given code."""
     waiting = iter(texts)
     interactive = False
     for text in waiting:

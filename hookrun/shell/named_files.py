@@ -95,7 +95,7 @@ MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:sour
 """What a container is given of the files outside, in two words or one."""
 
 ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
-"""Options behind which a file that is read stands without a space."""
+"""Options followed by a file to read, without a space."""
 
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
 """Options whose next word is no file that is shown."""
@@ -146,7 +146,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files that stand within options, and within scripts of sed."""
+    """Yield the files named within options, and within scripts of sed."""
     program, arguments = command.program, command.arguments
     for path in option_targets(program, arguments):
         yield NamedFile(path, Word(path), written=True)

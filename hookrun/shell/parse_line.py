@@ -120,7 +120,7 @@ class LineReader:
             self._walk(root, source, scope, Streams(stdin=streams.stdin))
 
     def line_within(self, line: str, scope: ShellScope) -> Word | None:
-        """Read a line that stands nowhere as it is."""
+        """Read a line that is nowhere in the text verbatim."""
         return self.line(source_of(line), scope, Streams())
 
     def _walk(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
@@ -288,7 +288,7 @@ class LineReader:
                 self._expand.run_within(child, source, scope)
 
     def _function(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
-        """Keep the body; its own redirections count where it stands, be it called or not."""
+        """Keep the body; its own redirections count at the definition, whether it is called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             scope.functions[source.of(name)] = (body, source)

@@ -1,7 +1,7 @@
-"""The shell script in a project's settings that finds hookrun on the machine of whoever works there.
+"""The shell script in a project's settings that finds hookrun on each user's machine.
 
-It holds no path of anybody. What the agent's environment says may be the project's word: the account's home is that of
-the password database, and of PATH only what is absolute and, links resolved, outside the repository counts.
+It contains no path of an account. A project may set the agent's environment, so the account's home comes from the
+password database, and only directories of PATH that are absolute and, links resolved, outside the repository count.
 """
 
 from __future__ import annotations

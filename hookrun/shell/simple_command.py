@@ -51,7 +51,7 @@ class SimpleCommand:
     """One simple command: the program and its arguments are `words`, without the programs that wrap it.
 
     `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
-    first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` stand before it,
+    first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it,
     those of git's variables, and of NAMING_CODE, anywhere before. `within` are the functions of the line that it is
     called in, and `beside` tells that it runs beside other commands, in a pipeline or in the background. `stdin` is
     what it reads, where known; `piped` tells that it reads the output of another one.

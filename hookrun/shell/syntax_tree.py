@@ -13,7 +13,7 @@ _PARSER: list[Parser] = []
 
 
 class Source:
-    """A text that is parsed, and where its first byte stands in the line: None if it is not there verbatim."""
+    """A parsed text, and the position of its first byte in the line: None if it is not in it verbatim."""
 
     __slots__ = ("at", "data")
 
@@ -30,7 +30,7 @@ class Source:
         return self.text(node.start_byte, node.end_byte)
 
     def place(self, start: int) -> int | None:
-        """Return where in the line a byte of this text stands."""
+        """Return the position in the line of a byte of this text."""
         return None if self.at is None else self.at + start
 
 

@@ -13,7 +13,7 @@ UNKNOWN = "\0"
 """Stands in a word's text for each part that only a shell would know. A word itself cannot hold it."""
 
 PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
-"""What a piece of a word is: as it stands, in quotes, put in for a variable, or the end of one word within quotes."""
+"""Kind of a piece of a word: verbatim, in quotes, the value of a variable, or the end of a word within quotes."""
 
 SPACES = " \t\n"
 CUT = "\x1f"
@@ -33,7 +33,7 @@ class LimitExceededError(Exception):
 
 
 class Piece:
-    """A part of a word: its text, what it is, and where it stands in the line, None if it does not as it is."""
+    """A part of a word: its text, its kind, and its position in the line, None if it is not in it verbatim."""
 
     __slots__ = ("at", "kind", "text")
 
@@ -46,8 +46,8 @@ class Piece:
 class Word:
     """One word as its program is given it.
 
-    `at` is the byte of the line where `text` stands as it is, None if it does not.
-    `globs` tells that a part that was not quoted holds `*`, `?` or `[`, which the shell would replace by files' names.
+    `at` is the byte of the line at which `text` begins, None if it is not in it verbatim.
+    `globs` means that an unquoted part holds `*`, `?` or `[`, which the shell would replace by files' names.
     `output` is what a file would hold that a process makes: that of `<(...)`.
     """
 
@@ -159,7 +159,7 @@ def _spread(chars: list[Piece]) -> list[list[Piece]]:
 
 
 def _cuts(chars: list[Piece], start: int) -> list[int]:
-    """Return where the commas of the brace at `start` stand, and last where it closes; nothing if it has none."""
+    """Return the positions of the commas of the brace at `start` and of its end, or [] if it has none."""
     depth, cuts = 0, []
     for index in range(start, len(chars)):
         if chars[index].kind != PLAIN:

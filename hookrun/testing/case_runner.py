@@ -33,7 +33,7 @@ from hookrun.testing.sandbox import (
     config_from_files,
     expand_placeholders,
 )
-from hookrun.text import closest
+from hookrun.text import closest, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,9 +159,9 @@ class CaseRunner:
         try:
             run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
-            run.problems = [f"{run.case.where}: {error}"]
+            run.problems = [f"{run.case.where}: {one_line(str(error))}"]
         except Exception as error:  # the other cases are run
-            run.problems = [f"{run.case.where}: it cannot be run: {type(error).__name__}: {error}"]
+            run.problems = [f"{run.case.where}: cannot be run: {type(error).__name__}: {error}"]
         else:
             run.differences = compare(expect, run.result)
         return run
@@ -199,15 +199,15 @@ class CaseRunner:
     ) -> CaseResult:
         """Fire an event (canonical name), for all hooks of the configuration or some, and return the result.
 
-        As an `agent`, the context makes its way through the agent's message, and the result is what the agent sees.
+        With an `agent`, the context is converted to the agent's message and back, and the result is what it sees.
         """
         module = message = None
         if agent is not None:
             module = load_agent(agent)
             known = {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}
             if event not in known:
-                found = f"{module.DISPLAY_NAME} has no event {event}: it has {', '.join(sorted(known))}"
-                raise CannotRunError(f"{found}; name other agents, or leave {agent} out")
+                fault = f"{module.DISPLAY_NAME} has no event {event}, only {', '.join(sorted(known))}"
+                raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
             message = message_from_context(module, event, context)
             context = message.calls[0].fields
         contexts.check(context, "the context")
@@ -230,7 +230,7 @@ class CaseRunner:
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
         """Run `setup` as if it were a hook. Raises CannotRunError when it fails.
 
-        Its PATH is ours: a case may hide every program from its hooks.
+        It runs with our PATH: a case may hide every program from its hooks.
         """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
         table = HookTable([hook])
@@ -244,7 +244,7 @@ class CaseRunner:
             if run.failure is not None and run.failure.kind != "exit_code":
                 why = run.failure.detail
             shown = f": {output[-MAX_SETUP_OUTPUT:]}" if output else ""
-            raise CannotRunError(f"setup: it {why}{shown}; correct the line")
+            raise CannotRunError(f"setup failed: it {why}{shown}")
 
     def _table(self, event: str, config: CaseConfig, hooks: frozenset[str] | None) -> HookTable:
         key = (config, event, hooks)
@@ -291,7 +291,7 @@ class CaseRunner:
         return directory
 
     def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
-        """Use a home that is still empty again: making and removing one takes longer than many a hook."""
+        """Reuse a home that is still empty: creating and removing one takes longer than many hooks run."""
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
             self._homes.append(sandbox.home)
@@ -355,7 +355,7 @@ def known_event(name: str, config: CaseConfig) -> str:
     try:
         return resolve_event(name, config.events)
     except UnknownEventError as error:
-        raise CannotRunError(str(error)) from None
+        raise CannotRunError(one_line(str(error))) from None
 
 
 def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:
@@ -366,6 +366,6 @@ def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[s
     for name in names:
         if name not in known:
             near = closest(name, known)
-            hint = f"; did you mean {near}?" if near else ""
-            raise CannotRunError(f"hook: found {name}, expected a hook that is declared{hint}; correct the name")
+            hint = f"did you mean `{near}`?" if near else "run `hookrun list` to see all hooks"
+            raise CannotRunError(f"unknown hook `{name}`\nhint: {hint}")
     return frozenset(names)

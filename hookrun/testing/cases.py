@@ -44,13 +44,13 @@ EXPECT_FIELDS = (
     Field(
         "action",
         ListOf(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
-        "What all hooks together come to: one action, or those of which one is right.",
+        "The combined action of all hooks, or a list of accepted ones.",
     ),
-    Field("message", WORD, "A glob on the message; null: there is none."),
-    Field("additional_context", WORD, "A glob on the text for the model; null: there is none."),
-    Field("system_message", WORD, "A glob on the text for the person; null: there is none."),
-    Field("args", AnyObject(), "The tool's arguments after the chain, all of them."),
-    Field("failure", Choice(tuple(FAILURES)), "How a hook that ran failed; null, as by default: none failed."),
+    Field("message", WORD, "A glob on the message; null: no message."),
+    Field("additional_context", WORD, "A glob on the text for the model; null: no text."),
+    Field("system_message", WORD, "A glob on the text for the user; null: no text."),
+    Field("args", AnyObject(), "All arguments of the tool after the hooks."),
+    Field("failure", Choice(tuple(FAILURES)), "How a hook failed; null, the default: no hook failed."),
     Field(
         "fired",
         ListOf(HOOK, "a list of hooks, true or false", least=0),
@@ -59,7 +59,7 @@ EXPECT_FIELDS = (
     Field(
         "files",
         MapOf(PATH, Str("a glob"), "an object of path and glob"),
-        "Files in the case's own directory afterwards: a glob on what one holds; null: it is not there.",
+        "Files in the case's directory afterwards: a glob on the content; null: the file does not exist.",
     ),
 )
 """The fields of `expect`."""
@@ -68,12 +68,12 @@ NULLABLE = frozenset({"message", "additional_context", "system_message", "failur
 """Expectations that may be null, for none."""
 
 CASE_FIELDS = (
-    Field("name", NAME, "What the case is called; unique in its file."),
-    Field("event", EVENT, "The event that is fired, by any of its names."),
+    Field("name", NAME, "The case's name, unique in its file."),
+    Field("event", EVENT, "The event to fire, by any of its names."),
     Field(
         "hook",
         ListOf(HOOK, "the name of a hook or a list of them", alone=HOOK, unique=True),
-        "Only these hooks; without it the whole chain.",
+        "Run only these hooks; default: all.",
     ),
     Field("tool", WORD, "The context's `tool_name`."),
     Field("args", AnyObject(), "The context's `tool_args`."),
@@ -82,7 +82,7 @@ CASE_FIELDS = (
     Field(
         "agents",
         ListOf(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
-        "Run once as each of these agents would have it.",
+        "Run once as each of these agents.",
     ),
     Field("env", names(HOOK_FIELDS)["env"].shape, "Variables in the environment of the hooks."),
     Field(
@@ -90,24 +90,24 @@ CASE_FIELDS = (
         MapOf(PATH, Str("text"), "an object of path and text"),
         "Files in the case's own temporary working directory.",
     ),
-    Field("setup", Str("a shell command line", NOT_BLANK), "Run by /bin/sh in that directory before the event."),
-    Field("workdir", Choice(("temporary",)), "A temporary working directory, also without files."),
-    Field("expect", AnyObject(), "What has to come of it."),
+    Field("setup", Str("a shell command line", NOT_BLANK), "A command line that /bin/sh runs there before the event."),
+    Field("workdir", Choice(("temporary",)), "Use a temporary working directory, even without files."),
+    Field("expect", AnyObject(), "The expected results."),
 )
 """The fields of a case."""
 
 FILE_FIELDS = (
-    Field("config", PATH, "The declaration file, relative to this one."),
-    Field("defaults", AnyObject(), "Fields for every case that does not have them itself."),
+    Field("config", PATH, "The config file, relative to this one."),
+    Field("defaults", AnyObject(), "Defaults for the fields of every case."),
     Field("cases", AnyObject(), "The cases."),
 )
-"""The fields at the top of a file of cases."""
+"""The top-level fields of a test file."""
 
 NOT_IN_DEFAULTS = frozenset({"name", "expect"})
-"""Fields that defaults cannot set."""
+"""Fields that `defaults` cannot set."""
 
 MERGED_FIELDS = frozenset({"context", "env", "files"})
-"""Objects of a case that are merged into those of the defaults, key by key."""
+"""Objects of a case that are merged key by key into those of `defaults`."""
 
 WORKDIR = "${WORKDIR}"
 """The placeholder for the case's own directory in strings of its context, environment and expectations."""
@@ -357,7 +357,7 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
 
 
 SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
-"""Directories that are not searched: they hold no files of the project itself."""
+"""Directories that are not searched, because they hold no files of the project itself."""
 
 
 class NoCaseFileError(LookupError):
@@ -372,10 +372,10 @@ def find_case_files(paths: Iterable[str]) -> list[str]:
             for each in _below(path):
                 found.setdefault(os.path.realpath(each), each)
         elif not os.path.exists(path):
-            raise NoCaseFileError(f"{path}: found nothing, expected a file of cases or a directory; correct the path")
+            raise NoCaseFileError(f"{path}: no such file or directory")
         elif not is_case_file(path):
-            expected = "expected a name that ends in .hooktest.yaml, .hooktest.yml or .hooktest.json"
-            raise NoCaseFileError(f"{path}: found another file, {expected}; rename it, or name another")
+            hint = "test files end in .hooktest.yaml, .hooktest.yml or .hooktest.json"
+            raise NoCaseFileError(f"{path}: not a test file\nhint: {hint}")
         else:
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())

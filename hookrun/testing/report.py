@@ -6,10 +6,10 @@ import difflib
 import json
 import os
 import re
-import sys
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from hookrun.terminal import rich_console, wants_color
 from hookrun.testing.results import as_lines
 from hookrun.text import escape, one_line
 
@@ -42,10 +42,8 @@ class TestReporter:
         self.verbose = verbose
         self.missing = missing
         self._out: Console | None = None
-        if sys.stdout.isatty():
-            from rich.console import Console  # only for a terminal
-
-            self._out = Console(highlight=False, markup=False, soft_wrap=True)
+        if wants_color(1):
+            self._out = rich_console(1)
 
     def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
         """Print the results; after an update, only the failures that could not be updated."""

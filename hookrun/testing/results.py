@@ -61,7 +61,7 @@ class CaseResult:
 
     @property
     def go_on(self) -> bool:
-        """Whether the call may proceed as it is or modified."""
+        """Whether the call may proceed, unchanged or modified."""
         return self.action in {"continue", "allow", "modify"}
 
     def stderr(self) -> list[tuple[str, str]]:
@@ -119,7 +119,7 @@ TEXTS = ("message", "additional_context", "system_message")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An expectation that does not hold: its key, the expected and the actual value, and an explanation if needed."""
+    """An unmet expectation: its key, the expected and the actual value, and an explanation if needed."""
 
     key: str
     expected: object
@@ -133,7 +133,7 @@ class Difference:
 
 
 def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference]:
-    """Return the expectations that do not hold; an unexpected failure of a hook and no expectations at all count."""
+    """Return the unmet expectations, including an unexpected failure of a hook and a case without expectations."""
     if not expect:
         why = "no expected results: `hookrun test --update` writes these"
         return [Difference(NO_EXPECTATION, {}, default_expectation(result), why)]
@@ -286,7 +286,7 @@ class HookCoverage:
 
     @property
     def summary(self) -> list[str]:
-        """What to show of that: for a hook that never ran, nothing else."""
+        """The missing things to show: for a hook that never ran, nothing else."""
         return [RAN] if RAN in self.missing else self.missing
 
 

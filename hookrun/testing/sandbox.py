@@ -11,7 +11,8 @@ from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.document import Document
 from hookrun.config.load import load_config
-from hookrun.config.validate import hooks_from_data, validate_settings
+from hookrun.config.recipe_entries import hooks_from_data
+from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.group import Processes
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, slots=True)
 class CaseConfig:
-    """The configuration that cases are run with: a project's `hooks` in order, its `root` and its own events.
+    """The config that cases run with: a project's `hooks` in order, its `root` and its own events.
 
     With `problems` (a line each) it is not known. `files` are all files that affect it, or would if they existed;
-    `found` is whether one exists. `rootless` means that there is no project: a case's own directory is one.
+    `found` is whether one exists. `rootless` means that there is no project, and a case's directory serves as one.
     """
 
     root: str
@@ -59,10 +60,7 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
     problems = list(declarations.problems)
     if not problems and declarations.root is None:
         upper = f" or above it up to {found.repository}" if found.repository is not None else ""
-        problems.append(
-            f"{directory}: found no declaration file here{upper}, expected coder.json or hookrun.yaml with hooks; "
-            "create one, or name one with config"
-        )
+        problems.append(f"{directory}: no config file here{upper}; create coder.json or hookrun.yaml, or set `config`")
     files = [path for _, path, _ in found.files] + declarations.files
     return CaseConfig(
         os.path.normpath(loaded.project),
@@ -151,7 +149,7 @@ def account_home() -> str:
 
 
 class CaseEnvironment(HookEnvironment):
-    """The environment of a real fire, with the case's variables."""
+    """The environment of a real run, with the case's variables."""
 
     env: Mapping[bytes, bytes] = {}
 
@@ -186,7 +184,7 @@ class CaseProcesses(Processes):
 
 
 class CaseFire(EngineFire):
-    """A fire in a sandbox: it leaves no record, and collects the failures of its background hooks."""
+    """A run in a sandbox: it writes no record, and collects the failures of its background hooks."""
 
     def __init__(
         self,

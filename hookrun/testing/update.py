@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """A case, the changes that make it pass, and the number of its results that did not."""
 
 LAST = "last"
-"""Names the newest fire that was recorded with its context, in the place of an id."""
+"""Selects the newest fire that was recorded with its context, instead of an id."""
 LEFT_OUT = frozenset(
     {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
 )
@@ -35,7 +35,7 @@ HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your 
 
 
 class NoCaseError(LookupError):
-    """There is no such fire, or its case cannot be made or written; the message says what to do."""
+    """The fire does not exist, or its case cannot be written; the message says what to do."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Updated:
 
 
 def update(runs: Iterable[CaseRun]) -> Updated:
-    """Write the actual result of each case that failed into its file. A case that cannot be edited is left as it is."""
+    """Write the actual result of each case that failed into its file. A case that cannot be edited stays unchanged."""
     updated = Updated()
     by_file: dict[CaseFile, dict[Case, list[CaseRun]]] = {}
     for run in runs:
@@ -84,8 +84,8 @@ def _expectation(key: str | None, runs: list[CaseRun]) -> object:
             value = default_expectation(result) if key is None else actual_expectation(key, result)
             values.append(expand_placeholders(value, {run.directory: WORKDIR} if run.directory is not None else {}))
     if any(value != values[0] for value in values):
-        what = key or "what comes of it"
-        raise EditError(f"{what} is not the same for all its agents; make a case for each of them")
+        what = f"`{key}`" if key else "the result"
+        raise EditError(f"{what} differs between its agents: write a case for each")
     return values[0]
 
 
@@ -115,7 +115,7 @@ def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
 def _check_unchanged(file: CaseFile) -> None:
     now = load(file.path).document
     if now is None or file.document is None or now.data != file.document.data:
-        raise EditError("it has changed since its cases were run; run it again")
+        raise EditError("the file has changed since its cases ran: run it again")
 
 
 def case_from_log(home: str, request_id: str) -> dict[str, object]:
@@ -127,15 +127,13 @@ def case_from_log(home: str, request_id: str) -> dict[str, object]:
     else:
         fires = [record for record in fires if str(record.get("request_id", "")).startswith(request_id)]
     if not fires:
-        raise NoCaseError(
-            f"{audit.path(home)}: found no fire {request_id}, expected the id of one that is recorded; {HOW}"
-        )
+        raise NoCaseError(f"{audit.path(home)}: no fire with the id {request_id}\nhint: {HOW}")
     if len({record.get("request_id") for record in fires}) > 1:
-        raise NoCaseError(f"found {len(fires)} fires whose ids begin with {request_id}, expected one; give more of it")
+        raise NoCaseError(f"{len(fires)} fires have an id that begins with {request_id}\nhint: give more of the id")
     fire = fires[-1]
     context = fire.get("context")
     if not isinstance(context, dict):
-        raise NoCaseError(f"the fire {fire['request_id']} was recorded without its context; {HOW}")
+        raise NoCaseError(f"fire {fire['request_id']} was recorded without its context\nhint: {HOW}")
     of_fire = [each for each in recorded if each.get("request_id") == fire["request_id"]]
     return _case(fire, context, [each for each in of_fire if each.get("kind") == audit_reader.HOOK])
 
@@ -168,19 +166,19 @@ def case_as_text(case: dict[str, object], path: str = "a.yaml") -> str:
 def append_case(path: str, case: dict[str, object]) -> None:
     """Append a case to a file of cases, creating the file if needed. Raises NoCaseError."""
     if not is_case_file(path):
-        raise NoCaseError(f"{path}: expected a name that ends in .hooktest.yaml, .hooktest.yml or .hooktest.json")
+        raise NoCaseError(f"{path}: the name must end in .hooktest.yaml, .hooktest.yml or .hooktest.json")
     try:
         before = existing(path)
         if before.data is None:
             if missing_directories(before.path):
-                raise NoCaseError(f"{path}: found no directory for it, expected one; make it first")
+                raise NoCaseError(f"{path}: its directory does not exist\nhint: create it first")
             write_file(before.path, case_as_text(case, path).encode())
             return
         file = load(path)
         if file.problems:
             raise NoCaseError("\n".join(map(str, file.problems)))
         if case["name"] in {each.name for each in file.cases}:
-            raise NoCaseError(f"{path}: the case {case['name']} is there already")
+            raise NoCaseError(f"{path}: case {case['name']} already exists")
         write_file(before.path, before.encoded(editor_for(path, before.text()).add(("cases",), case).text))
     except (EditError, FileError) as error:
         raise NoCaseError(f"{path}: {error}") from error

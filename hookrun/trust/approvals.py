@@ -9,6 +9,7 @@ from hookrun.config.discovery import UNREAD
 from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
 from hookrun.state import now_ns
+from hookrun.text import one_line
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class UserDecisions:
     """The user's decisions in one run: hooks that are denied, disabled or paused.
 
-    `off` maps the names of hooks that would have run to the reason. `deadline` (a time of the monotonic
-    clock) and `is_interrupted` (whether a signal has come that ends the run) end the inspection of hooks.
+    `off` maps the names of skipped hooks to the reason. Inspection stops at `deadline` (a time of the monotonic
+    clock) or once `is_interrupted` returns true.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class UserDecisions:
         return why
 
     def reason_off(self, hook: Hook) -> str | None:
-        """Return the same without adding it to `off`."""
+        """Return why a hook is switched off, or None, without recording it in `off`."""
         if hook.layer == "managed":
             return None
         pause = active_pause(self._store.paused, hook.name)
@@ -100,14 +101,14 @@ class UserDecisions:
         return [f"{name}: {why}" for name, why in self.off.items()]
 
     def refusal(self, hook: Hook) -> Failure | None:  # noqa: ARG002  # as approvals have it
-        """Return why the hook may not run as far as its declaration tells, or None; no file is looked at."""
+        """Return why the hook may not run, judging by its declaration alone, or None; reads no file."""
         return None
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None. Call it right before the hook starts."""
         if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
-        return Failure("untrusted", f"it cannot be known what was decided about it: {self._trouble}")
+        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._trouble)}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
         """Return the outcome of a finished hook."""
@@ -131,8 +132,8 @@ def _owners(settings: Mapping[str, object]) -> list[int]:
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
     """Return the pause that applies to a hook now, or None.
 
-    One that begins in the future was set before the clock was set back: it has ended. One that is longer than
-    MAX_PAUSE is none of hookrun's.
+    A pause that begins in the future was set before the clock was set back: it has ended. One longer than MAX_PAUSE
+    was not written by hookrun.
     """
     now = now_ns() / 1e9
     for pause in pauses:
@@ -174,7 +175,7 @@ class Approvals(UserDecisions):
         self._approved_here: set[str] | None = None
 
     def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run as far as its declaration tells, or None; no file is looked at."""
+        """Return why the hook may not run, judging by its declaration alone, or None; reads no file."""
         if hook.layer not in UNTRUSTED_LAYERS:
             return None
         if hook.error is not None:
@@ -191,7 +192,7 @@ class Approvals(UserDecisions):
         known = self._declarations.get((hook.name, self.inspector.place(hook)))
         if known is None:
             return False
-        # The digest of the last run spares the common case the hashing; "" is from a version that stored none.
+        # With the digest of the last run most files need no hashing; "" is from a version that stored none.
         if self.inspector.last_digest(declared) in self._store.approved or "" in known:
             return True
         return self.inspector.sum_of_declaration(declared) in known
@@ -209,7 +210,7 @@ class Approvals(UserDecisions):
         examined = self.inspector.inspect(hook, declared)
         if examined.problem is not None:
             return self._problem(examined.problem)
-        # An agent that starts in a stranger's repository must not run its code.
+        # An agent that starts in an untrusted repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
         # From the inspection that decided, right before the start: check_after compares the files with these.
@@ -221,41 +222,41 @@ class Approvals(UserDecisions):
         from hookrun.trust.digest import NOT_READ
 
         if monotonic() >= self.deadline:
-            return Failure("timeout", "the fire's deadline had passed before it could start")
-        return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"it cannot be approved: {problem}")
+            return Failure("timeout", "the deadline passed before the hook could start")
+        return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
         """Return the outcome of a finished hook, without its answer if its files have changed since it started.
 
-        A block stays a block, in our words: whoever can write the script cannot undo it.
+        A block stays a block, with a reason of ours: whoever can write the script cannot undo it.
         """
         files = self._running.pop(id(hook), None)
         changed = self._changed(hook, files) if files is not None else ""
         if not changed:
             return outcome
         answer, _ = interpret(hook, outcome, self._around.event, {})
-        # Its words may be those of whoever swapped the files.
+        # The output may come from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
-        outcome.failure = Failure("untrusted", f"{changed} changed while it ran: its answer does not count")
+        outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")
         if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
-            outcome.answer = Verdict("block", f"hook {hook.name} refused, and {changed} changed while it ran")
+            outcome.answer = Verdict("block", f"hook {hook.name} blocked the call, but {changed} changed while it ran")
         return outcome
 
     def _changed(self, hook: Hook, files: list[LocalFile]) -> str:
-        """Return which files are not what they were when it started, those included that were not there."""
+        """Return which files have changed, appeared or disappeared since the hook started."""
         try:
             return named_changes(files, self.inspector.files(hook))
         except Exception as error:  # what cannot be inspected counts as changed
-            return f"what belongs to it ({error})"
+            return f"files that cannot be inspected ({error})"
 
     def _unapproved(self, hook: Hook, files: list[LocalFile] | None = None) -> Failure:
-        """Return the failure of a hook that is not approved; `files` are what it has, if they were looked at."""
+        """Return the failure of a hook that is not approved; `files` are its files, if they were inspected."""
         if self._approved_here is None:
             approved = self._store.approved.values()
             self._approved_here = {each["name"] for each in approved if each["root"] == self.root}
         unread = next((each[len(UNREAD) :] for each in hook.words if each.startswith(UNREAD)), None)
         if unread is not None:
-            return Failure("untrusted", f"it cannot be approved: {unread}")
+            return Failure("untrusted", f"cannot be approved: {unread}")
         what = "not approved"
         if hook.name in self._approved_here:
             what = "its declaration has changed since it was approved"
@@ -275,7 +276,7 @@ def change_since_approval(home: str, store: Store, name: str, root: str, files: 
         return ""
     last = max(here)[1]
     if store.approved[last].get("rule", 1) != stores.RULE:
-        return "it was approved by an older rule of what an approval covers"
+        return "it was approved by an older version of hookrun, which covered fewer files"
     from hookrun.trust import snapshots
 
     before = snapshots.read(home, last)

@@ -1,4 +1,4 @@
-"""Compute and cache the digest of a hook: a SHA-256 of its declaration, its place and the bytes of its files."""
+"""Compute and cache the digest of a hook: a SHA-256 of its declaration, its location and the bytes of its files."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ FOR_PEOPLE = frozenset({"description", "metadata"})
 """Fields that do not affect what runs, when, or how."""
 
 FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
-"""Fields that follow from others, and the declaration's place."""
+"""Fields derived from others, and the declaration's location."""
 
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
-"""Lists whose order has no meaning."""
+"""Lists whose order does not matter."""
 
 LABELS = frozenset({"base", "home", "own", "twins"})
 """Keys of `claude` that depend on the project's place and on other hooks."""
@@ -60,14 +60,14 @@ class UnreadableFileError(Exception):
 
 
 NOT_READ = "its files were not read"
-"""How a problem begins that does not tell whether a hook can be approved."""
+"""How a problem begins that says nothing about whether a hook can be approved."""
 
 
 class Budget:
-    """The limits of one run on looking at hooks that may turn out not to be approved: time, hooks, files, bytes.
+    """The limits of one run on inspecting hooks that may not be approved: time, hooks, files, bytes.
 
-    `deadline` is a time of the monotonic clock; looking takes at most SECONDS, and at most half of what is left when
-    it begins. `is_interrupted` tells whether a signal has come that ends the run.
+    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS, and at most half of the time left
+    when it begins. `is_interrupted` returns whether a signal has asked the run to end.
     """
 
     SECONDS, LEAST = 2.0, 0.1
@@ -85,7 +85,7 @@ class Budget:
         self._bytes = self.BYTES
 
     def begin(self) -> None:
-        """Begin to look at a hook. Raises UnreadableFileError if a limit is reached, as `spend` does."""
+        """Begin to inspect a hook. Raises UnreadableFileError if a limit is reached, as `spend` does."""
         self._begun = monotonic()
         self.spend()
 
@@ -99,12 +99,12 @@ class Budget:
         self._files -= files
         self._bytes -= read
         if self._is_interrupted():
-            raise UnreadableFileError(f"{NOT_READ}: a signal came")
+            raise UnreadableFileError(f"{NOT_READ}: interrupted by a signal")
         until = min(self._begun + self._seconds, self._deadline)
         if min(self._hooks, self._files, self._bytes) < 0 or monotonic() >= until:
             raise UnreadableFileError(
-                f"{NOT_READ}: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and "
-                f"{self.BYTES >> 20} MiB, in {self.SECONDS:g} s and half of the time left"
+                f"{NOT_READ}: a run hashes at most {self.HOOKS} hooks, {self.FILES} files and {self.BYTES >> 20} MiB, "
+                f"for at most {self.SECONDS:g} s or half of the time left"
             )
 
 
@@ -145,8 +145,8 @@ def digest_of(
 ) -> str:
     """Return the digest of a hook: `sha256:` and 64 hexadecimal digits.
 
-    `declared` is what `declaration` returned. System files outside the project are left out; of a project's link to
-    one, the target is included. Raises UnreadableFileError, also when the budget is used up.
+    `declared` is the result of `declaration`. System files outside the project are left out; for a link of the
+    project to one, its target is included. Raises UnreadableFileError, also when the budget is used up.
     """
     real_root = owners.resolve_and_check(root)[0]
     contents: list[list[str]] = []
@@ -176,7 +176,7 @@ def sum_of(file: LocalFile, budget: Budget | None = None) -> str:
         fd = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         try:
             if not S_ISREG(os.fstat(fd).st_mode) or file.identity[2] > LARGEST:
-                raise UnreadableFileError(f"{file.path} is no file of at most {LARGEST >> 20} MiB")
+                raise UnreadableFileError(f"{file.path} is not a regular file of at most {LARGEST >> 20} MiB")
             before = identity(fd)
             while chunk := os.read(fd, CHUNK):
                 made.update(chunk)
@@ -237,12 +237,12 @@ class DigestCache:
         return None
 
     def last_digest(self, declared: str) -> str | None:
-        """Return the cached digest of a declaration with whatever files, None if it is not cached."""
+        """Return the cached digest of a declaration, whatever its files are now, or None if it is not cached."""
         known = self._known.get(declared)
         return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
-        """Add a digest, unless one of the files is too young to be known by its times."""
+        """Add a digest, unless a file is so young that its times might not show another change."""
         now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
@@ -274,7 +274,7 @@ class Inspection:
 
 
 class HookInspector:
-    """Inspects hooks of the project at `root`: their files, whether other accounts could change them, their digest.
+    """Inspects hooks of the project at `root`: their files, whether other accounts can change them, their digest.
 
     `owners` are accounts, besides this one and root, whose files are trusted. `budget` limits the work, if given.
     """
@@ -299,29 +299,29 @@ class HookInspector:
         return declaration(hook, self.root, self.home)
 
     def place(self, hook: Hook) -> str:
-        """Return the hook's file relative to the project."""
+        """Return the path of the hook's config file, relative to the project."""
         return place(hook.source, self.root, self.home)
 
     @staticmethod
     def sum_of_declaration(declared: str) -> str:
-        """Return what the store keeps of an approved declaration."""
+        """Return the digest of an approved declaration that the store keeps."""
         return sum_of_text(declared)
 
     def last_digest(self, declared: str) -> str | None:
-        """Return the cached digest of a declaration, whether its files are still the same or not."""
+        """Return the cached digest of a declaration, whether or not its files have changed."""
         return self._cache().last_digest(declared)
 
     def inspect(self, hook: Hook, declared: str | None = None) -> Inspection:
         """Return the hook's current state, with a cached digest if no file has changed.
 
-        `declared` is its `declaration`, if that is known.
+        `declared` is the hook's `declaration`, if known.
         """
         try:
             return self._inspect(hook, declared if declared is not None else self.declaration(hook))
         except UnreadableFileError as error:
             return Inspection("", [], str(error))
-        except Exception as error:  # whatever an untrusted project does affects only its own hook
-            return Inspection("", [], f"it cannot be looked at ({type(error).__name__}: {error})")
+        except Exception as error:  # an untrusted project may only break its own hook
+            return Inspection("", [], f"inspection failed ({type(error).__name__}: {error})")
 
     def _cache(self) -> DigestCache:
         if self._identities is None:
@@ -347,7 +347,7 @@ class HookInspector:
             real, problem = owners.resolve_and_check(file.path)
             if problem is not None and not real.startswith(SYSTEM):
                 return Inspection("", files, problem)
-        # Nothing is hashed while declaration and identities are those of the last run.
+        # Nothing is hashed if declaration and file identities are those of the last run.
         digest = self._cache().digest(declared, files)
         if digest is None:
             try:

@@ -37,7 +37,7 @@ DEEPEST = 4
 
 
 class UnfitFilesError(Exception):
-    """The files of a hook are too many, or one of them is no file: it cannot be approved. The message says why."""
+    """A hook has too many files, or one that is not a regular file, and cannot be approved; the message says why."""
 
 
 class LocalFile:
@@ -64,7 +64,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
     They include system files that the hook names. Raises UnfitFilesError.
     """
     finder = _Finder(hook, environment, cwd, root)
-    # A hook that runs where the agent is may name files that are only in the project's root.
+    # A hook that runs in the agent's working directory may name files that exist only in the project's root.
     for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
         for reference in hook.words or ():
             kind, _, value = reference.partition(":")
@@ -82,7 +82,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
 
 class _Finder:
     def __init__(self, hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> None:
-        # Outside of Claude's dialect the variable may not be set: what it would name is in the root.
+        # Outside of Claude's dialect the variable may be unset; its file is then looked up in the root.
         self._environment = {b"CLAUDE_PROJECT_DIR": os.fsencode(root), **environment}
         self._root = root
         self._on_path = _path_within(root, environment, cwd)
@@ -104,7 +104,7 @@ class _Finder:
             status = os.stat(path)
         except OSError as error:
             if sure and error.errno == ENAMETOOLONG and max(map(len, os.fsencode(path).split(b"/"))) <= LONGEST_NAME:
-                raise UnfitFilesError(f"the path {path[:64]}... is longer than the system can open") from None
+                raise UnfitFilesError(f"the path {path[:64]}... is longer than the system allows") from None
             return 0
         except ValueError:
             return 0
@@ -112,11 +112,11 @@ class _Finder:
         if kind == REGULAR:
             self.found[label] = LocalFile(label, path, identity_of(status))
         elif sure and kind != DIRECTORY:
-            raise UnfitFilesError(f"{path} is neither a file nor a directory: nobody knows what will be read from it")
+            raise UnfitFilesError(f"{path} is neither a file nor a directory, so its content cannot be checked")
         return kind
 
     def is_state(self, path: str) -> bool:
-        """Return whether the declaration says that the hook may change a file."""
+        """Return whether the declaration lists a file under `state`, so that the hook may change it."""
         path = _plain(path)
         return any(within(path, each) for each in self._state)
 
@@ -151,7 +151,7 @@ class _Finder:
                 self.program(word, cwd, depth + 1)
 
     def _is_within_really(self, path: str) -> bool:
-        """Return whether a file is in the project: a virtual environment's link is not, the active one may differ."""
+        """Return whether a file is in the project; a virtual environment's link to a system interpreter is not."""
         return os.path.exists(path) and within(os.path.realpath(path), os.path.realpath(self._root))
 
     def node(self, value: str, cwd: str) -> None:
@@ -210,7 +210,9 @@ class _Finder:
         suffix = name.rpartition(".")[2].lower() if "." in name[1:] else ""
         if suffix in CODE_SUFFIXES or status.st_mode & 0o111 or _start(path)[:2] == b"#!":
             if self.is_state(path):
-                raise UnfitFilesError(f"`state` names {_label(path, self._root)}, which is code: remove it from there")
+                raise UnfitFilesError(
+                    f"`state` lists {_label(path, self._root)}, which is code; remove it from `state`"
+                )
         elif self.is_state(path) or not (suffix in CONFIGURATION or name[:1] == ".") or not self._is_tracked(path):
             return
         self.add(path, sure=False)
@@ -222,18 +224,18 @@ class _Finder:
         if not within(path, top):
             return False
         name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
-        if data[4:8] == COMPRESSED:  # version 4 has only the ends of the names
+        if data[4:8] == COMPRESSED:  # version 4 stores only the ends of the names
             return name.rpartition(b"/")[2] + b"\0" in data
         at = data.find(name + b"\0")
         while at > 0:
-            # Two bytes before a name are its length; in an entry with more flags those are between.
+            # The two bytes before a name are its length; an entry with more flags has those in between.
             if any(int.from_bytes(data[at - n : at - n + 2], "big") & 0xFFF == min(len(name), 0xFFF) for n in (2, 4)):
                 return True
             at = data.find(name + b"\0", at + 1)
         return False
 
     def matching(self, path: str) -> Iterator[str]:
-        """Yield the files of a glob. `*` matches in one directory, `**` in any below; a directory is all its files."""
+        """Yield the files of a glob. `*` matches in one directory, `**` in any below; a directory means all of it."""
         return _below("", [part for part in path.split("/") if part not in ("", ".")], self._looked_at)
 
 
@@ -258,7 +260,7 @@ LARGEST_INDEX = 64 << 20
 
 
 def _plain(path: str) -> str:
-    """Return a path without `.` and double slashes. `..` stays: behind a link it leads elsewhere."""
+    """Return a path without `.` and double slashes. `..` stays: after a link it leads elsewhere."""
     if "//" not in path and "/." not in path:
         return path
     return "/" + "/".join(part for part in path.split("/") if part not in {"", "."})
@@ -407,5 +409,5 @@ def _entries(directory: str, looked_at: list[int]) -> list[tuple[str, bool]]:
         return []
     looked_at[0] += len(found)
     if looked_at[0] > MOST_LOOKED_AT:
-        raise UnfitFilesError(f"its files are more than {MOST_LOOKED_AT}: name fewer under files")
+        raise UnfitFilesError(f"it has more than {MOST_LOOKED_AT} files: list fewer under `files`")
     return found

@@ -1,6 +1,6 @@
-"""Say in few lines which hooks of a project did not run because of the project, to the user and to the model.
+"""Summarize for the user and the model which hooks did not run because of the project's config.
 
-Loaded only where there is one: a project can have thousands.
+Loaded only when such a hook exists: a project can have thousands.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from hookrun.trust.approvals import UserDecisions
 
 KINDS = ("untrusted", "declaration")
-"""Failures of hooks that did not run because of what the project declares."""
+"""Failures of hooks that did not run because of the project's config."""
 
 MAX_NAMED = 20
-"""Hooks that are named; of others only the number is said."""
+"""Hooks that are named; the others are only counted."""
 
 
 def combine_failures(
@@ -29,10 +29,10 @@ def combine_failures(
     root: str,
     is_new: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Replace what failed hooks of the project at `root` say one by one, to the user and to the model, by one text.
+    """Replace the messages of failed hooks of the project at `root`, to the user and to the model, by one summary.
 
-    `is_new` says of a hook whether the user has not been told. Where an unapproved hook blocks, the text also names
-    the unapproved hooks `behind` it, and tells the model to ask the user.
+    `is_new` returns whether the user has not yet seen a cause. Where an unapproved hook blocks, the text also names
+    the unapproved hooks `behind` it and has the model ask the user.
     """
     failed = [run for run in runs if run.failure is not None and run.failure.kind in KINDS]
     if not failed:
@@ -46,19 +46,19 @@ def combine_failures(
         run.verdict.message = run.verdict.system_message = None
     failed[0].verdict.system_message = text if any(new) else None
     if blocking:
-        ask = f"Only the user can approve hooks: ask the user to run `hookrun trust {quoted(root)}` in a terminal."
+        ask = f"Only the user can approve hooks. Ask the user to run `hookrun trust {quoted(root)}` in a terminal."
         blocking[0].verdict.message = f"{text}\n{ask}" if asks else text
 
 
 def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[Hook, Failure]]:
-    """Return the hooks that the end of the chain kept from running, and that are not approved either."""
+    """Return the unapproved hooks that did not run because the chain had ended."""
     hooks = [candidates.hook(index) for index, status in chain.became.items() if status.endswith(HAD_ENDED)]
     refused = [(hook, trust.refusal(hook)) for hook in hooks if hook.mode != "off" and trust.reason_off(hook) is None]
     return [(hook, why) for hook, why in refused if why is not None]
 
 
 def _text(failures: list[tuple[Hook, Failure]]) -> str:
-    """Return a line for each cause of the first MAX_NAMED failures, and one for the others."""
+    """Return one line per cause of the first MAX_NAMED failures, and one line that counts the others."""
     names: dict[tuple[str, str], list[str]] = {}
     for hook, failure in failures[:MAX_NAMED]:
         names.setdefault((failure.kind, failure.detail), []).append(hook.name)
@@ -69,6 +69,6 @@ def _text(failures: list[tuple[Hook, Failure]]) -> str:
     others = len(failures) - MAX_NAMED
     if others > 0:
         lines.append(
-            f"{others} more hook{'s' if others > 1 else ''} failed as untrusted or wrongly declared: see `hookrun list`"
+            f"{others} more hook{'s' if others > 1 else ''} did not run: not approved or invalid (see `hookrun list`)"
         )
     return "\n".join(lines)

@@ -16,8 +16,8 @@ MOST_LINKS = 40
 class Owners:
     """The trusted accounts: this one, root, and `more`.
 
-    Whoever can write a directory can replace the files in it, so every directory of a path is checked. Exempt is one
-    with the sticky bit (/tmp), where accounts cannot remove each other's files.
+    Whoever can write to a directory can replace the files in it, so every directory of a path is checked. Directories
+    with the sticky bit (/tmp) are exempt: accounts cannot remove each other's files there.
     """
 
     def __init__(self, more: Iterable[int] = ()) -> None:
@@ -27,7 +27,7 @@ class Owners:
     def resolve_and_check(self, path: str) -> tuple[str, str | None]:
         """Return the target of an absolute path with links resolved, and the first problem on the way.
 
-        The problem is part of a sentence and says what to do; None if there is none.
+        The problem is a clause that says what to do; None if there is none.
         """
         rest = path.split("/")[::-1]
         at = ""
@@ -51,21 +51,21 @@ class Owners:
                 continue
             links += 1
             if links > MOST_LINKS:
-                return here, wrong or f"{path} leads through more than {MOST_LINKS} links"
+                return here, wrong or f"{path} goes through more than {MOST_LINKS} links"
             if target.startswith("/"):
                 at = ""
             rest += target.split("/")[::-1]
         return at or "/", wrong
 
     def _look(self, path: str) -> tuple[str | None, str | None]:
-        """Return the target if the path is a link, and what is wrong with the path."""
+        """Return the link's target if the path is a link, and the problem with the path."""
         try:
             status = os.lstat(path)
             if not S_ISLNK(status.st_mode):
                 return None, self._wrong(path, status)
             return os.readlink(path), self._wrong_owner(path, status)
         except OSError as error:
-            return None, f"{path} cannot be looked at ({error.strerror})"
+            return None, f"{path} cannot be inspected ({error.strerror})"
 
     def _wrong(self, path: str, status: os.stat_result | None = None) -> str | None:
         if path in self._fine:
@@ -79,7 +79,7 @@ class Owners:
     def _wrong_owner(self, path: str, status: os.stat_result) -> str | None:
         if status.st_uid in self._believed:
             return None
-        return f"{path} belongs to another account ({status.st_uid}): name it under trusted_owners if you believe it"
+        return f"{path} belongs to account {status.st_uid}: add it to `trusted_owners` if you trust it"
 
 
 def _wrong_mode(path: str, status: os.stat_result) -> str | None:
@@ -87,14 +87,14 @@ def _wrong_mode(path: str, status: os.stat_result) -> str | None:
     if not mode & (S_IWGRP | S_IWOTH) or (S_ISDIR(mode) and mode & S_ISVTX):
         return None
     if mode & S_IWOTH:
-        return f"everybody can write {path}: chmod o-w it"
+        return f"everyone can write to {path}: run `chmod o-w` on it"
     if _is_owners_own(status.st_gid, status.st_uid):
         return None
-    return f"a group ({status.st_gid}) can write {path}: chmod g-w it"
+    return f"group {status.st_gid} can write to {path}: run `chmod g-w` on it"
 
 
 def _is_owners_own(gid: int, uid: int) -> bool:
-    """Return whether a group has no other member than the owner, as with user private groups."""
+    """Return whether the owner is the only member of a group, as with user private groups."""
     from grp import getgrgid
     from pwd import getpwuid
 

@@ -1,4 +1,4 @@
-"""The hooks of one project that need approval, and the user's decisions about them: read and changed."""
+"""Read and change the user's decisions about the hooks of one project."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ MAX_SHOWN = 60
 
 
 class NotAllowedError(Exception):
-    """Only the user may do this, at a terminal; the message says why it is refused."""
+    """Only the user may do this, in a terminal; the message says why it was denied."""
 
 
 class UnknownHookError(LookupError):
-    """The project has no hook of this name; the message suggests another."""
+    """The project has no hook of this name; the message suggests a similar one."""
 
 
 @dataclass
 class ProjectHook:
-    """A hook of a project, the result of its inspection, and what the user decided about it."""
+    """A hook of a project, its inspection, and the user's decision about it."""
 
     hook: Hook
     inspection: Inspection
@@ -54,15 +54,14 @@ class ProjectHook:
 
     @property
     def digest(self) -> str:
-        """Its digest; empty where it has none."""
+        """Its digest, or "" if it has none."""
         return self.inspection.digest
 
 
 class Project:
-    """The hooks declared for a directory, and the user's decisions about those that need approval.
+    """The hooks configured for a directory, and the user's decisions about those that need approval.
 
-    The methods that read raise StoreError where the store of decisions cannot be trusted, those that decide also where
-    it cannot be written.
+    Raises StoreError if the stored decisions cannot be trusted or, when deciding, cannot be written.
     """
 
     def __init__(self, declarations: Declarations, directory: str, home: str) -> None:
@@ -81,7 +80,7 @@ class Project:
 
     @cached_property
     def store(self) -> Store:
-        """The decisions, as they were when they were first asked for or last changed here."""
+        """The decisions, as first read or last changed here."""
         return stores.load(self.home, self.owners)
 
     @property
@@ -94,23 +93,23 @@ class Project:
         return [self.inspect(hook) for hook in self.untrusted_hooks]
 
     def inspect(self, hook: Hook) -> ProjectHook:
-        """Return a hook as it is now."""
+        """Return a hook in its current state."""
         if hook.error is not None:
             return ProjectHook(hook, Inspection("", [], hook.error), "declared wrongly")
         inspection = self._inspector.inspect(hook)
         return ProjectHook(hook, inspection, self._state(hook, inspection))
 
     def named(self, name: str) -> list[ProjectHook]:
-        """Return the hooks of this name that need approval. Raises UnknownHookError where there is none."""
+        """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
             near = closest(name, [hook.name for hook in self.untrusted_hooks])
-            hint = f"did you mean {quote(near)}?" if near else "`hookrun list` shows all hooks"
-            raise UnknownHookError(f"the project at {self.root} has no hook {quote(name)}; {hint}")
+            hint = f"did you mean {quote(near)}?" if near else "run `hookrun list` to see all hooks"
+            raise UnknownHookError(f"no hook {quote(name)} in {self.root}\nhint: {hint}")
         return [self.inspect(hook) for hook in found]
 
     def last_approved(self, hook: Hook) -> str | None:
-        """Return the digest under which the hook was approved last in this project; None if never."""
+        """Return the digest under which the hook was last approved in this project, or None."""
         root, source = os.path.realpath(self.root), place(hook.source, self.root, self.home)
         here = [
             (each["time"], digest)
@@ -120,7 +119,7 @@ class Project:
         return max(here)[1] if here else None
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
-        """Return the words of a hook that name data, which may change, and the parts that only a run can tell."""
+        """Return the words of a hook's command that name data, which may change, and those known only at run time."""
         from hookrun.config.executed import executed
 
         hook = found.hook
@@ -137,7 +136,7 @@ class Project:
         return data, [truncate(part.replace(UNKNOWN, "..."), MAX_SHOWN) for part in unknown]
 
     def paused_until(self, hook: Hook) -> str | None:
-        """Return the local time until which a hook is paused; None if it is not."""
+        """Return the local time at which a hook's pause ends, or None if it is not paused."""
         pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
         return clock(pause["until"]) if pause is not None else None
 
@@ -160,13 +159,13 @@ class Project:
 
     @contextmanager
     def changing(self) -> Iterator[Store]:
-        """Give the store to be changed, and write it at the end."""
+        """Yield the store to be changed, and write it at the end."""
         with change_store(self.home, self.owners) as store:
             yield store
         self.store = store
 
     def approve(self, found: ProjectHook, texts: Texts) -> None:
-        """Approve a hook as it was inspected; `texts` is what the user was shown."""
+        """Approve a hook as inspected; `texts` is what the user was shown."""
         with self.changing() as store:
             self._lift(store, found)
             store.approved[found.digest] = {
@@ -181,20 +180,20 @@ class Project:
         snapshots.keep(self.home, found.digest, texts)
 
     def deny(self, found: ProjectHook) -> None:
-        """Never run a hook."""
+        """Deny a hook: it never runs."""
         with self.changing() as store:
             self._lift(store, found)
             store.approved.pop(found.digest, None)
             store.denied.append(self._refused(found))
 
     def disable(self, found: ProjectHook) -> None:
-        """Do not run a hook for this user, whether it is approved or not."""
+        """Disable a hook for this user, approved or not."""
         with self.changing() as store:
             store.disabled = [each for each in store.disabled if not self._concerns(each, found.hook, found.digest)]
             store.disabled.append(self._refused(found))
 
     def enable(self, found: ProjectHook) -> bool:
-        """Lift a denial or disabling; return whether there was one."""
+        """Remove a denial or disabling; return whether there was one."""
         with self.changing() as store:
             before = len(store.denied) + len(store.disabled)
             self._lift(store, found)
@@ -224,28 +223,28 @@ class Project:
 
 @contextmanager
 def change_store(home: str, owners: list[int]) -> Iterator[Store]:
-    """Give an account's store to be changed, and write it at the end. Raises StoreError; then nothing has changed."""
+    """Yield an account's store to be changed, and write it at the end. Raises StoreError; then nothing has changed."""
     try:
         with locked_store(home, owners) as store:
             yield store
     except OSError as error:
-        found = f"{error.filename or 'the store'}: it cannot be written ({error.strerror})"
-        raise stores.StoreError(f"{found}; nothing was decided: make room, or correct its permissions") from None
+        fault = f"{error.filename or 'the store'}: cannot be written ({error.strerror}), so nothing was changed"
+        raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
 
 
 def require_terminal(purpose: str) -> None:
-    """Make sure that the user is at a terminal. Raises NotAllowedError.
+    """Raise NotAllowedError unless the user is at a terminal.
 
-    An agent that tries can open a terminal itself: this stops the plain case.
+    An agent that tries hard can open a terminal itself: this stops the plain case.
     """
     refuse_if_run_by_agent(purpose)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NotAllowedError(f"only a person at a terminal can {purpose}: run it in a terminal yourself")
+        raise NotAllowedError(f"cannot {purpose} without a terminal\nhint: run the command in a terminal yourself")
 
 
 def refuse_if_run_by_agent(purpose: str) -> None:
-    """Make sure that, by the environment, neither an agent nor a hook runs this process. Raises NotAllowedError."""
+    """Raise NotAllowedError if, judging by the environment, an agent or a hook runs this process."""
     for name in (*env_markers(), NESTING.decode()):
         if os.environ.get(name):
-            cause = f"{name} is in the environment, which an agent or a hook sets"
-            raise NotAllowedError(f"only a person can {purpose}, and {cause}: run it in a terminal of your own")
+            cause = f"{name} is set, so an agent or a hook runs this command"
+            raise NotAllowedError(f"cannot {purpose}: {cause}\nhint: run it in a terminal yourself")

@@ -1,4 +1,4 @@
-"""Store what a hook looked like when it was approved, to show only the changes next time."""
+"""Store the files of a hook when it is approved, to show only the changes next time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hookrun.trust.hook_files import LocalFile
 
 LARGEST_FILE = 64 << 10
-"""Limit on the bytes of a file that is stored and shown; of a larger one, only its size is."""
+"""Limit on the bytes of a file that is stored and shown; of a larger one only the size is."""
 
 LARGEST = 512 << 10
 """Limit on the bytes stored for a hook."""
@@ -24,7 +24,7 @@ DECLARATION = "declaration"
 """Name of the declaration among the texts."""
 
 PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
-"""How the text of a file begins that is not stored whole."""
+"""How the text of a file begins that is not stored in full."""
 
 Texts = dict[str, str]
 """Name -> text of the declaration and of every file of the hook."""
@@ -33,7 +33,7 @@ Texts = dict[str, str]
 def text_of(path: str) -> str:
     """Return the text of a file, or lines in brackets if it is binary, too large or unreadable.
 
-    These contain its digest, so that a changed file of the same size shows as changed.
+    The lines contain its digest, so that a changed file of the same size shows as changed.
     """
     try:
         with open(path, "rb") as file:
@@ -45,12 +45,12 @@ def text_of(path: str) -> str:
     except OSError as error:
         return f"[cannot be read: {error.strerror}]"
     if len(data) > LARGEST_FILE:
-        return f"[{os.path.getsize(path)} bytes: more than is shown]\n[sha256 {digest}]"
-    return f"[no text, {len(data)} bytes]\n[sha256 {digest}]"
+        return f"[{os.path.getsize(path)} bytes: too large to show]\n[sha256 {digest}]"
+    return f"[binary, {len(data)} bytes]\n[sha256 {digest}]"
 
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
-    """Store what was approved. A failure is ignored: there will be no difference to show."""
+    """Store what was approved. A failure is ignored: the next review then shows everything."""
     from hookrun.config.cache_writer import write  # with all that reads config files
 
     kept: Texts = {}
@@ -78,7 +78,7 @@ def read(home: str, digest: str) -> Texts | None:
 def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list[str]:
     """Return the labels of files that are new, gone or changed since they were stored under `before`.
 
-    Of a file that is not stored whole only its size is compared.
+    Files that are not stored in full are compared by size only.
     """
     changed = []
     labels = set()

@@ -47,13 +47,13 @@ VERSION = 1
 """Version of the file's format."""
 
 RULE = 2
-"""Version of the rule that says what an approval covers."""
+"""Version of the rule for what an approval covers."""
 
 MAX_PAUSE = 24 * 3600
-"""Seconds of the longest pause: a hook that is not wanted for longer should be disabled or removed."""
+"""Seconds of the longest pause: a hook that should be off for longer is disabled or removed."""
 
 NAME = "trust.json"
-AGAIN = "what was approved has to be approved again"
+AGAIN = "then approve your hooks again"
 
 
 class StoreError(Exception):
@@ -89,14 +89,14 @@ def load(home: str, owners: Iterable[int] = ()) -> Store:
 
 
 def open_directory(where: str, owners: Iterable[int] = ()) -> int:
-    """Return a descriptor of the store's directory. Raises FileNotFoundError, StoreError if others can write it."""
+    """Return a descriptor of the store's directory. Raises FileNotFoundError, or StoreError if others can write it."""
     try:
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
     except OSError as error:
-        what = "a symbolic link or no directory" if error.errno in (ELOOP, ENOTDIR) else str(error.strerror)
-        raise StoreError(f"{where}: found {what}, expected a directory; remove it: {AGAIN}") from None
+        what = "a symbolic link, or not a directory" if error.errno in (ELOOP, ENOTDIR) else str(error.strerror)
+        raise StoreError(f"{where}: {what}\nhint: remove it, {AGAIN}") from None
     from hookrun.trust.ownership import Owners
 
     _, problem = Owners(owners).resolve_and_check(where)
@@ -105,7 +105,7 @@ def open_directory(where: str, owners: Iterable[int] = ()) -> int:
     if problem is None:
         return fd
     os.close(fd)
-    raise StoreError(f"{where}: found that {problem}, expected a directory that only you can write; correct it")
+    raise StoreError(f"only you may have write access to {where}, but {problem}")
 
 
 def read(fd: int, where: str) -> Store:
@@ -117,15 +117,15 @@ def read(fd: int, where: str) -> Store:
     try:
         data = loads(text)
     except ValueError:
-        raise StoreError(f"{path}: found a damaged file, expected JSON; remove it: {AGAIN}") from None
+        raise StoreError(f"{path}: not valid JSON\nhint: remove it, {AGAIN}") from None
     version = data.get("version") if isinstance(data, dict) else None
     if isinstance(version, int) and version > VERSION:
-        found = f"found version {version}, which a newer hookrun wrote, expected at most {VERSION}"
-        raise StoreError(f"{path}: {found}; use that hookrun, or remove the file: {AGAIN}")
+        fault = f"{path}: version {version} was written by a newer hookrun; this one reads up to {VERSION}"
+        raise StoreError(f"{fault}\nhint: upgrade hookrun, or remove the file, {AGAIN}")
     try:
         return _store(data)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise StoreError(f"{path}: found another kind of file, expected hookrun's; remove it: {AGAIN}") from None
+        raise StoreError(f"{path}: not an approval store of hookrun\nhint: remove it, {AGAIN}") from None
 
 
 def _text(fd: int, path: str) -> str | None:
@@ -136,19 +136,19 @@ def _text(fd: int, path: str) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        what = "a symbolic link" if error.errno == ELOOP else f"an unreadable file ({error.strerror})"
-        raise StoreError(f"{path}: found {what}, expected a file of yours; remove it: {AGAIN}") from None
+        what = "is a symbolic link" if error.errno == ELOOP else f"cannot be read ({error.strerror})"
+        raise StoreError(f"{path}: {what}\nhint: remove it, {AGAIN}") from None
     try:
         status = os.fstat(file)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            found = f"found mode {status.st_mode & 0o777:o} and owner {status.st_uid}"
-            raise StoreError(f"{path}: {found}, expected a file that only you can write; remove it: {AGAIN}")
+            fault = f"owner {status.st_uid}, mode {status.st_mode & 0o777:o}: only you may have write access"
+            raise StoreError(f"{path}: {fault}\nhint: remove it, {AGAIN}")
         data = b""
         while more := os.read(file, status.st_size + 1):
             data += more
         return data.decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: found an unreadable file ({error}), expected JSON; remove it: {AGAIN}") from None
+        raise StoreError(f"{path}: cannot be read ({error})\nhint: remove it, {AGAIN}") from None
     finally:
         os.close(file)
 
@@ -156,7 +156,7 @@ def _text(fd: int, path: str) -> str | None:
 def _store(data: object) -> Store:
     """Return the store of parsed data. Raises KeyError, TypeError, ValueError or AttributeError if it is invalid."""
     if not isinstance(data, dict) or data["version"] != VERSION:
-        raise ValueError("no store")
+        raise ValueError("not a store")
     store = Store()
     for digest, each in data["approved"].items():
         store.approved[digest] = {

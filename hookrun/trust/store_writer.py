@@ -1,4 +1,4 @@
-"""Change the user's decisions: read under a lock, changed, and replaced in one step or not at all."""
+"""Change the user's decisions: read under a lock, change, and replace the file atomically."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 LOCK = "trust.lock"
 MAX_APPROVED = 5000
-"""Limit on stored digests; the oldest go first. Digests of other branches are not needed again."""
+"""Limit on stored digests; the oldest are dropped. Digests of other branches are not needed again."""
 
 
 @contextmanager
 def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
-    """Yield the store to be changed, and write it if the block raises nothing. Other writers wait meanwhile.
+    """Yield the store to be changed, and write it unless the block raises. Other writers wait meanwhile.
 
-    Raises StoreError if the store cannot be trusted, OSError if it cannot be written; then it stays as it was.
+    Raises StoreError if the store cannot be trusted and OSError if it cannot be written; then it stays as it was.
     """
     where = state.data_dir(home)
     state.make_private_dir(where)

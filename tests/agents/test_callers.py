@@ -183,7 +183,7 @@ def test_a_tool_and_its_arguments_have_hookrun_s_names(
 def test_changed_arguments_have_the_caller_s_names_again(
     caller: str, tool: str, args: Json, ours: str, named: Json
 ) -> None:
-    """Unless they are several words of a command, which cannot be told from one line."""
+    """Unless they are several words of a command, which cannot be distinguished from one line."""
     found = read(message(caller, tool, **args))
     expected = None if not {"cmd", "args", "task"}.isdisjoint(args) else args
     assert found.to_native_args([named]) == expected
@@ -241,7 +241,7 @@ def test_a_new_tool_of_claude_code_s_is_claude_code_s() -> None:
     found = claude.read(payload, "")
     caller, text = take_unknown_tool(found, payload)
     assert caller is None
-    assert "NewShell is taken for `bash`" in str(text)
+    assert "`NewShell` is treated as `bash`" in str(text)
     assert (found.calls[0].fields["tool_name"], found.calls[0].fields["agent"]) == ("bash", "claude")
 
 

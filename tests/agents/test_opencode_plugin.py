@@ -46,7 +46,7 @@ def happened(name: str, **properties: object) -> list[object]:
 
 
 def drive(project: Project, *calls: list[object], headless: bool = False, command: list[str] | None = None) -> Json:
-    """Return what came of calls to the plugin: of each its error and its arguments, as they are then; prompts."""
+    """Return the results of calls to the plugin: the error and final arguments of each, and prompts."""
     project.approve()
     program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
     path = project.root.parent / "plugin.mjs"
@@ -110,7 +110,7 @@ def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> 
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
     came = drive(project, prompt())
     assert came["results"][0]["error"] == "not that"
-    assert came["toasts"] == ["hookrun: the prompt was refused: not that"]
+    assert came["toasts"] == ["hookrun: the prompt was blocked: not that"]
 
 
 def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> None:
@@ -133,7 +133,7 @@ def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> 
     script = project.script("break.sh", "#!/bin/sh\necho ModuleNotFoundError >&2; exit 1\n")
     came = drive(project, before(), command=[str(project.root / script)])
     assert came["results"][0]["error"] is None
-    assert came["toasts"] == ["hookrun: it ended with 1 at tool.execute.before: ModuleNotFoundError"]
+    assert came["toasts"] == ["hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError"]
 
 
 @pytest.mark.parametrize("headless", [False, True])
@@ -162,12 +162,12 @@ def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Projec
     came = drive(project, before(), before(), command=command)
     assert [each["error"] for each in came["results"]] == [None, None]
     (toast,) = came["toasts"]
-    assert "/nowhere/hookrun is not there any more" in toast
+    assert "/nowhere/hookrun no longer exists" in toast
     assert "hookrun doctor opencode" in toast
 
 
 def test_an_answer_that_cannot_be_read_refuses_nothing(project: Project) -> None:
-    """It is told."""
+    """The user is notified."""
     came = drive(project, before(), command=["/bin/echo", "gibberish"])
     assert came["results"][0]["error"] is None
     assert "cannot be read" in came["toasts"][0]

@@ -1,4 +1,4 @@
-"""Hooks in Claude's dialect in one chain with others: whose change counts, what is told, what the guards above see."""
+"""Hooks in Claude's dialect in one chain with others: whose change counts, the reports, what the guards above see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def claude(name: str, **fields: object) -> Hook:
 
 
 def updates(**arguments: object) -> Json:
-    """Return the answer that puts these arguments in the place of all."""
+    """Return the answer that replaces all arguments with these."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": arguments}}
 
 

@@ -99,7 +99,7 @@ def test_a_shell_that_is_not_known(project: Project) -> None:
     """It is an error that says which are; the status is never 2."""
     done = hookrun(project, "completion", SHELL="/bin/tcsh")
     assert (done.status, done.stdout) == (1, "")
-    assert 'found the shell "tcsh", expected one of bash, zsh, fish' in done.stderr
+    assert 'unsupported shell "tcsh"\nhint: name one of bash, zsh, fish' in done.stderr
 
 
 def test_what_a_stranger_called_a_hook_is_never_put_into_a_command_line(project: Project) -> None:

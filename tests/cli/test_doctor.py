@@ -83,7 +83,7 @@ def test_no_agent_at_all(project: Project) -> None:
 
 
 def test_settings_that_cannot_be_read(project: Project) -> None:
-    """The place of the mistake is told."""
+    """The location of the mistake is reported."""
     _edit(settings_file(project, "claude"), lambda _: "{,}")
     assert "~/.claude/settings.json:1:2: unexpected" in _found(project, "claude", "settings")["found"]
 
@@ -101,7 +101,7 @@ def test_settings_that_cannot_be_read(project: Project) -> None:
 def test_a_foreign_entry_for_which_the_agent_drops_the_file(
     project: Project, agent: str, entry: object, found: str
 ) -> None:
-    """What the agent would not tell is told: with that entry none of the file's hooks runs."""
+    """It reports what the agent would not: with that entry none of the file's hooks runs."""
     data = {"version": 1} if entry is None else {"hooks": {"Stop": [entry]}}
     _edit(settings_file(project, agent), lambda _: json.dumps(data))
     hookrun(project, "install", agent, "--trust")
@@ -154,7 +154,7 @@ def test_declarations_that_cannot_be_read(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])
 def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
-    """It is the first that is told, nothing is called proven, and installing again takes it out."""
+    """The first one is reported, nothing is called proven, and installing again removes it."""
     assert hookrun(project, "install", agent, "--trust").status == 0
     path, event = settings_file(project, agent), BEFORE_TOOL[agent]
     data = json.loads(path.read_text())
@@ -193,7 +193,7 @@ def test_no_hook_that_guards_the_hooks(project: Project) -> None:
 
 
 def test_a_program_that_is_gone(project: Project) -> None:
-    """The path that is not there any more is named."""
+    """The missing path is named."""
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace("hookrun/__main__.py", "gone/__main__.py"))
     assert "gone/__main__.py" not in json.dumps(_findings(project, "claude"))  # that is no line of hookrun's any more
@@ -282,7 +282,7 @@ def test_codex_without_trust(project: Project) -> None:
 
 
 def test_codex_with_a_hook_switched_off(project: Project) -> None:
-    """A person's own switch is found too."""
+    """The user's own switch is found too."""
     hookrun(project, "install", "codex", "--trust")
     config = project.home / ".codex" / "config.toml"
     _edit(config, lambda text: text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
@@ -330,7 +330,7 @@ def test_folder_trust_that_is_switched(project: Project, agent: str, asked: bool
 
 
 def test_copilots_folder_trust(project: Project) -> None:
-    """A project's hooks are skipped in silence in a folder that Copilot does not trust; a person's are not."""
+    """A project's hooks are silently skipped in a folder that Copilot does not trust; the user's are not."""
     hookrun(project, "install", "copilot", "--scope", "project")
     assert "is not yet trusted in" in _found(project, "copilot", "trust")["found"]
     _edit(
@@ -403,7 +403,7 @@ def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
 
 
 def test_when_it_last_fired(project: Project) -> None:
-    """Before the first event, after it, and after a change of the wiring: all three are told apart."""
+    """Before the first event, after it, and after a change of the installation: all three are distinguished."""
     project.user_hooks({"name": "u", "command": "true"})
     hookrun(project, "install", "claude")
     assert _found(project, "claude", "fired", "note")["remedy"] == "start a new session"
@@ -416,7 +416,7 @@ def test_when_it_last_fired(project: Project) -> None:
 
 
 def test_an_audit_that_cannot_be_written(project: Project) -> None:
-    """Where no record can be kept, that is told."""
+    """If no record can be written, that is reported."""
     hookrun(project, "install", "claude")
     shutil.rmtree(project.home / ".local")
     (project.home / ".local").write_text("no directory")

@@ -64,7 +64,7 @@ def test_every_value_has_its_place(project: Project) -> None:
 
 
 def test_settings_have_theirs(project: Project) -> None:
-    """Of what only the user may set the first file counts; what each file has for itself is told for each."""
+    """For what only the user may set the first file counts; what each file has for itself is shown for each."""
     declare(project)
     project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block")
     settings: Any = hookrun(project, "dump", "--json").json["settings"]
@@ -111,7 +111,7 @@ def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Projec
 
 
 def test_settings_of_the_user_are_no_part_of_one_declaration_file(project: Project) -> None:
-    """A project's file may not have them: they are told as comments, and the file is valid."""
+    """A project's file may not have them: they are shown as comments, and the file is valid."""
     project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block", record_context=True)
     project.hooks({"name": "a", "command": "true"})
     text = hookrun(project, "dump", "--yaml").stdout

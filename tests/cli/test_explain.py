@@ -1,4 +1,4 @@
-"""`hookrun explain`: each hook's fate and its reason, the run that it shows, and what an agent would be told."""
+"""`hookrun explain`: each hook's state and its reason, the run that it shows, and what an agent would show."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PUSH = ("pre_tool_use", "--tool", "bash", "--arg", "command=git push")
 
 
 def first(done: Done) -> str:
-    """Return the first line of what was told."""
+    """Return the first line of the answer."""
     return done.stdout.partition("\n")[0]
 
 
 def fates(done: Done) -> dict[str, dict[str, object]]:
-    """Return what is told of each hook of the first call, by its name."""
+    """Return what is reported of each hook of the first call, by its name."""
     calls = done.json["calls"]
     assert isinstance(calls, list)
     return {each["name"]: each for each in calls[0]}
@@ -69,7 +69,7 @@ def test_a_condition_that_fails_decides_whatever_else_is_not_known(project: Proj
 
 
 def test_order_layer_and_place_of_every_hook(project: Project) -> None:
-    """The user's come first, then by priority; each is told with its file and line; other events are named briefly."""
+    """The user's come first, then by priority; each is shown with its file and line; other events are named briefly."""
     project.hooks(
         {"name": "late", "command": "true"},
         {"name": "early", "priority": 3, "always": True, "command": "true"},
@@ -185,7 +185,7 @@ def test_what_an_agent_would_be_told_to_the_byte(project: Project, message: str 
 
 
 def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Project) -> None:
-    """Each action that its event has no word for, and what becomes of it."""
+    """Each action that its event does not support, and its fallback."""
     project.hooks({"command": "true"})
     done = hookrun(project, "explain", "BeforeTool", "--agent", "gemini")
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("unsupported by Gemini CLI, ")]
@@ -241,13 +241,13 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("pre_tool_us",), "unknown event 'pre_tool_us': did you mean pre_tool_use?"),
+        (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
         (("stop", "--hook", "gard"), 'hint: did you mean "guard"?'),
-        (("stop", "--arg", "x"), '--arg "x": expected NAME=TEXT or NAME:=JSON'),
+        (("stop", "--arg", "x"), 'invalid value for `--arg`: "x"\nhint: use NAME=TEXT or NAME:=JSON'),
         (("stop", "--arg", "x:=["), "the value after := is not JSON"),
-        (("stop", "--ctx", "none.json"), "none.json: No such file or directory"),
-        (("stop", "--ctx", "list.json"), "list.json: the context is a list, expected one JSON object"),
+        (("stop", "--ctx", "none.json"), 'cannot read "none.json": No such file or directory'),
+        (("stop", "--ctx", "list.json"), "list.json: the context is a list"),
         (("stop", "--ctx", "c.json", "--tool", "bash"), "--ctx holds the whole context"),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project
 
 
 def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) -> None:
-    """Whatever would run besides: a fire would be in trouble."""
+    """Whatever would run besides: a fire would fail."""
     project.hooks({"name": "a", "command": "true"})
     project.approve()
     path = project.broken_user_hooks()

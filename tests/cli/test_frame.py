@@ -33,7 +33,7 @@ Plumbing: fire
 
 
 def test_the_first_page_has_the_groups_in_order(project: Project) -> None:
-    """At most 22 commands, each with its purpose; what is behind `help all` is not there."""
+    """At most 22 commands, each with its purpose; those of `help all` are not among them."""
     done = hookrun(project, "--help")
     assert (done.status, done.stderr) == (0, "")
     shown = re.findall(r"^(\w[\w ]+):\n((?:  .*\n)+)", done.stdout.partition("Options:")[0], re.MULTILINE)
@@ -123,6 +123,22 @@ def test_did_you_mean(project: Project, words: tuple[str, ...], meant: str) -> N
     assert (done.status, done.stdout) == (1, "")
     assert meant in done.stderr
     assert done.stderr.count("\n") <= 2
+
+
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        (("explain", "--event", "stop"), ("explain", "stop")),
+        (("doctor", "--agent=claude"), ("doctor", "claude")),
+        (("uninstall", "--agent", "claude", "--agent", "codex"), ("uninstall", "claude", "codex")),
+        (("remove", "--hook", "guard", "--dry-run"), ("remove", "guard", "--dry-run")),
+    ],
+)
+def test_filters_are_options_everywhere(project: Project, option: tuple[str, ...], argument: tuple[str, ...]) -> None:
+    """Where a command takes the hook, event or agent as its argument, it takes the option of the others as well."""
+    project.hooks({"name": "guard", "event": "stop", "command": "true"})
+    first, second = hookrun(project, *option), hookrun(project, *argument)
+    assert (first.status, first.stdout, first.stderr) == (second.status, second.stdout, second.stderr)
 
 
 def test_what_is_proposed_exists() -> None:

@@ -1,4 +1,4 @@
-"""A hookrun that was moved or removed: each agent goes on, and the person is told, in that agent's way."""
+"""A hookrun that was moved or removed: each agent continues, and the user is notified, in that agent's way."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: P
 def test_a_hookrun_that_is_not_whole_refuses_nothing(
     project: Project, elsewhere: Path, agent: str, status: int
 ) -> None:
-    """While it is being replaced, an agent goes on: 1 is seen and no refusal, but to Copilot, which gets a 0."""
+    """While it is being replaced, an agent continues: 1 is seen and no refusal, but to Copilot, which gets a 0."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
     _install_from(elsewhere, project, agent)
     (elsewhere / "hookrun" / "fire" / "invocation.py").unlink()
     shutil.rmtree(elsewhere / "hookrun" / "__pycache__")
     done = run_line(project, wired_line(project, agent, BEFORE_TOOL[agent]), before_tool(project, agent))
     assert (done.returncode, done.stdout) == (status, b"")
-    assert b"hookrun: cannot be loaded, no hook has run: No module named 'hookrun.fire.invocation'" in done.stderr
+    assert b"hookrun: cannot be loaded, so no hook has run: No module named 'hookrun.fire.invocation'" in done.stderr
 
 
 def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, elsewhere: Path) -> None:

@@ -79,9 +79,9 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
     done = hookrun(project, "install", agent, "--trust")
     if agent == "cline":
         assert (done.status, path.read_text()) == (1, before)
-        assert "was changed since" in done.stderr
+        assert "been changed since" in done.stderr
     else:
-        assert f"{path}:1: {BEFORE_TOOL[agent]} fires hookrun by a line written by hand, which stays" in done.stderr
+        assert f":1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line, so each hook runs twice" in done.stderr
         assert [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == (
             "twice", "problem")] == [f"{path}: {BEFORE_TOOL[agent]} is wired 2 times"]  # fmt: skip
     out = hookrun(project, "uninstall", agent)
@@ -127,8 +127,8 @@ def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, age
     before = tree(project.home)
     done = hookrun(project, "install", agent)
     assert done.status == 1
-    assert "was changed since" in done.stderr
-    assert "which stays" in hookrun(project, "uninstall", agent).stderr
+    assert "been changed since" in done.stderr
+    assert "by a handwritten line" in hookrun(project, "uninstall", agent).stderr
     assert tree(project.home) == before
 
 

@@ -1,21 +1,27 @@
-"""`hookrun init` and `hookrun new`: what they write, what they ask, what they approve, and what they leave alone."""
+"""`hookrun init` and `hookrun new`: what they write, ask and approve, and what they leave alone."""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.scaffold.suggestions import kinds, suggest, template_language
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
-from tests.cli.wiring import before_tool, run_line, tree, wired_line
+from tests.cli.wiring import before_tool, run_line, settings_file, tree, wired_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Project
 
 ASKED = "]: "
 HOOK: dict[str, object] = {"name": "one", "event": "stop", "command": "exit 0"}
+GUARDS = ("block-destructive-commands", "no-force-push", "protect-files")
+"""The recipes that a plain repository gets by default."""
 
 
 def states(project: Project) -> dict[str, str]:
@@ -24,86 +30,190 @@ def states(project: Project) -> dict[str, str]:
     return {each["name"]: each["state"] for each in json.loads(listed)}
 
 
-def test_four_commands_lead_from_nothing_to_a_hook_that_claude_obeys(project: Project) -> None:
-    """At a terminal: declared, tested, wired, proven; then Claude Code is refused, and nobody had to approve it."""
+def agents_on_path(project: Project, *names: str) -> str:
+    """Put programs of these names on PATH, and return it; no other agent is on it."""
+    directory = project.root.parent / "bin"
+    directory.mkdir(exist_ok=True)
+    for name in names:
+        (directory / name).write_text("#!/bin/sh\necho 2.1.0\n")
+        (directory / name).chmod(0o755)
+    return f"{directory}:/usr/bin:/bin"
+
+
+# --- hookrun init
+
+
+def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) -> None:
+    """Enter three times: hooks written, tested, approved and installed; then Claude Code is refused `rm -rf /`."""
     (project.root / ".git").rmdir()
-    screens = [
-        at_terminal(project, *command)
-        for command in (
-            ("init", "--lang", "sh", "--yes"),
-            ("test",),
-            ("install", "claude"),
-            ("doctor", "claude", "--prove"),
-        )
-    ]
-    assert [each.status for each in screens] == [0, 0, 0, 0], [each.screen for each in screens]
-    for each, text in zip(screens, ("approved protect-env", "5 passed", "wired", "the probe refused"), strict=True):
-        assert text in each.screen
+    path = agents_on_path(project, "claude")
+    session = at_terminal(project, "init", answers=("", "", ""), question=ASKED, env={"PATH": path})
+    assert session.status == 0, session.screen
+    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 1 event", "hookrun try"):
+        assert text in session.screen
+    assert set(states(project).values()) == {"approved"}
+    tried = hookrun(project, "try", "rm -rf /", "--agent", "claude")
+    assert "result: blocked by block-destructive-commands" in tried.stdout
     line = wired_line(project, "claude", "PreToolUse")
-    message = {**before_tool(project, "claude"), "tool_name": "Write"}
-    refused = run_line(project, line, {**message, "tool_input": {"file_path": "config/.env", "content": "A=1"}})
-    said = json.loads(refused.stdout)["hookSpecificOutput"]
-    assert said["permissionDecision"] == "deny"
-    assert "holds secrets" in said["permissionDecisionReason"]
-    passed = run_line(project, line, {**message, "tool_input": {"file_path": ".env.example", "content": "A="}})
+    message = {**before_tool(project, "claude"), "tool_name": "Bash"}
+    refused = run_line(project, line, {**message, "tool_input": {"command": "rm -rf /"}})
+    assert json.loads(refused.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    passed = run_line(project, line, {**message, "tool_input": {"command": "ls"}})
     assert (passed.returncode, passed.stdout) == (0, b"")
+    before = tree(project.root, project.home / ".claude")
+    again = at_terminal(project, "init", "--yes", env={"PATH": path})
+    assert (again.status, "claude: already installed" in again.screen) == (0, True)
+    assert tree(project.root, project.home / ".claude") == before
 
 
-def test_without_a_terminal_nothing_is_approved(project: Project) -> None:
-    """The hook is there, agents do not run it, and what is said names the command that changes that."""
-    done = hookrun(project, "init")
-    assert (done.status, done.stderr) == (0, "")
-    assert (
-        "wrote hooks/protect-env.sh, hooks/protect-env.hooktest.yaml, hookrun.schema.json, coder.json\n" in done.stdout
-    )
+def test_answers_choose_hooks_and_agents(project: Project) -> None:
+    """By number or name; a wrong one is asked for again; Codex's trust is part of the choice."""
+    (project.root / "pyproject.toml").touch()
+    path = agents_on_path(project, "claude", "codex")
+    answers = ("1,77", "1 custom", "codex", "y")
+    session = at_terminal(project, "init", answers=answers, question=ASKED, env={"PATH": path})
+    assert session.status == 0, session.screen
+    assert "a Python project" in session.screen
+    assert '"77" is not in the list' in session.screen
+    assert states(project) == {"protect-env": "approved", "block-destructive-commands": "approved"}
+    assert (project.root / "hooks" / "protect-env.py").stat().st_mode & 0o111
+    assert "codex: hooks marked as trusted" in session.screen
+    assert not settings_file(project, "claude").exists()
+
+
+def test_a_no_changes_nothing(project: Project) -> None:
+    """The last question is whether to go ahead."""
+    before = tree(project.root, project.home)
+    path = agents_on_path(project, "claude")
+    session = at_terminal(project, "init", answers=("", "", "n"), question=ASKED, env={"PATH": path})
+    assert session.status == 1
+    assert tree(project.root, project.home) == before
+
+
+def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
+    """Recipes and agents, but no approval: the last lines name the command for that."""
+    path = agents_on_path(project, "claude")
+    done = hookrun(project, "init", PATH=path)
+    assert done.status == 0, done.stderr
+    assert states(project) == dict.fromkeys(sorted(GUARDS), "new") == dict(sorted(states(project).items()))
+    assert "claude: installed for" in done.stdout
+    assert "not approved yet, so agents skip them" in done.stderr
     assert "hookrun trust" in done.stdout
-    assert states(project) == {"protect-env": "new"}
     assert hookrun(project, "test").status == 0
+    before = tree(project.root, project.home / ".claude")
+    assert hookrun(project, "init", "--yes", PATH=path).status == 0
+    assert tree(project.root, project.home / ".claude") == before
+
+
+def test_options_answer_the_questions(project: Project) -> None:
+    """`--recipe`, `--agent` and `--no-install`; `--json` prints one object."""
+    done = hookrun(project, "init", "--recipe", "no-force-push", "--agent", "gemini", "--json", PATH="/usr/bin:/bin")
+    assert done.status == 0, done.stderr
+    assert [each["name"] for each in done.json["hooks"]] == ["no-force-push"]  # type: ignore[attr-defined]
+    assert done.json["not_approved"] == ["no-force-push"]
+    assert f"{settings_file(project, 'gemini')}" in str(done.json["written"])
+    without = hookrun(project, "init", "--recipe", "protect-files", "--no-install", "--json")
+    assert without.status == 0
+    assert not settings_file(project, "claude").exists()
+    for arguments, said in (
+        (("--agent", "gemini", "--no-install"), "not both"),
+        (("--recipe", "protect-file"), "protect-files"),
+        (("--agent", "gemin"), "gemini"),
+    ):
+        wrong = hookrun(project, "init", *arguments)
+        assert (wrong.status, said in wrong.stderr) == (1, True)
+
+
+def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
+    """What only the user may do is a hint, and the status says that something is missing."""
+    done = hookrun(project, "init", "--agent", "codex")
+    assert done.status == 1
+    assert "hint: run `hookrun install codex --trust`" in done.stderr
+
+
+def test_without_an_agent_it_says_so(project: Project) -> None:
+    """The hooks are written all the same."""
+    done = hookrun(project, "init", PATH="/usr/bin:/bin")
+    assert (done.status, "no coding agent found on PATH" in done.stderr) == (0, True)
+    assert sorted(states(project)) == sorted(GUARDS)
+
+
+def test_a_project_with_hooks_keeps_them(project: Project) -> None:
+    """Nothing is added by default; what is not approved yet is reviewed."""
+    project.hooks(HOOK)
+    before = tree(project.root)
+    done = hookrun(project, "init", "--yes", "--agent", "claude")
+    assert tree(project.root) == before
+    assert (done.status, "agents skip them: one" in done.stderr) == (0, True)
+    session = at_terminal(project, "init", "--yes", "--agent", "claude", answers=("y",))
+    assert (session.status, states(project)) == (0, {"one": "approved"})
+
+
+@pytest.mark.parametrize(
+    ("files", "kind", "language", "selected"),
+    [
+        ({}, [], "sh", ()),
+        ({"pyproject.toml": "[tool.ruff]", "uv.lock": ""}, ["Python"], "python", ("package-manager", "format-on-edit")),
+        ({"package.json": "{}", "pnpm-lock.yaml": ""}, ["Node"], "node", ("package-manager",)),
+        ({"go.mod": ""}, ["Go"], "go", ("format-on-edit",)),
+        ({"Cargo.toml": ""}, ["Rust"], "sh", ("format-on-edit",)),
+        ({"package.json": "", "setup.py": ""}, ["Python", "Node"], "python", ()),
+    ],
+)
+def test_what_a_project_is_decides_what_is_offered(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    files: dict[str, str],
+    kind: list[str],
+    language: str,
+    selected: tuple[str, ...],
+) -> None:
+    """Manifests, lock files and formatters that the project uses and that are installed."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("ruff", "gofmt", "rustfmt"):
+        (programs / name).touch(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.defpath}")
+    root = tmp_path / "root"
+    root.mkdir()
+    for name, text in files.items():
+        (root / name).write_text(text)
+    assert (kinds(str(root)), template_language(str(root))) == (kind, language)
+    chosen = {name for name, is_selected in suggest(str(root)).items() if is_selected}
+    assert chosen == {"block-destructive-commands", "protect-files", *selected}
 
 
 def test_an_agent_approves_nothing(project: Project) -> None:
-    """An agent that runs init in a terminal of its own gets a hook, and no approval."""
-    session = at_terminal(project, "init", "--yes", env={"CLAUDECODE": "1"})
-    assert session.status == 0
-    told = "nothing was approved: only a person can approve hooks, and CLAUDECODE is in the environment"
-    assert told in " ".join(session.screen.split())
+    """An agent that runs init in a terminal of its own gets hooks, and no approval."""
+    session = at_terminal(project, "init", "--yes", "--lang", "sh", "--agent", "codex", env={"CLAUDECODE": "1"})
+    assert session.status == 1  # Codex does not trust the hooks yet
+    assert "nothing was approved: " in session.screen
+    assert "CLAUDECODE" in session.screen
     assert states(project) == {"protect-env": "new"}
-
-
-def test_init_asks_for_what_no_flag_says(project: Project) -> None:
-    """Language, event, tools, name; a wrong answer is asked for again, a plain return takes what is proposed."""
-    answers = ("python", "post_tol_use", "PostToolUse", "write", "")
-    session = at_terminal(project, "init", answers=answers, question=ASKED)
-    assert session.status == 0, session.screen
-    assert "did you mean post_tool_use?" in session.screen
-    (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
-    assert (entry["name"], entry["event"], entry["matcher"]) == ("no-conflict-markers", "post_tool_use", "write")
-    assert (project.root / "hooks" / "no-conflict-markers.py").stat().st_mode & 0o111
-    session = at_terminal(project, "init", "--lang", "sh", "--event", "stop", answers=("",), question=ASKED)
-    assert (session.status, states(project)["finish-the-job"]) == (0, "approved")
 
 
 def test_what_is_there_is_never_overwritten(project: Project) -> None:
     """A script or cases of that name, or a hook: the command names it and writes nothing at all."""
     project.script("hooks/protect-env.sh", "mine")
     before = tree(project.root)
-    for arguments in (("init",), ("new", "protect-env", "--lang", "sh")):
+    for arguments in (("init", "--lang", "sh"), ("new", "protect-env", "--lang", "sh")):
         done = hookrun(project, *arguments)
         assert (done.status, done.stdout) == (1, "")
-        assert f"{project.root}/hooks/protect-env.sh: found a file, expected none" in done.stderr
+        assert "hooks/protect-env.sh exists" in done.stderr
     project.script("hooks/other.hooktest.yaml", "mine")
-    assert "other.hooktest.yaml: found a file" in hookrun(project, "new", "other", "--lang", "sh").stderr
+    assert "other.hooktest.yaml exists" in hookrun(project, "new", "other", "--lang", "sh").stderr
     (project.root / "hooks" / "other.hooktest.yaml").unlink()
     assert tree(project.root) == before
     project.hooks({**HOOK, "name": "taken"})
     before = tree(project.root)
     done = hookrun(project, "new", "taken", "--lang", "sh")
-    assert 'found a hook "taken" already' in done.stderr
+    assert 'already has a hook "taken"' in done.stderr
     (project.root / "hooks" / "protect-env.sh").unlink()
     (project.root / "hooks").rmdir()
     (project.root / "hooks").write_text("a file")
     before = tree(project.root)
-    done = hookrun(project, "init")
+    done = hookrun(project, "init", "--lang", "sh")
     assert (done.status, tree(project.root)) == (1, before)
     assert "Traceback" not in done.stderr
 
@@ -113,7 +223,7 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     text = '{ "hooks" : [\n\n   {"name": "one",   "event": "stop", "command": "exit 0"}\n ], "theirs": {} }'
     path = project.root / "coder.json"
     path.write_text(text)
-    assert hookrun(project, "init").status == 0
+    assert hookrun(project, "init", "--lang", "sh").status == 0
     head, tail = text.split("}\n ]")
     assert path.read_text().startswith(head)
     assert path.read_text().endswith("\n ]" + tail)
@@ -141,7 +251,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     assert done.status == 0, done.stderr
     (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
     assert (entry["event"], entry["when"]) == ("pre_tool_use", {"tool_args.command": "*git push*"})
-    assert "hooks/ask.sh is a stub: it fails, as do its tests, until you write the check" in done.stdout
+    assert "hooks/ask.sh is a stub: it and its tests fail until you write the check" in done.stdout
     tested = hookrun(project, "test")
     assert (tested.status, "2 tests: 1 passed, 1 failed" in tested.stdout) == (1, True), tested.stdout
     done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
@@ -152,11 +262,10 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("new", "x", "--lang", "sh", "--event", "pre_tol"), "did you mean pre_tool_use?"),
-        (("new", "../x", "--lang", "sh"), "expected letters, digits"),
-        (("new", "x", "--lang", "sh", "--when", "nothing"), '"nothing" is not PATH=GLOB'),
+        (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
+        (("new", "../x", "--lang", "sh"), "use letters, digits"),
+        (("new", "x", "--lang", "sh", "--when", "nothing"), "is not PATH=GLOB"),
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),
-        (("new", "x"), "missing option `--lang`"),
     ],
 )
 def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], said: str) -> None:
@@ -193,8 +302,8 @@ def test_from_below_the_root_what_is_run_next_is_said(project: Project) -> None:
     below = project.root / "src"
     below.mkdir()
     project.root, root = below, project.root
-    done = hookrun(project, "init")
-    assert "cd .. " in done.stdout
+    done = hookrun(project, "init", "--lang", "sh")
+    assert "next: cd .." in done.stdout
     assert (root / "hooks" / "protect-env.sh").exists()
 
 
@@ -203,5 +312,5 @@ def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project, words
     """Such a hook never runs: nothing is written."""
     done = hookrun(project, *words, "--event", "Stop", "--matcher", "bash")
     assert (done.status, done.stdout) == (1, "")
-    assert '--matcher "bash" never matches: stop has no tool' in done.stderr
+    assert 'matcher "bash" never matches: stop has no tool' in done.stderr
     assert [path.name for path in project.root.iterdir()] == [".git"]

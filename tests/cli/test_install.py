@@ -58,7 +58,7 @@ def test_without_a_file_before_there_is_none_after(project: Project, scope: str)
     wired = tree(project.home, project.root)
     assert all(settings_file(project, agent, scope).exists() for agent in ALL)
     again = hookrun(project, "install", *ALL, "--scope", scope, "--trust")
-    assert again.stdout.count("is wired already, nothing changed") == len(ALL)
+    assert again.stdout.count(": already installed for ") == len(ALL)
     assert tree(project.home, project.root) == wired
     out = hookrun(project, "uninstall", *ALL, "--scope", scope)
     assert (out.status, out.stderr) == (0, "")
@@ -178,7 +178,7 @@ def test_one_agents_trouble_does_not_keep_the_others_from_being_wired(project: P
     path.write_text("{")
     done = hookrun(project, "install", "claude", "gemini")
     assert done.status == 1
-    assert "gemini: wired: 2 events" in done.stdout
+    assert "gemini: installed for 2 events" in done.stdout
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(project: Project) -> None:
@@ -233,10 +233,10 @@ def test_events_that_an_agent_does_not_have_are_told(project: Project) -> None:
     project.hooks({"name": "s", "event": "subagent_start", "command": "true"})
     done = hookrun(project, "install", "qwen", "gemini")
     assert done.status == 1
-    assert "gemini: Gemini CLI has no event for subagent_start: there is nothing to wire" in done.stderr
+    assert "gemini: Gemini CLI has no event for subagent_start, so nothing was installed" in done.stderr
     project.hooks({"name": "s", "event": ["subagent_start", "stop"], "command": "true"})
     done = hookrun(project, "install", "gemini")
-    assert "gemini: has no event for subagent_start: such hooks never run there" in done.stdout
+    assert "gemini: has no event for subagent_start; such hooks do not run there" in done.stdout
 
 
 def test_hooks_for_other_agents_or_switched_off_do_not_count(project: Project) -> None:
@@ -262,7 +262,7 @@ def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:
     (project.root / "coder.json").unlink()
     done = hookrun(project, "install", "claude")
     assert done.status == 1
-    assert "no hooks are declared here" in done.stderr
+    assert "no hooks are configured here" in done.stderr
     assert not settings_file(project, "claude").exists()
 
 
@@ -326,7 +326,7 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
     ("arguments", "message"),
     [
         (("install", "claud"), 'hint: did you mean "claude"?'),
-        (("install",), "missing argument `AGENT...`"),
+        (("install",), "no coding agent found on PATH"),
         (("uninstall", "xyz"), "hint: supported agents are claude, codex"),
         (("install", "claude", "--home", "/nowhere/at/all"), 'no such directory: "/nowhere/at/all"'),
         (("install", "claude", "--scope", "world"), '"world" is not one of user, project'),

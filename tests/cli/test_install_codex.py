@@ -59,20 +59,20 @@ def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project
     assert done.status == 1
     assert settings_file(project, "codex").exists()
     assert not _config(project).exists()
-    assert "skips these hooks in silence until they are trusted: run `hookrun install codex --trust`" in done.stderr
+    assert "silently skips hooks that are not trusted\nhint: run `hookrun install codex --trust`" in done.stderr
 
 
 @pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])
 def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -> None:
     """Only a yes writes the trust."""
     done, seen = _on_a_terminal(project, answer, "install", "codex")
-    assert "codex skips hooks that are not trusted. Note in" in seen
+    assert "codex runs only hooks that are marked as trusted." in seen
     assert done == status
     assert _config(project).exists() == (answer == "y")
 
 
 def test_what_changes_needs_trust_anew(project: Project) -> None:
-    """Another event is another hook: without a yes to it the first stays trusted and the new one is told of."""
+    """Another event is another hook: without a yes to it the first stays trusted and the new one is reported."""
     hookrun(project, "install", "codex", "--trust")
     trusted = _config(project).read_bytes()
     project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})

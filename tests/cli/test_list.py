@@ -102,8 +102,8 @@ def test_unknown_event(project: Project) -> None:
     """An event that nobody knows is an error with the nearest one, and the status is not 2."""
     done = hookrun(project, "list", "--event", "pre_tool_us")
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1
-    assert "did you mean pre_tool_use?" in done.stderr
+    assert done.stderr.count("\n") == 2
+    assert 'did you mean "pre_tool_use"?' in done.stderr
 
 
 def test_wrong_hook_is_listed_with_its_error(project: Project) -> None:

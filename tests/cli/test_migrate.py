@@ -1,4 +1,4 @@
-"""`hookrun migrate`: what hookrun's form can say is said in it, the rest is kept, and what changes is told."""
+"""`hookrun migrate`: what hookrun's format can express is converted, the rest is kept, and changes are reported."""
 
 from __future__ import annotations
 
@@ -225,11 +225,11 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     ("name", "text", "message"),
     [
         (".claude/settings.json", None, "no such file"),
-        (".claude/settings.json", "{}", "found no hooks, expected them in Claude Code's form"),
+        (".claude/settings.json", "{}", "no hooks in Claude Code's format"),
         (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
-        ("hookrun.yaml", "hooks: []", "found declarations in YAML"),
+        ("hookrun.yaml", "hooks: []", "cannot add to YAML"),
         ("coder.json", "{", "fix it first"),
-        ("coder.json", '{"hooks": {}}', "found hooks that is no list"),
+        ("coder.json", '{"hooks": {}}', "`hooks` is not a list"),
     ],
 )
 def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | None, message: str) -> None:
@@ -301,7 +301,7 @@ def test_hooks_that_are_switched_off_are_not_moved(project: Project) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
     done = hookrun(project, "migrate", "--write")
     assert (done.status, done.stdout) == (1, "")
-    assert "found disableAllHooks: true, expected hooks that run; remove it first" in done.stderr
+    assert "`disableAllHooks` is true\nhint: remove it first" in done.stderr
     assert not (project.root / "coder.json").exists()
 
 

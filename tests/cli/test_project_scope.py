@@ -55,7 +55,7 @@ def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent
     _install(other, agent)
     assert _texts(other, agent) == texts
     before = tree(project.root)
-    assert "is wired already, nothing changed" in _install(project, agent)
+    assert "already installed for " in _install(project, agent)
     assert tree(project.root) == before
 
 
@@ -98,7 +98,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
 
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
-    """It is written into the line; a later install leaves it so, unless it is told otherwise."""
+    """It is written into the line; a later install leaves it so, unless an option says otherwise."""
     _install(project, agent, "--when-missing", "block")
     for _ in range(2):
         line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
@@ -117,12 +117,12 @@ def test_when_missing_is_for_projects(project: Project) -> None:
     """A user's own line names hookrun by its path."""
     done = hookrun(project, "install", "claude", "--when-missing", "block")
     assert done.status == 1
-    assert "--when-missing is for --scope project" in done.stderr
+    assert "--when-missing is only for --scope project" in done.stderr
 
 
 @pytest.mark.parametrize("link", [False, True])
 def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None:
-    """Though PATH names it, or a link to it; the user is told as where there is none."""
+    """Though PATH names it, or a link to it; the user is notified as if there were none."""
     _install(project, "claude", "--when-missing", "block")
     evil = project.root / "bin" / "hookrun"
     evil.parent.mkdir()
@@ -206,7 +206,7 @@ def test_git_shows_one_file(project: Project) -> None:
     shutil.rmtree(project.root / ".git")
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
         subprocess.run(["git", *words], cwd=project.root, check=True)
-    assert "commit that for everybody who works here" in _install(project, "claude")
+    assert "commit this file to share it" in _install(project, "claude")
     status = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=project.root, check=True, capture_output=True, text=True
     )

@@ -52,7 +52,7 @@ def test_the_start_of_an_interpreter_is_measured(project: Project, context: tupl
     """Beside the time of the hook that pays it."""
     project.hooks({"name": "py", "args": ["python3", "-c", "import json"]})
     stderr = hookrun_process(project, *context, "--repeat", "2").stderr
-    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: declare", stderr)
+    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: configure", stderr)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "many"])
@@ -61,5 +61,5 @@ def test_a_wrong_count(project: Project, context: tuple[str, ...], count: str) -
     project.hooks({"command": "touch ran"})
     done = hookrun_process(project, *context, "--repeat", count)
     assert (done.status, done.stdout) == (1, "")
-    assert f"fire: --repeat is '{count}', expected a number of runs from 1" in done.stderr
+    assert f'--repeat must be a whole number from 1, not "{count}"' in done.stderr
     assert not (project.root / "ran").exists()

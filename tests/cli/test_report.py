@@ -60,7 +60,7 @@ def test_a_dry_run_tells_what_would_be_written(project: Project, words: tuple[st
 
 
 def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
-    """A project's hook is not approved, a person's own needs no approval; what is approved already is named as that."""
+    """A project's hook is not approved, the user's own needs no approval; what is approved already is named as that."""
     done = hookrun(project, "add", "no-force-push", "--json")
     assert (done.json["approved"], done.json["not_approved"]) == ([], ["no-force-push"])
     assert "hookrun trust" in paths(done, "next")
@@ -71,12 +71,12 @@ def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
 
 
 def test_a_conflict_is_named(project: Project) -> None:
-    """With its difference, as status and as `ok`."""
+    """As status and as `ok`."""
     hookrun(project, "add", "no-force-push")
     path = project.root / "coder.json"
     data = json.loads(path.read_text())
-    data["hooks"][0]["priority"] = 7
-    data["hooks"][0]["metadata"]["written"] = "of another hookrun"
+    mark = {"recipe": "no-force-push", "version": "0.1.0", "written": "of another hookrun"}
+    data["hooks"] = [{"name": "no-force-push", "event": "stop", "command": "true", "metadata": mark}]
     path.write_text(json.dumps(data))
     done = hookrun(project, "recipes", "update", "--json")
     assert (done.status, done.json["ok"], done.json["conflicts"]) == (1, False, ["no-force-push"])

@@ -87,7 +87,7 @@ def test_nothing_is_there_yet(project: Project) -> None:
     program = re.sub(r"(?m)^  ", "", done.stdout.split("\n\n", 2)[2].replace("\n\n", "\n"))
     compile(program, "help", "exec")
     namespace: dict[str, Any] = {}
-    exec(program, namespace)  # noqa: S102  # what people are told to write
+    exec(program, namespace)  # noqa: S102  # what the documentation shows
     namespace["engine"].close_sync()
     assert list(project.home.iterdir()) == []
 
@@ -164,7 +164,7 @@ def test_one_session(project: Project, filled: ObserverDatabase) -> None:
     assert [row[0] for row in tables["SESSIONS"]] == ["s2"]
     done = hookrun(project, "metrics", "--session", "s\x1b9")
     assert (done.status, done.stdout) == (1, "")
-    assert "has nothing of session s\\x1b9" in done.stderr
+    assert 'no metrics of session "s' in done.stderr
 
 
 def test_some_days(project: Project, filled: ObserverDatabase) -> None:
@@ -202,15 +202,15 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--db", "/nowhere/x.db"), "--db /nowhere/x.db does not exist"),
+        (("--db", "/nowhere/x.db"), '--db: no such file: "/nowhere/x.db"'),
         (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
         (("--days", "0"), "days is 0, expected a number above 0"),
         (("--days", "nan"), "days is nan, expected a number above 0"),
         (("--days", "many"), '"many" is not a number'),
         (("--format", "xml"), '"xml" is not one of'),
-        (("--json", "--format", "prometheus"), "two formats; leave one out"),
-        (("--format", "prometheus", "--days", "1"), "leave --session and --days out"),
-        (("--format", "prometheus", "--session", "x"), "leave --session and --days out"),
+        (("--json", "--format", "prometheus"), "exclude each other"),
+        (("--format", "prometheus", "--days", "1"), "leave the filters out"),
+        (("--format", "prometheus", "--session", "x"), "leave the filters out"),
     ],
 )
 def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) -> None:
@@ -280,6 +280,23 @@ def test_hooks_from_the_audit(project: Project) -> None:
     assert rows["bad"][1:3] == ["1", "1 exit_code"]
     assert rows["fast"][-1] == f"{project.root}/coder.json"
     assert hookrun(project, "stats", "--days", "0.5").stdout.startswith("HOOKS\n")
+
+
+def test_filters(project: Project) -> None:
+    """`--hook`, `--event` and `--agent` are those of the other commands; metrics of programs are left out."""
+    project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
+    project.fire({"tool_name": "bash", "tool_args": {}})
+    project.fire({}, event="stop")
+
+    def hooks(*options: str) -> list[str]:
+        found = hookrun(project, "stats", "--json", *options).json["hooks"]
+        assert isinstance(found, list)
+        return sorted(each["name"] for each in found)
+
+    assert hooks() == ["a", "b"]
+    assert hooks("--hook", "b") == ["b"]
+    assert hooks("--event", "Stop") == ["b"]
+    assert hooks("--agent", "claude") == []
 
 
 def test_percentiles_are_nearest_rank() -> None:

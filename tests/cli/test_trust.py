@@ -127,7 +127,7 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
 
 @pytest.mark.parametrize("arguments", [("--yes",), ("sha256:00",), ("a", "b"), ("nowhere",)])
 def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...]) -> None:
-    """No digest, a digest without --yes, two paths, a path that is not there: one line, status 1."""
+    """No digest, a digest without --yes, two paths, a missing path: one line, status 1."""
     done = hookrun(declared, "trust", *arguments)
     assert (done.status, done.stderr.startswith("error: ")) == (1, True)
     assert done.stderr.count("\n") <= 2
@@ -169,7 +169,7 @@ def test_a_hook_that_cannot_be_approved_says_why(declared: Project) -> None:
     (declared.root / "hooks" / "guard.sh").chmod(0o777)
     session = at_terminal(declared, "trust", answers=("y",))
     assert "guard: cannot be approved" in session.screen
-    assert "everybody can write" in session.screen
+    assert "everyone can write" in session.screen
     assert (session.status, states(declared)["note"]) == (1, "approved")
     done = hookrun(declared, "trust", "--yes", "sha256:" + "0" * 64)
     assert done.status == 1
@@ -178,11 +178,11 @@ def test_a_hook_that_cannot_be_approved_says_why(declared: Project) -> None:
 def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
     """What is no text is not thrown at the terminal; what is long is cut, and it is said so."""
     (declared.root / "hooks" / "guard.sh").write_bytes(b"\x7fELF\0" + b"x" * 100)
-    assert "[no text, 105 bytes]" in hookrun(declared, "trust").stdout
+    assert "[binary, 105 bytes]" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 500)
     assert "300 more lines, which an approval covers too" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 50_000)
-    assert "[100000 bytes: more than is shown]" in hookrun(declared, "trust").stdout
+    assert "[100000 bytes: too large to show]" in hookrun(declared, "trust").stdout
 
 
 def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:

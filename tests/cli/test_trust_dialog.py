@@ -1,4 +1,4 @@
-"""The dialog of `hookrun trust`, at a real terminal; and what the model and the user are told of unapproved hooks."""
+"""The dialog of `hookrun trust`, at a real terminal; and what the model and the user see of unapproved hooks."""
 
 from __future__ import annotations
 
@@ -160,15 +160,15 @@ def test_the_options_of_a_recipe_are_shown(project: Project) -> None:
 )
 def test_a_project_cannot_label_its_own_code_as_a_recipe(project: Project, more: dict[str, object]) -> None:
     """What counts is what runs: the mark in `metadata`, the name and the description are the project's words."""
-    hookrun(project, "add", "no-force-push")
-    path = project.root / "coder.json"
-    declared = json.loads(path.read_text())
-    declared["hooks"][0] |= more
-    path.write_text(json.dumps(declared))
+    recipe = dict(catalog.find("no-force-push").hooks[0])
+    mark = {"recipe": "no-force-push", "version": "1"}
+    project.hooks({**recipe, "metadata": mark})
+    assert "ships with hookrun" in at_terminal(project, "trust", answers=("q",)).screen
+    project.hooks({**recipe, "metadata": mark, **more})
     assert "ships with hookrun" not in at_terminal(project, "trust", answers=("q",)).screen
 
 
-# --- what the model and the user are told
+# --- what the model and the user see
 
 
 def fire(project: Project, name: str) -> Told:
@@ -194,14 +194,14 @@ def test_one_unapproved_hook_that_blocks_tells_the_model_to_ask_the_user(project
         reason = fire(project, name).reason or ""
         assert "first, guard, behind" in reason
         assert "elsewhere" not in reason
-        assert f"ask the user to run `hookrun trust {project.root}`" in reason
+        assert f"Ask the user to run `hookrun trust {project.root}`" in reason
     project.approve()
     assert fire(project, name).reason is None
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
 def test_the_user_is_told_of_unapproved_hooks_too(project: Project, name: str) -> None:
-    """Once in a session (Gemini CLI shows each refusal); a hook that is new meanwhile is told again."""
+    """Once in a session (Gemini CLI shows each refusal); a hook that is new meanwhile is reported again."""
     project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
     assert "guard" in fire(project, name).person
     assert ("guard" in fire(project, name).person) is (name == "gemini")

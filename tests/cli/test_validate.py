@@ -98,7 +98,7 @@ def test_program_that_cannot_be_told(project: Project, hook: dict[str, object]) 
 
 
 def test_nothing_is_run_or_expanded(project: Project) -> None:
-    """Validating a stranger's declarations runs nothing of theirs."""
+    """Validating untrusted config runs nothing of it."""
     project.hooks({"command": "touch ran; $(touch ran)"}, {"name": "b", "python": "hooks:f"})
     project.script("hooks.py", "open('ran', 'w')\n")
     hookrun(project, "validate")
@@ -107,7 +107,7 @@ def test_nothing_is_run_or_expanded(project: Project) -> None:
 
 
 def test_named_file(project: Project) -> None:
-    """`--config` checks that file in the place of the project's own; a missing one is an error."""
+    """`--config` checks that file instead of the project's own; a missing one is an error."""
     (project.root / "coder.json").write_text("{")
     project.script("other.yaml", "hooks: []\n")
     assert hookrun(project, "validate", "--config", "other.yaml").status == 0
@@ -158,7 +158,7 @@ def test_json(project: Project) -> None:
 
 
 def test_strange_names_cannot_reach_the_terminal(project: Project) -> None:
-    """Escape sequences in a stranger's declarations are shown, not sent."""
+    """Escape sequences in untrusted config are shown, not sent."""
     project.hooks(
         {"name": "\x1b[2J\u202e", "command": "./\x1b[2J"}, {"name": "b\u009b", "command": "true", "\x1bkey": 1}
     )

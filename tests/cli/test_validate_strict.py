@@ -119,9 +119,9 @@ def test_a_python_hook_of_another_interpreter_is_not_judged(project: Project) ->
     [
         (
             {"HOOKRUN_OPTION_PROTECT": "work"},
-            "invalid value of `HOOKRUN_OPTION_PROTECT`; use directories that are absolute or begin with `~/`",
+            "invalid value of the option `protect`; use a list of directories, absolute or starting with `~/`",
         ),
-        ({"HOOKRUN_OPTION_PROTECT": "~/work $HOME/x"}, "use directories that are absolute or begin with `~/`"),
+        ({"HOOKRUN_OPTION_PROTECT": "~/work $HOME/x"}, "use a list of directories, absolute or starting with `~/`"),
         (
             {"HOOKRUN_OPTION_PROTCT": "/work"},
             'has no option `HOOKRUN_OPTION_PROTCT`; did you mean "HOOKRUN_OPTION_PROTECT"?',
@@ -146,7 +146,7 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
     """The message says what would."""
     done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
     assert (done.status, done.stdout) == (1, "")
-    assert "expected directories that are absolute or begin with `~/`, such as ~/work" in done.stderr
+    assert "it takes a list of directories, absolute or starting with `~/`, such as ~/work" in done.stderr
     assert not (project.root / "coder.json").exists()
 
 
@@ -176,7 +176,7 @@ def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, 
     for command in [("new", "guard")] + [("init", "--yes")] * ("--when" not in options):
         done = hookrun(project, *command, "--lang", "sh", *options, *more)
         assert (done.status, done.stdout) == (1, "")
-        assert "; nothing was written" in done.stderr
+        assert "nothing was written" in done.stderr
         assert [path.name for path in project.root.iterdir()] == [".git"]
 
 

@@ -61,6 +61,11 @@ def _recipe(project: Project) -> None:
     (project.root / "coder.json").write_text(json.dumps(declared))
 
 
+def _written_out(project: Project) -> None:
+    mark = {"recipe": "no-force-push", "version": "0.1.0", "written": "changed"}
+    project.hooks({"name": "no-force-push", "command": "true", "metadata": mark})
+
+
 def _settings(project: Project) -> None:
     (project.root / ".claude").mkdir()
     (project.root / ".claude" / "settings.json").write_text(
@@ -82,7 +87,7 @@ def _installed(project: Project) -> None:
         (_nothing, ("add", "no-force-push", "--user")),
         (_nothing, ("add", "no-force-push", "--json")),
         (_recipe, ("add", "no-force-push", "--option", "lease=yes")),
-        (_recipe, ("recipes", "update", "--replace")),
+        (_written_out, ("recipes", "update", "--replace")),
         (_recipe, ("recipes", "remove", "no-force-push")),
         (_nothing, ("new", "guard", "--lang", "sh")),
         (_nothing, ("init", "--yes")),
@@ -123,7 +128,7 @@ def test_no_decision_is_claimed_that_was_not_kept(
     monkeypatch.setattr(project, "command", lambda *arguments: [*LIMITED, *command(*arguments)])
     session = at_terminal(project, *arguments, answers=answers, env={"PYTHONDONTWRITEBYTECODE": "1"})
     assert session.status == 1
-    assert "nothing was decided" in session.screen
+    assert "so nothing was changed" in session.screen
     for claim in ("  approved", "denied guard", "disabled guard", "are paused"):
         assert claim not in session.screen
 

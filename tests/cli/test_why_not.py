@@ -39,4 +39,4 @@ def test_each_hook_of_the_list_runs_when_nothing_is_in_its_way(project: Project)
 def test_the_page_is_made_from_the_list() -> None:
     """`python scripts/document_why_not.py` writes it anew."""
     program = runpy.run_path(str(ROOT / "scripts" / "document_why_not.py"))
-    assert program["page"]() == (ROOT / "docs" / "faq.md").read_text()
+    assert program["page"]() == (ROOT / "docs" / "troubleshooting.md").read_text()

@@ -50,7 +50,7 @@ FIRES: list[tuple[str, dict[str, object]]] = [
 
 
 async def main() -> None:
-    """Fire everything once, and print what comes of each."""
+    """Fire everything once, and print each result."""
     engine = module.HookEngine(HOOKS)
     for name, fields in FIRES:
         event = module.HookEvent(name)

@@ -20,7 +20,7 @@ SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what
 
 @pytest.fixture
 def log(tmp_path: Path) -> AgentLog:
-    """Return a log in a directory that is not there yet."""
+    """Return a log in a directory that does not exist yet."""
     return AgentLog.for_document(tmp_path / "logs" / "extraction", "quickstart")
 
 
@@ -240,7 +240,7 @@ def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_written_raises_and_still_counts(tmp_path: Path) -> None:
-    """A directory in its place, a file in the place of its directory, a pipe without a reader: no hang."""
+    """A directory at its path, a file at its directory's path, a pipe without a reader: no hang."""
     (tmp_path / "directory").mkdir()
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
@@ -279,7 +279,7 @@ log.log_tool_call({"n": 2})
 def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
     """The file holds whole lines only, and the next one is whole again."""
     done = subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert "there is no room for the line" in done.stdout
+    assert "no space left for the line" in done.stdout
     lines = (tmp_path / "a.jsonl").read_text().split("\n")[:-1]
     assert [json.loads(line)["n"] for line in lines] == [1, 2]
 
@@ -328,6 +328,6 @@ def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, 
     """Somebody else's file of that name is left alone."""
     path = tmp_path / "summary.json"
     path.write_text(content)
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="exists and "):
         log.write_summary(path)
     assert path.read_text() == content

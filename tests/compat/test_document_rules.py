@@ -133,7 +133,7 @@ def test_each_member_is_required_and_typed(name: str, document: dict[str, Any], 
     assert rule_for(name).problems(json.dumps(changed)) == [f"{pointer}: is missing"]
     parent[path[-1]] = [] if not isinstance(value, list) else "x"
     (problem,) = rule_for(name).problems(json.dumps(changed))
-    assert problem.startswith(f"{pointer}: found")
+    assert problem.startswith(f"{pointer}: must be")
 
 
 def test_the_members_are_those_of_the_published_definitions() -> None:

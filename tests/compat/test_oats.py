@@ -40,7 +40,7 @@ def test_what_is_written_down_is_what_oats_coder_prints() -> None:
 
 
 def fire(*hooks: dict[str, object], tool: str = "bash") -> HookResult:
-    """Return what comes of these hooks before a tool."""
+    """Return the result of these hooks before a tool."""
     context = HookContext("s1", HookEvent.PRE_TOOL_USE, tool_name=tool, tool_args={"n": 1})
     declared = [{"event": "pre_tool_use", **hook} for hook in hooks]
     return asyncio.run(HookEngine(declared).fire(HookEvent.PRE_TOOL_USE, context))
@@ -52,7 +52,7 @@ def answer(text: str) -> str:
 
 
 def test_a_first_modify_does_not_hide_a_later_block() -> None:
-    """The first engine returned at the first `modify`; here the guard behind it sees the change, and has its say."""
+    """The first engine returned at the first `modify`; here the guard behind it sees the change, and counts."""
     result = fire(
         {"command": answer('{"action": "modify", "modified_args": {"n": 2}}')},
         {"command": """case "$(cat)" in *'"n":2'*) echo no two >&2; exit 2;; esac"""},

@@ -377,13 +377,13 @@ def tear_after_header(path: Path) -> None:
 
 
 def fill_with_zeros(path: Path) -> None:
-    """Leave the header, and zeros in the place of the rest: what a crash may leave of a file."""
+    """Leave the header, and zeros instead of the rest: what a crash may leave of a file."""
     checksum, header, rest = path.read_bytes().split(b"\n", 2)
     path.write_bytes(b"\n".join((checksum, header, bytes(len(rest)))))
 
 
 def swap_body(path: Path) -> None:
-    """Leave the header, and other JSON in the place of the rest."""
+    """Leave the header, and other JSON instead of the rest."""
     checksum, header, rest = path.read_text().split("\n", 2)
     path.write_text("\n".join((checksum, header, ("[1]\n" * len(rest))[: len(rest)])))
 
@@ -500,7 +500,7 @@ def test_only_the_account_can_read_or_write_it(project: Project) -> None:
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_a_cache_that_cannot_be_written_is_no_failure(project: Project) -> None:
-    """With a file in the place of the cache directory every load compiles, and nothing is left lying about."""
+    """With a file at the path of the cache directory every load compiles, and nothing is left lying about."""
     project.hooks(says(DECLARED))
     (project.home / ".cache").write_text("mine")
     assert said(project) == [DECLARED]

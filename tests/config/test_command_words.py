@@ -96,7 +96,7 @@ def test_what_is_named_plainly(line: str, words: list[str]) -> None:
     ],
 )
 def test_what_is_not_plain_names_nothing(line: str) -> None:
-    """Where the shell has something to expand, or goes on without the program, nothing is looked up."""
+    """Where the shell has something to expand, or continues without the program, nothing is looked up."""
     assert program_and_script("command", line) == []
 
 

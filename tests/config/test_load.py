@@ -1,4 +1,4 @@
-"""All declaration files together: which have a say, in what order their hooks run, what is wrong with them as files."""
+"""All config files together: which are effective, in what order their hooks run, what is wrong with them as files."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_yaml_and_json_declare_the_same(house: House) -> None:
 
 
 def test_nearest_directory_is_the_project(house: House) -> None:
-    """Files further up have no say, and the root is where the nearest one is."""
+    """Files further up are ignored, and the root is where the nearest one is."""
     declare(house.root / "coder.json", "far")
     assert (house.names(), house.compile().root) == (["far"], str(house.root))
     declare(house.sub / "coder.local.json", "near")
@@ -119,7 +119,7 @@ def test_near_miss_at_the_top_is_a_warning(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{", "", "[]", "\xff"])
 def test_unreadable_file_is_the_project(house: House, text: str) -> None:
-    """A file that cannot be read may have hooks: it is chosen, and in trouble, and files further up have no say."""
+    """A file that cannot be read may have hooks: it is chosen, with a problem, and files further up are ignored."""
     declare(house.root / "coder.json", "far")
     (house.sub / "coder.json").write_bytes(text.encode("latin-1"))
     declarations = house.compile()
@@ -167,7 +167,7 @@ def test_settings_beside_hooks_in_another_file(house: House) -> None:
 
 
 def test_named_file_stands_in_for_the_project(house: House) -> None:
-    """With a named file the project's own have no say, and the root is where it is."""
+    """With a named file the project's own are ignored, and the root is where it is."""
     declare(house.root / "coder.json", "far")
     declare(house.home / "other.json", "named")
     declarations = house.compile(str(house.home / "other.json"))
@@ -200,7 +200,7 @@ def test_hooks_of_another_shape(tmp_path: Path, hooks: object) -> None:
 
 
 def test_list_at_the_top(tmp_path: Path) -> None:
-    """A file that is only the list is told where the list belongs."""
+    """For a file that is only the list, the message shows where the list belongs."""
     declarations = examined(tmp_path / "a.json", [{"event": "stop", "command": "x"}]).declarations
     assert 'the file must be an object, not [{"event": "stop", ' in declarations.problems[0]
 

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrun.config.json_schema import schema
-from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS, Field, describe
+from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS
 from hookrun.events import EVENTS
+from tests import tour
 from tests.config.declared import errors, examined
 
 if TYPE_CHECKING:
@@ -207,26 +208,12 @@ def test_strict_files_are_stricter_than_the_schema(tmp_path: Path) -> None:
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "config.md"
 
 
-def _row(field: Field) -> str:
-    default = "" if field.default is None else f"`{json.dumps(field.default)}`"
-    row = f"| `{field.name}` | {describe(field.shape)} | {default} | {field.description} |"
-    return row.replace("`|`", "`\\|`")
-
-
-@pytest.mark.parametrize("fields", [HOOK_FIELDS, SETTINGS, AUDIT_FIELDS])
-def test_reference_has_the_table_of_fields(fields: tuple[Field, ...]) -> None:
-    """The reference for users has exactly the fields of the table, in its order and its words."""
-    table = "| field | value | default | meaning |\n|---|---|---|---|\n" + "\n".join(map(_row, fields)) + "\n\n"
-    assert table in REFERENCE.read_text(encoding="utf-8")
-
-
 def test_examples_of_the_reference_are_good(tmp_path: Path) -> None:
     """The examples in the reference are declared well, and the same in both languages."""
     text = REFERENCE.read_text(encoding="utf-8")
     hooks = []
-    for language in ("json", "yaml"):
-        example = text.partition(f"```{language}\n")[2].partition("```")[0]
-        result = examined(tmp_path / f"hookrun.{language}", example)
+    for block in tour.blocks(text)[:2]:
+        result = examined(tmp_path / f"hookrun.{block.language}", block.text)
         assert result.problems == []
         hooks.append([hook.to_dict() | {"source": "", "line": 0} for hook in result.declarations.hooks])
     assert hooks[0] == hooks[1] != []

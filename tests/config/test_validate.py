@@ -164,7 +164,7 @@ def test_mistakes_in_a_hook(tmp_path: Path, fields: dict[str, object], message: 
     ],
 )
 def test_hook_whose_event_cannot_be_read(tmp_path: Path, entry: object, message: str) -> None:
-    """Nobody knows when such a hook should run: the file as a whole is in trouble."""
+    """It is unknown when such a hook should run: the file as a whole has a problem."""
     declarations = examined(tmp_path / "a.json", {"hooks": [entry]}).declarations
     assert declarations.hooks == []
     assert len(declarations.problems) == 1
@@ -172,7 +172,7 @@ def test_hook_whose_event_cannot_be_read(tmp_path: Path, entry: object, message:
 
 
 def test_event_that_can_be_read_beside_one_that_cannot(tmp_path: Path) -> None:
-    """The hook fails on the event that can be read, and the file is in trouble for the other."""
+    """The hook fails on the event that can be read, and the file has a problem for the other."""
     declarations = examined(tmp_path / "a.json", {"hooks": [{**GOOD, "event": ["stop", "nope"]}]}).declarations
     assert [made.events for made in declarations.hooks] == [["stop"]]
     assert len(declarations.problems) == 1
@@ -317,7 +317,7 @@ def test_own_events_are_known_once_declared(tmp_path: Path) -> None:
 
 
 def test_values_in_messages_cannot_reach_the_terminal(tmp_path: Path) -> None:
-    """Whatever a stranger's file says is shown escaped and shortened."""
+    """Whatever an untrusted file says is shown escaped and shortened."""
     error = hook(tmp_path, {"mode": "\x1b[2J" + "x" * 500}).error
     assert error is not None
     assert error.isprintable()

@@ -1,4 +1,4 @@
-"""A hook in Claude's dialect that prints what a test gives it, and what came of it."""
+"""A hook in Claude's dialect that prints what a test gives it, and its result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def own(event: str, **fields: object) -> dict[str, object]:
 
 
 class Came:
-    """What came of one fire in this process, in the words of one by the command."""
+    """The result of one fire in this process, in the form of one by the command."""
 
     def __init__(self, result: Result) -> None:
         self.verdict = result.to_dict()

@@ -1,4 +1,4 @@
-"""One hook as it is written for Claude Code, under each of seven agents: what becomes of the tool call is the same."""
+"""One hook as it is written for Claude Code, under each of seven agents: the effect on the tool call is the same."""
 
 from __future__ import annotations
 

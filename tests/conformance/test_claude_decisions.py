@@ -28,7 +28,7 @@ def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
 
 @pytest.mark.parametrize("event", REFUSES)
 def test_1_3_exit_2_refuses(project: Project, event: str) -> None:
-    """At the end of a turn that means to go on, after a tool that the model is told."""
+    """At the end of a turn that means to continue, after a tool that the model gets it."""
     fired = answers(project, stderr="R", code=2, event=event)
     assert (fired.action, fired.verdict["message"]) == ("block", "R")
 
@@ -172,7 +172,7 @@ def test_3_4_a_permission_decision(project: Project, decision: str, action: str,
 
 
 def test_3_4_defer_asks_a_person_and_its_arguments_do_not_count(project: Project) -> None:
-    """Only Claude Code can put a call off: it is told, and the call does not run unasked."""
+    """Only Claude Code can defer a call: that is reported, and the call does not run unasked."""
     fired = answers(project, own("PreToolUse", permissionDecision="defer", updatedInput={"command": "id"}))
     assert fired.action == "ask"
     assert "modified_args" not in fired.verdict
@@ -196,7 +196,7 @@ def test_3_4_updated_input_beside_a_denial_changes_nothing(project: Project) -> 
 
 
 def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
-    """Claude Code itself is told the new arguments and no permission."""
+    """Claude Code itself gets the new arguments and no permission."""
     project.hooks(
         {"dialect": "claude", "command": f"echo '{json.dumps(own('PreToolUse', updatedInput={'command': 'id'}))}'"}
     )

@@ -85,7 +85,7 @@ def test_variables_reach_the_hooks_of_their_layer_and_below(shown: dict[str, dic
 
 
 def test_a_projects_variables_reach_no_hook_above_it(shown: dict[str, dict[str, str]]) -> None:
-    """PATH, BASH_ENV, NODE_OPTIONS and git's settings would run a stranger's code in the user's guards."""
+    """PATH, BASH_ENV, NODE_OPTIONS and git's settings would run untrusted code in the user's guards."""
     for layer in ("managed", "user", "ours"):
         assert not {name for name, value in DANGEROUS.items() if shown[layer].get(name) == value}
         assert not shown[layer].keys() & (DANGEROUS.keys() - {"PATH"})
@@ -168,7 +168,7 @@ def test_the_local_settings_own_variables_are_said_not_to_reach_the_others(house
 def test_variables_that_cannot_be_given_are_reported(
     house: House, env: object, taken: dict[str, str] | None, found: str
 ) -> None:
-    """A guard that misses one may let everything pass: it is an error, which is told; the others are given."""
+    """A guard that misses one may allow everything: it is an error, which is reported; the others are given."""
     write(house.shared, settings(handler(), env=env))
     declarations = house.examine(house.shared).declarations
     (hook,) = declarations.hooks

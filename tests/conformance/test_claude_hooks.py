@@ -20,7 +20,7 @@ TRASH = "BLOCKED: rm -rf is not allowed here, name the files instead\n"
 
 
 class Said(NamedTuple):
-    """What came of one run of a hook."""
+    """The result of one run of a hook."""
 
     status: int
     stdout: str
@@ -175,7 +175,7 @@ def test_the_notes_are_given_as_json_when_a_session_starts(shop: Path) -> None:
 
 
 def test_a_stop_hook_blocks_once(shop: Path) -> None:
-    """Then it is told that it is heard again."""
+    """Then it gets the note that it is heard again."""
     (shop / "TODO.md").write_text("- [x] one\n- [ ] two\n")
     blocked = say(shop, "Stop", stop_hook_active=False, last_assistant_message="done").answer
     assert blocked == {"decision": "block", "reason": "TODO.md has open items: work on the next one."}

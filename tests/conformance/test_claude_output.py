@@ -91,7 +91,7 @@ def test_3_2_exit_0_and_stderr_is_for_nobody(project: Project) -> None:
 
 
 def test_3_2_exit_2_blocks_with_stderr(project: Project) -> None:
-    """The model is told stderr."""
+    """The model gets stderr."""
     fired = answers(project, stderr="not on Fridays", code=2)
     assert (fired.action, fired.verdict["message"]) == ("block", "not on Fridays")
 
@@ -140,7 +140,7 @@ def test_3_2_exit_2_and_json_that_is_none_blocks_with_stderr(project: Project, s
 @pytest.mark.parametrize("code", [1, 3, 127])
 @pytest.mark.parametrize("stdout", ["", "text"])
 def test_3_2_another_exit_status_is_a_failure_that_blocks_nothing(project: Project, code: int, stdout: str) -> None:
-    """Its text is not added anywhere; the person is told of the failure."""
+    """Its text is not added anywhere; the user sees the failure."""
     fired = answers(project, stdout, stderr="oops", code=code, event="user_prompt_submit")
     assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "additional_context" not in fired.verdict
@@ -215,7 +215,7 @@ def test_3_2_a_field_in_the_wrong_place_decides_nothing(project: Project) -> Non
 
 
 def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:
-    """What is for the others is noted, and nobody is told of it."""
+    """What is for the others is noted, and not reported."""
     answer = {"decision": "block", "reason": "R", "permissionDecision": "deny", "permissionDecisionReason": "R"}
     project.hooks({"dialect": "claude", "command": hook_line(answer, stderr="R", code=2)})
     agent = Agent("codex", project)
@@ -259,7 +259,7 @@ def test_3_3_a_block_at_the_top_outweighs_an_allow_beside_it(project: Project) -
 
 
 def test_3_3_a_denial_without_a_reason_is_one(project: Project) -> None:
-    """The model is told who refused."""
+    """The model sees who refused."""
     fired = answers(project, own("PreToolUse", permissionDecision="deny"))
     assert (fired.action, fired.verdict["message"]) == ("block", "blocked by hook (no reason given)")
 
@@ -272,7 +272,7 @@ def test_3_3_continue_false_ends_the_turn(project: Project, event: str) -> None:
 
 
 def test_3_3_continue_false_beats_what_the_event_s_own_field_says(project: Project) -> None:
-    """An allow beside it does not count; the reason of a denial is told too."""
+    """An allow beside it does not count; the reason of a denial is shown too."""
     assert answers(project, {"continue": False, **own("PreToolUse", permissionDecision="allow")}).action == "stop"
     fired = answers(project, {"continue": False, "stopReason": "S", **DENY})
     assert (fired.action, fired.verdict["message"]) == ("stop", "not here\nS")

@@ -501,7 +501,7 @@ def test_2_5_disable_all_hooks(
     local: bool | None,
     running: set[str],
 ) -> None:
-    """The nearest file's word counts, but a project does not switch off a person's hooks. Managed ones stay."""
+    """The nearest file counts, but a project does not switch off the user's hooks. Managed ones stay."""
     words = (("own", house.own, user), ("shared", house.shared, project), ("local", house.local, local))
     for name, path, off in words:
         write(path, {**settings(handler(name)), **({} if off is None else {"disableAllHooks": off})})
@@ -599,7 +599,7 @@ def test_2_6_the_same_handler_in_several_files_runs_once(house: House) -> None:
 
 
 def test_2_6_a_rule_that_names_other_files_is_another_handler(house: House) -> None:
-    """`/src` in a person's settings is not `/src` in a project's; a rule that means the same anywhere is the same."""
+    """`/src` in the user's settings is not `/src` in a project's; a rule that means the same anywhere is the same."""
     for rule, expected in (("Edit(/src/**)", [None, None]), ("Edit(src/**)", [None, [""]])):
         for path in (house.own, house.shared):
             write(path, settings({**handler(), "if": rule}))

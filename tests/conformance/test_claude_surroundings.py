@@ -229,14 +229,14 @@ def test_3_6_plain_text_is_no_failure(project: Project) -> None:
 
 @pytest.mark.parametrize("event", ["stop", "subagent_stop", "session_start", "permission_request", "notification"])
 def test_3_6_it_is_ignored_at_the_end_of_a_turn_and_where_nothing_can_be_refused(project: Project, event: str) -> None:
-    """The person is told of the failure."""
+    """The user sees the failure."""
     fired = answers(project, code=1, event=event, on_failure="block")
     assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "exit_code" in str(fired.verdict["system_message"])
 
 
 def test_3_6_it_is_ignored_in_the_background(project: Project) -> None:
-    """Nobody waits for it: declared so it would be an error, and a hook that is started has no say."""
+    """Nobody waits for it: configured so it would be an error, and a hook that is started has no effect."""
     fired = answers(project, {"decision": "block"}, code=2, background=True)
     assert (fired.action, failure(fired)) == ("continue", None)
 
@@ -334,7 +334,7 @@ def test_a_program_s_fires_read_and_answer_the_same(project: Project) -> None:
 def test_3_9_what_a_background_hook_prints_is_recorded_by_claude_s_rules(
     project: Project, said: str, failed: str | None
 ) -> None:
-    """It has no say, but it is no failure where Claude Code would take it for an answer."""
+    """It has no effect, but it is no failure where Claude Code would take it for an answer."""
     line = f"cat >/dev/null; echo '{said}'"
     project.hooks({"command": line, "dialect": "claude", "background": True})
     assert project.fire({"tool_name": "bash"}).action == "continue"

@@ -56,7 +56,7 @@ def test_the_names_of_agents_are_the_same_everywhere() -> None:
 
 
 def toy(project: Project, message: object, event: str = "") -> dict[str, object]:
-    """Return what Toy is told, with the module that the page has and one line in the table."""
+    """Return what Toy gets, with the module that the page has and one line in the table."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
     place = project.root.parent / "toy"
     place.mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
             text=True,
         )
 
-    assert run("install", "toy").stdout == f"toy: wired: 1 event in {project.home}/.toy/hooks.json\n"
+    assert run("install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
     (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
     assert entry["hooks"][0]["timeout"] == 600
     assert "fire --agent toy before --deadline 595" in entry["hooks"][0]["command"]
@@ -129,7 +129,7 @@ def test_following_the_page_adds_an_agent(project: Project) -> None:
     project.hooks({"matcher": "shell", "command": says(action="modify", args_patch={"command": "ls -l"})})
     assert toy(project, shell) == {"with": {"cmd": "ls -l", "n": 1}}
     project.hooks({"command": says(action="ask", message="sure?", system_message="P")})
-    assert str(toy(project, shell)["veto"]).startswith("needs a person's approval: sure?")
+    assert str(toy(project, shell)["veto"]).startswith("needs the user's approval: sure?")
     assert project.audit()[-1]["degraded"] == ["ask -> block", "system_message -> context"]
     project.hooks({"event": "file_changed", "command": "cat > seen; exit 2"})
     put = {**shell, "when": "after", "do": "put", "with": {"path": "a.py", "text": "x"}, "gave": "done"}

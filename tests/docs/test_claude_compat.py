@@ -19,7 +19,7 @@ ROWS = {
 }
 """What the table of events has about each."""
 
-EXIT_2 = {BLOCK: ("refused", "go on"), PERSON: ("the person is told",), NOTHING: ("nothing",)}
+EXIT_2 = {BLOCK: ("blocks", "the agent continues"), PERSON: ("notifies the user",), NOTHING: ("no effect",)}
 
 
 def test_every_event_and_tool_has_its_name_on_the_page() -> None:

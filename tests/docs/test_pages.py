@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
-        "claude-compat",
-        "doctor",
-        "explain",
-        "fire",
-        "config",
-        "failures",
-        "stats",
-        "verdicts",
-        "agents",
-        "recipes",
-        "faq",
-        "how-it-works",
         "adding-an-agent",
         "live-tests",
     }

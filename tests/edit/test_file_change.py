@@ -66,7 +66,7 @@ def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path:
 
 
 def test_killed_while_a_new_file_is_made_it_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    """The same without a file before, in directories that are not there yet."""
+    """The same without a file before, in directories that do not exist yet."""
     number = 0
     killed = True
     while killed:
@@ -99,13 +99,13 @@ def test_the_owner_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_new_file_gets_the_mode_that_is_asked_for(tmp_path: Path) -> None:
-    """A file that was not there gets the given mode, less the umask."""
+    """A new file gets the given mode, less the umask."""
     file_change.write_file(str(tmp_path / "new"), NEW, 0o700)
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
 def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
-    """What a symbolic link leads to is what exists, also if it is not there yet."""
+    """What a symbolic link leads to is what exists, also if that does not exist yet."""
     (tmp_path / "dotfiles").mkdir()
     link = tmp_path / "settings.json"
     link.symlink_to("dotfiles/claude.json")

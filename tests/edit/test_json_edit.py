@@ -35,7 +35,7 @@ def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
 @UNHURRIED
 @given(written(comments=True))
 def test_set_changes_one_value(text: str) -> None:
-    """Putting another value in the place of one changes no character outside of it."""
+    """Replacing one value changes no character outside of it."""
     before = Json(text, "jsonc")
     data = before.data
     assert isinstance(data, dict)

@@ -641,7 +641,7 @@ def run_ticket(repository: Path, cwd: Path | None = None, interpreter: Path | No
     ],
 )
 def test_the_ticket_of_the_branch_is_added(branch: str, ticket: str, repository: Path) -> None:
-    """The first thing in the branch's name that looks like a ticket is told, and so is the branch."""
+    """The first thing in the branch's name that looks like a ticket is reported, and so is the branch."""
     git("switch", "--quiet", "--create", branch, cwd=repository)
     added = run_ticket(repository)
     assert added is not None
@@ -673,7 +673,7 @@ def test_nothing_is_added_without_a_branch(repository: Path, tmp_path: Path) -> 
 
 @needs_git
 def test_the_branch_of_the_agents_directory_counts(repository: Path, tmp_path: Path) -> None:
-    """A worktree has a branch of its own, even before its first commit, and that is the one that is told."""
+    """A worktree has a branch of its own, even before its first commit, and that is the one reported."""
     git("worktree", "add", "--quiet", "-b", "feature/TREE-7", str(tmp_path / "tree"), cwd=repository)
     assert "TREE-7" in (run_ticket(tmp_path / "tree", cwd=repository) or "")
     fresh = tmp_path / "fresh"
@@ -850,7 +850,7 @@ def test_a_file_that_does_not_change_is_not_mentioned(workshop: Workshop) -> Non
 
 @needs_cc
 def test_nothing_to_format_means_no_answer(workshop: Workshop) -> None:
-    """Other endings, no ending, a file or formatter that is not there, a directory, no path: silence and exit 0."""
+    """Other endings, no ending, a missing file or formatter, a directory, no path: silence and exit 0."""
     assert workshop.change(workshop.file("a.go"), PATH=str(workshop.bin)) is None  # gofmt may be in /usr/bin
     workshop.install("ruff", "prettier")
     for name in ("a.txt", "py", "Makefile", "a.py.orig", "a.PY"):
@@ -887,7 +887,7 @@ def test_a_failing_formatter_is_a_failure(workshop: Workshop) -> None:
 
 @needs_cc
 def test_a_formatter_that_is_killed_is_a_failure(workshop: Workshop) -> None:
-    """A signal and a program that cannot be started are told as such."""
+    """A signal and a program that cannot be started are reported as such."""
     (workshop.bin / "ruff").write_text("#!/bin/sh\nkill -9 $$\n", encoding="utf-8")
     (workshop.bin / "ruff").chmod(0o755)
     stdin = context(file_path=str(workshop.file("a.py")))

@@ -146,7 +146,7 @@ class Agent:
 
 
 class Told:
-    """What an agent was told."""
+    """What an agent got."""
 
     def __init__(self, agent: Agent, done: subprocess.CompletedProcess[bytes]) -> None:
         self.agent = agent
@@ -178,7 +178,7 @@ class Told:
 
     @property
     def person(self) -> str:
-        """What the person is told, or the model for them."""
+        """What the user sees, or the model for them."""
         if self.agent.name == "opencode":
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):

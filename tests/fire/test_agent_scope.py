@@ -40,7 +40,7 @@ def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> 
     done = run_line(project, ours, message)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert _count(project) == 0
-    assert ["through the person's own wiring" in str(record["left_to"]) for record in project.audit()] == [True]
+    assert ["the user's settings of" in str(record["left_to"]) for record in project.audit()] == [True]
     run_line(project, user, message)
     assert _count(project) == 1
 

@@ -100,7 +100,7 @@ def test_a_refusal_on_gemini_is_shown_to_the_person(project: Project) -> None:
 
 
 def test_a_question_with_changed_arguments_is_a_refusal_on_copilot(project: Project) -> None:
-    """Copilot asks for the old arguments, and runs them: the model is told the ones that were wanted."""
+    """Copilot asks for the old arguments, and runs them: the model gets the ones that were wanted."""
     agent = Agent("copilot", project)
     project.hooks({"command": says(action="ask", message="R", args_patch={"command": "ls -l"})})
     told = agent.fire(agent.shell("ls"))

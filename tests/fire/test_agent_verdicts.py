@@ -1,4 +1,4 @@
-"""What each of seven agents is told for each verdict, through the real command, with the messages it sends."""
+"""What each of seven agents gets for each verdict, through the real command, with the messages it sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
 ASKS = {"claude", "qwen", "copilot"}
 """The agents that ask a person."""
 CONTEXT_BEFORE = {"claude", "codex", "copilot", "cline", "opencode"}
-"""The agents that give the model a text beside a tool call that goes on."""
+"""The agents that give the model a text beside a tool call that continues."""
 
 
 @pytest.fixture(params=AGENTS)
@@ -77,7 +77,7 @@ def test_who_is_to_be_asked_is_asked_or_it_is_refused(agent: Agent) -> None:
         said = told.own or told.json
         assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "this reaches production")
     else:
-        assert told.reason == "needs a person's approval: this reaches production"
+        assert told.reason == "needs the user's approval: this reaches production"
 
 
 def test_a_skip_says_who_skipped(agent: Agent) -> None:
@@ -155,7 +155,7 @@ def test_a_prompt_can_be_kept_from_the_model(agent: Agent) -> None:
 
 @pytest.mark.parametrize("agent", [name for name in AGENTS if name != "cline"], indirect=True)
 def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
-    """A block of the end of a turn is the next instruction, eight times in a row; then it may end, and is told."""
+    """A block of the end of a turn is the next instruction, eight times in a row; then it may end, with a notice."""
     agent.project.hooks({"event": "stop", "command": says(action="block", message="run the tests")})
     for _ in range(8):
         told = agent.fire(agent.stop(), event=agent.events["stop"])
@@ -215,7 +215,7 @@ def test_no_hook_means_no_word(agent: Agent) -> None:
 
 @pytest.mark.parametrize("broken", sampled(["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"], 2))
 def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken: str) -> None:
-    """With `on_failure: continue` the tool runs and somebody is told; with `block` it does not."""
+    """With `on_failure: continue` the tool runs and somebody is notified; with `block` it does not."""
     agent.project.hooks({"command": broken, "timeout": 0.3})
     went_on = agent.fire(agent.shell(), event=agent.events["pre"])
     assert went_on.reason is None

@@ -110,19 +110,19 @@ def test_a_question_is_asked_or_refused(claude: Agent, caller: str) -> None:
     if caller in ("grok", "vscode"):
         assert (told.status, told.own["permissionDecision"]) == (0, "ask")
     else:
-        assert refusal(told, caller) == "needs a person's approval: sure?"
+        assert refusal(told, caller) == "needs the user's approval: sure?"
 
 
 def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) -> None:
     """Measured: it would run the tool."""
     claude.project.hooks({"command": says(action="ask", message="sure?")})
     told = claude.fire(shell(claude, "grok", permissionMode="bypassPermissions"))
-    assert refusal(told, "grok") == "needs a person's approval: sure?"
+    assert refusal(told, "grok") == "needs the user's approval: sure?"
 
 
 @CALLER
 def test_nothing_to_say_is_said_by_nothing(claude: Agent, caller: str) -> None:
-    """Nobody needs to be told of a caller that is known."""
+    """No notice is needed for a known caller."""
     claude.project.hooks({"matcher": "write", "command": "exit 2"})
     told = claude.fire(shell(claude, caller))
     assert told.status == 0
@@ -133,9 +133,9 @@ def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: 
     """Once a session and tool; `doctor` says it as well."""
     claude.project.hooks({"matcher": "read", "command": "exit 2"})
     told = claude.fire(shell(claude, "unknown"))
-    assert "run_it is taken for `bash`" in told.person
+    assert "`run_it` is treated as `bash`" in told.person
     assert claude.fire(shell(claude, "unknown")).stdout == b""
-    assert "is taken" in claude.fire(shell(claude, "unknown", session_id="s2")).person
+    assert "is treated" in claude.fire(shell(claude, "unknown", session_id="s2")).person
 
 
 @pytest.mark.parametrize(("caller", "field"), [("cursor", "continue"), ("vscode", "continue"), ("grok", "decision")])

@@ -49,7 +49,7 @@ def test_two_patches_of_different_keys_both_arrive(project: Project, parallel: b
 
 
 def test_side_by_side_the_later_of_two_changes_wins_and_the_conflict_is_told(project: Project) -> None:
-    """Two parallel hooks that change one key: the declared order decides, not the clock, and the person is told."""
+    """Two parallel hooks that change one key: the declared order decides, not the clock, and the user is notified."""
     project.hooks(
         {"name": "slow", "command": "sleep 0.3; " + patches(command="slow"), "parallel": True},
         {"name": "fast", "command": patches(command="fast"), "parallel": True},
@@ -90,7 +90,7 @@ def test_a_project_hook_cannot_come_before_the_users(project: Project) -> None:
 
 
 def test_advice_is_told_and_not_done(project: Project) -> None:
-    """In mode advise a block, a change and a failure are told; the call goes on as it was."""
+    """In mode advise a block, a change and a failure are reported; the call continues as it was."""
     project.hooks(
         {"name": "a", "mode": "advise", "command": "echo R >&2; exit 2"},
         {"name": "b", "mode": "advise", "command": patches(command="x")},
@@ -159,7 +159,7 @@ def test_an_allow_is_only_for_the_arguments_its_hook_saw(project: Project, paral
     )
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.action) == (0, "modify")
-    assert "does not count" in json.dumps(fired.record("grant")["notes"])
+    assert "its allow was ignored" in json.dumps(fired.record("grant")["notes"])
     project.hooks(
         {"name": "rewrite", "command": patches(command="git push --force")}, {"name": "grant", "command": allow}
     )

@@ -124,7 +124,7 @@ def test_claude_code_is_not_wired_for_what_it_runs_itself(project: Project) -> N
     """Another agent is, for the same hooks."""
     settings(project, group("true"))
     (project.root / "coder.json").write_text(json.dumps({"hookrun": {"include_claude": True}}))
-    for name, status, said in (("claude", 1, "needs no wiring"), ("codex", 0, "PreToolUse")):
+    for name, status, said in (("claude", 1, "nothing to install"), ("codex", 0, "PreToolUse")):
         done = hookrun(project, "install", name, "--dry-run")
         assert (done.status, said in done.stdout + done.stderr) == (status, True)
 

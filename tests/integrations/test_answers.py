@@ -11,7 +11,7 @@ from hookrun.integrations.answers import internal_failure, reply_of
 
 
 def result(verdict: Verdict) -> Result:
-    """Return what comes of a fire in which one hook says this."""
+    """Return the result of a fire in which one hook says this."""
     with Engine() as engine:
         engine.register("pre_tool_use", lambda _: verdict, name="guard")
         return engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
@@ -68,7 +68,7 @@ def test_own_trouble_never_keeps_a_turn_from_ending(event: str, on_error: str, a
     """There a block would mean to go on, which mends nothing."""
     found = internal_failure(event, "disk full", on_error, None)  # type: ignore[arg-type]
     assert found.action == action
-    assert found.system_message == f"hookrun itself is in trouble ({event}: disk full)"
+    assert found.system_message == f"hookrun failed ({event}: disk full)"
 
 
 class TestNames:

@@ -117,7 +117,7 @@ def ended(reason: str) -> Json:
 
 BOTH = Verdict("block", "R", additional_context="C", system_message="P")
 SKIPPED = "skipped by guard: R"
-ASKED = "needs a person's approval: R"
+ASKED = "needs the user's approval: R"
 NEW: dict[str, object] = {"command": "ls -l"}
 WANTED = 'Bash may run with these arguments instead: {"command": "ls -l"}'
 
@@ -217,7 +217,7 @@ def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: p
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
     engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker")
     ask(engine, payload(event))
-    assert f"{event}: no text reaches the model here: it is in the audit only: by the way" in caplog.text
+    assert f"{event}: no text reaches the model here: it is only in the audit: by the way" in caplog.text
 
 
 @pytest.mark.parametrize("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
@@ -361,9 +361,7 @@ class TestWiring:
     @pytest.mark.parametrize("event", ["session_start", "SessionEnd", "after_inference", "my_event"])
     def test_what_the_sdk_does_not_deliver_is_an_error(self, engine: Engine, event: str) -> None:
         """Nobody is left to believe that a hook runs which never will."""
-        with pytest.raises(
-            ValueError, match=f"'{event}': the Claude Agent SDK does not deliver it; expected some of pre"
-        ):
+        with pytest.raises(ValueError, match=f"'{event}': the Claude Agent SDK does not deliver this event; use pre"):
             hooks_for(engine, events=[event])
 
     def test_hooks_that_will_not_run_are_named(self, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -415,7 +413,7 @@ class TestTrouble:
         assert timeout / 3 < deadlines[0] <= min(timeout * 0.9, timeout - len(deadlines) * CANCEL_GRACE)
 
     def test_two_fires_share_the_time(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A write is told of twice, within the one limit that Claude has."""
+        """A write is reported twice, within the one limit that Claude has."""
 
         async def slow(_: Context) -> None:
             await asyncio.sleep(30)
@@ -432,12 +430,12 @@ class TestTrouble:
     def test_hookrun_s_own_trouble(
         self, engine: Engine, on_error: str, decided: str | None, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The person is told, the log is, and Claude goes on unless that was asked for."""
+        """The user is notified, the log is written, and Claude continues unless that was asked for."""
         engine.register("pre_tool_use", lambda _: None, name="one")
         engine.close_sync()
         answer = ask(engine, payload("PreToolUse"), on_error=on_error)
         assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == decided
-        assert "hookrun itself is in trouble" in answer["systemMessage"]
+        assert "hookrun failed" in answer["systemMessage"]
         assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
     @pytest.mark.parametrize(("on_error", "decided"), [("continue", None), ("block", "deny")])

@@ -125,7 +125,7 @@ def test_a_call_that_passes_runs(claude: Any) -> None:
 
 
 def test_a_blocked_call_does_not_run_and_the_model_hears_why(claude: Any) -> None:
-    """The reason is the result of the tool; the turn goes on."""
+    """The reason is the result of the tool; the turn continues."""
     ran = claude(engine_with(pre_tool_use=Verdict("block", MARK, additional_context="other-text")), TOUCH, DONE)
     assert ran.files == []
     (result,) = ran.model.results()
@@ -171,7 +171,7 @@ def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
 
 
 def test_changed_arguments_are_what_runs(claude: Any) -> None:
-    """And what is told of afterwards; what goes with the change reaches the model."""
+    """And what is reported afterwards; what goes with the change reaches the model."""
     engine = engine_with(pre_tool_use=Verdict.patch({"command": "echo new > new.txt"}, MARK))
     heard: list[Context] = []
     engine.register("post_tool_use", heard.append, name="listener")

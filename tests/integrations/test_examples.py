@@ -16,7 +16,7 @@ OWN_LOOP = ROOT / "examples" / "library" / "own_loop.py"
 
 
 def test_the_loop_of_one_s_own() -> None:
-    """What was refused is told, what was changed was what ran, and it did not end before the tests had run."""
+    """What was refused is reported, what was changed was what ran, and it did not end before the tests had run."""
     done = subprocess.run([sys.executable, str(OWN_LOOP)], capture_output=True, text=True, timeout=60, check=True)
     lines = [line.strip() for line in done.stdout.splitlines() if line]
     assert lines[0] == "user: Test that one and one is two."
@@ -49,7 +49,7 @@ def test_its_prompt_hook_keeps_a_prompt_from_the_model() -> None:
 
 
 def test_its_shell_runs_what_the_hooks_made_of_it(tmp_path: Path) -> None:
-    """Warnings are errors in Python; what fails is told to the model."""
+    """Warnings are errors in Python; what fails is reported to the model."""
     (tmp_path / "warns.py").write_text("import warnings\nwarnings.warn('old')\n", encoding="utf-8")
     messages, _ = own_loop({"tool": "bash", "args": {"command": f"python3 {tmp_path}/warns.py"}}, {"text": "oh"})
     assert messages[2]["content"].startswith("exit status 1\n")

@@ -69,7 +69,7 @@ class Model(GenericFakeChatModel):
 
     @property
     def heard(self) -> str:
-        """All that it was told the last time."""
+        """All that it got the last time."""
         return "\n".join(str(message.content) for message in self.asked[-1])
 
 
@@ -158,13 +158,13 @@ def test_without_an_objection_all_is_as_without_hooks(run: Agent, engine: Engine
     [
         (Verdict.block("not here"), "not here", "error"),
         (Verdict.skip("done already"), "skipped by guard: done already", "success"),
-        (Verdict.ask("sure?"), "needs a person's approval: sure?", "error"),
+        (Verdict.ask("sure?"), "needs the user's approval: sure?", "error"),
     ],
 )
 def test_a_refused_tool_does_not_run_and_the_model_hears_why(
     run: Agent, engine: Engine, verdict: Verdict, content: str, status: str
 ) -> None:
-    """The turn goes on with the reason as the tool's result."""
+    """The turn continues with the reason as the tool's result."""
     answering(engine, "pre_tool_use", verdict)
     messages, model = run(engine, LS, DONE)
     result = result_of(messages)
@@ -185,7 +185,7 @@ def test_a_stop_ends_the_turn(run: Agent, engine: Engine, event: str, calls: lis
 
 
 def test_one_stop_among_tools_side_by_side_ends_the_turn(run: Agent, engine: Engine) -> None:
-    """Every tool call has its result, so that the conversation can be gone on with."""
+    """Every tool call has its result, so that the conversation can be continued."""
     engine.register("pre_tool_use", lambda _: Verdict.stop("enough"), when={"tool_args.command": "b"}, name="guard")
     calls = [{"name": "bash", "args": {"command": each}, "id": each} for each in "abc"]
     messages, model = run(engine, AIMessage("", tool_calls=calls), DONE)
@@ -196,7 +196,7 @@ def test_one_stop_among_tools_side_by_side_ends_the_turn(run: Agent, engine: Eng
 
 
 def test_changed_arguments_are_what_runs(run: Agent, engine: Engine) -> None:
-    """And what is told of afterwards."""
+    """And what is reported afterwards."""
     answering(engine, "pre_tool_use", Verdict.patch({"command": "ls -l"}, "made longer"))
     heard = listen(engine, "post_tool_use")
     messages, _ = run(engine, LS, DONE)
@@ -236,7 +236,7 @@ def test_a_tool_s_exception_is_raised_on_as_without_hooks(run: Agent, engine: En
 
 
 def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: Engine) -> None:
-    """The error and what the hook says to it; the turn goes on."""
+    """The error and what the hook says to it; the turn continues."""
     answering(engine, "post_tool_failure", Verdict.with_context("use make"))
     messages, _ = run(engine, use("bash", command="fail"), DONE)
     assert result_of(messages).content == "OSError: no such program\n\nuse make"
@@ -295,7 +295,7 @@ class TestPrompts:
             (Verdict.block("no keys"), "no keys"),
             (Verdict.stop("no keys"), "no keys"),
             (Verdict.skip("no keys"), "skipped by guard: no keys"),
-            (Verdict.ask("no keys"), "needs a person's approval: no keys"),
+            (Verdict.ask("no keys"), "needs the user's approval: no keys"),
         ],
     )
     def test_a_refused_prompt_never_reaches_the_model(
@@ -306,7 +306,7 @@ class TestPrompts:
         saver = InMemorySaver()
         messages, model = run(engine, DONE, prompt="my key is sk-123", saver=saver)
         assert model.asked == []
-        assert [message.content for message in messages] == ["(a hook kept this prompt back)", reason]
+        assert [message.content for message in messages] == ["(a hook withheld this prompt)", reason]
         engine.remove("guard")
         _, model = run(engine, DONE, prompt="hello again", saver=saver)
         assert "sk-123" not in model.heard
@@ -341,7 +341,7 @@ class TestEnds:
     """What hooks say to the end of a turn."""
 
     def test_a_block_goes_on_with_the_reason(self, run: Agent, engine: Engine) -> None:
-        """The hook sees that it goes on already; other words of hooks in the turn do not count."""
+        """The hook sees that it continues already; other words of hooks in the turn do not count."""
         heard = listen(engine, "stop")
         answering(engine, "user_prompt_submit", Verdict.with_context("be brief"))
         engine.register(
@@ -414,11 +414,11 @@ def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplo
     assert [text.split(":")[0].rpartition("(")[2] for text in told] == [
         "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use",
     ]  # fmt: skip
-    assert all(text.startswith("hookrun itself is in trouble (") for text in told)
-    assert "goes on as if there were no hooks" in caplog.text
+    assert all(text.startswith("hookrun failed (") for text in told)
+    assert "continues without hooks" in caplog.text
     messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
     assert model.asked == []
-    assert str(messages[-1].content).startswith("hookrun itself is in trouble")
+    assert str(messages[-1].content).startswith("hookrun failed")
 
 
 def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:

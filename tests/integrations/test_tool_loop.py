@@ -37,7 +37,7 @@ def engine() -> Iterator[Engine]:
 
 
 class Tool:
-    """A tool that writes down how it was called and answers, or raises, what it is told, in order."""
+    """A tool that records its calls and returns, or raises, the given answers, in order."""
 
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers or ("fine",))
@@ -90,10 +90,10 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
         (Verdict.skip(), "skipped by guard (no reason given)", False),
         (Verdict.stop("enough"), "enough", True),
         (Verdict.stop(), "stopped by guard (no reason given)", True),
-        (Verdict.ask("is it paid?"), "needs a person's approval: is it paid?", False),
+        (Verdict.ask("is it paid?"), "needs the user's approval: is it paid?", False),
         (
             Verdict.ask(),
-            "needs a person's approval: a person's approval is asked for by guard (no reason given)",
+            "needs the user's approval: a person's approval is asked for by guard (no reason given)",
             False,
         ),
     ],
@@ -164,7 +164,7 @@ def test_an_ask_after_the_tool_is_told_as_what_it_is(run: Runner, engine: Engine
     """Nobody can be asked about what has happened: the model hears that somebody should have been."""
     answering(engine, "post_tool_use", Verdict.ask("check the bill"))
     outcome = run(engine, "bash", {}, Tool("paid"))
-    assert outcome.content == "paid\n\nneeds a person's approval: check the bill"
+    assert outcome.content == "paid\n\nneeds the user's approval: check the bill"
 
 
 @pytest.mark.parametrize(("said", "runs"), [(True, True), (False, False), (None, False), ("yes", False), (1, False)])
@@ -181,7 +181,7 @@ def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: obje
     outcome = run(engine, "bash", {"command": "rm *"}, tool, approve=approve)
     assert asked == [("bash", {"command": "rm a"}, "it deletes")]
     assert tool.calls == ([{"command": "rm a"}] if runs else [])
-    assert outcome.content == ("gone" if runs else "needs a person's approval: it deletes (it was not given)")
+    assert outcome.content == ("gone" if runs else "needs the user's approval: it deletes (it was not given)")
 
 
 def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -194,7 +194,7 @@ def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pyt
     tool = Tool()
     outcome = run(engine, "bash", {}, tool, approve=approve)
     assert tool.calls == []
-    assert outcome.content == "needs a person's approval: sure? (it was not given)"
+    assert outcome.content == "needs the user's approval: sure? (it was not given)"
     assert "no terminal" in caplog.text
 
 
@@ -322,9 +322,9 @@ def _deep() -> list[object]:
     [
         ({(1, 2): 3}, "{(1, 2): 3}"),
         (_circle(), "[[...]]"),
-        (_deep(), "(list without a text)"),
-        (Mute(), "(Mute without a text)"),
-        ([Mute()], "(list without a text)"),
+        (_deep(), "(list that cannot be converted to text)"),
+        (Mute(), "(Mute that cannot be converted to text)"),
+        ([Mute()], "(list that cannot be converted to text)"),
     ],
     ids=["keys", "circle", "deep", "mute", "mute within"],
 )
@@ -360,7 +360,7 @@ class TestRetry:
     """A hook may have the tool run again."""
 
     def test_it_runs_until_it_works(self, run: Runner, engine: Engine) -> None:
-        """Of the failures that were tried again the model hears nothing; every attempt is told to hooks."""
+        """Of the failures that were tried again the model hears nothing; every attempt is reported to hooks."""
         engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=0.001)]))
         heard, tool = listen(engine, *ALL), Tool(TimeoutError("timed out"), TimeoutError("timed out"), "page")
         outcome = run(engine, "web_fetch", {"url": "u"}, tool)
@@ -406,7 +406,7 @@ class TestRetry:
 
     @pytest.mark.parametrize("after", [float("inf"), float("nan"), 1e300, 10**400])
     def test_a_wait_without_an_end_is_no_wish(self, run: Runner, engine: Engine, after: float) -> None:
-        """The failure is told instead."""
+        """The failure is reported instead."""
         retry = {"attempt": 2, "of": 3, "after_s": after}
         answering(engine, "post_tool_failure", Verdict(modified_context={"retry": retry}))
         outcome = run(engine, "bash", {}, Tool(ToolFailed("no")))
@@ -434,8 +434,8 @@ class TestOwnTrouble:
         listen(engine, *ALL)
         outcome = run(engine, "bash", {}, Tool("ran"), user_prompt=5)
         assert (outcome.content, outcome.ran) == ("ran", True)
-        assert "hookrun itself is in trouble (pre_tool_use: " in outcome.to_person[0]
-        assert "the agent goes on as if there were no hooks" in caplog.text
+        assert "hookrun failed (pre_tool_use: " in outcome.to_person[0]
+        assert "the agent continues without hooks" in caplog.text
         assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
 
     @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
@@ -451,7 +451,7 @@ class TestOwnTrouble:
         monkeypatch.setattr(engine, "fire_sync", fail)
         outcome = run(engine, "bash", {}, Tool("fine"), on_error=on_error)
         assert outcome.ran == ran
-        assert outcome.to_person[0].startswith("hookrun itself is in trouble (pre_tool_use: Mute (it cannot say")
+        assert outcome.to_person[0].startswith("hookrun failed (pre_tool_use: Mute (it cannot say")
 
     def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
         """With on_error="block" the tool does not run, and the model hears why."""
@@ -459,7 +459,7 @@ class TestOwnTrouble:
         tool = Tool("ran")
         outcome = run(engine, "bash", {}, tool, user_prompt=5, on_error="block")
         assert (tool.calls, outcome.action) == ([], "block")
-        assert outcome.content.startswith("hookrun itself is in trouble (pre_tool_use: ")
+        assert outcome.content.startswith("hookrun failed (pre_tool_use: ")
 
     @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
     def test_declarations_that_cannot_be_read_are_its_own_trouble(

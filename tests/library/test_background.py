@@ -72,7 +72,7 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
 
 @pytest.mark.parametrize("kind", ["coroutine", "function"])
 def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
-    """Work that fires what starts it again, such as a heartbeat, goes on as long as it likes."""
+    """Work that fires what starts it again, such as a heartbeat, continues as long as it likes."""
     beats: list[str] = []
 
     async def later() -> None:
@@ -108,7 +108,7 @@ def test_it_cannot_wait_for_itself(engine: Engine, fire: Fire, caplog: pytest.Lo
     engine.register("stop", lambda ctx: ctx.background(work(ctx)), name="h")
     engine.register("session_end", waits)
     within(lambda: fire(engine, "stop"), 30)
-    assert said == ["wait_background in background work would wait for itself: await what you wait for"] * 2
+    assert said == ["wait_background in background work would wait for itself: await the work instead"] * 2
     assert caplog.text == ""
 
 
@@ -185,7 +185,7 @@ def test_outside_of_a_handler_there_is_no_background(engine: Engine, fire: Fire)
     after = fire(engine, "stop").context
     assert after is not None
     for ctx in (Context("stop"), after):
-        with pytest.raises(RuntimeError, match="background work is started in a handler"):
+        with pytest.raises(RuntimeError, match="background work can be started only in a handler"):
             ctx.background(work())
 
 

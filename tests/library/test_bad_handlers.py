@@ -293,7 +293,7 @@ def test_a_thread_is_not_for_what_is_to_be_awaited(engine: Engine, fire: Fire) -
     """A function that returns a coroutine, in a thread: nobody could await it; it is closed and told."""
     engine.register("stop", lambda _: a_coroutine_function(), name="h", thread=True)
     assert failure(fire(engine, "stop")).detail == (
-        "it returned something to be awaited: that and thread=True do not go together"
+        "it returned an awaitable, which cannot be combined with thread=True"
     )
 
 

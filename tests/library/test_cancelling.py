@@ -78,7 +78,7 @@ async def cancelled(fire: asyncio.Task[Result]) -> None:
 
 @pytest.mark.parametrize("what", [name for name in HOOKS if name != "has ended, its child holds the pipes"])
 def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
-    """At the moment at which it is over there is no process of it, no zombie, no task; and the engine goes on."""
+    """At the moment at which it is over there is no process of it, no zombie, no task; and the engine still works."""
     line, count = HOOKS[what]
     engine = load(project, {"command": line})
 
@@ -312,7 +312,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("what", ["sleeps", "ignores TERM", "has a grandchild in another session"])
 @pytest.mark.parametrize("way", ["fire_sync", "fire", "a thread beside"])
 def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None:
-    """A real SIGINT: KeyboardInterrupt comes out when the hooks are gone, and the program goes on."""
+    """A real SIGINT: KeyboardInterrupt comes out when the hooks are gone, and the program continues."""
     line, count = HOOKS[what]
     load(project, {"command": line, "parallel": True}, {"command": "sleep 60", "parallel": True}).close_sync()
     process = program(project, INTERRUPTED, way)

@@ -132,7 +132,7 @@ def test_texts_of_all_are_kept(engine: Engine, fire: Fire) -> None:
 
 
 def test_side_by_side_all_read_the_same_and_the_later_wins(engine: Engine, fire: Fire) -> None:
-    """Neighbours in a group do not see each other's changes; of a conflict the later wins, and it is told."""
+    """Neighbours in a group do not see each other's changes; of a conflict the later wins, and it is reported."""
     seen: list[Any] = []
     ready = asyncio.Event()
 
@@ -166,7 +166,7 @@ def test_side_by_side_all_have_their_say(engine: Engine, fire: Fire) -> None:
 
 
 def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
-    """In mode advise a block, a change and a failure are told, and the call goes on as it was."""
+    """In mode advise a block, a change and a failure are reported, and the call continues as it was."""
     engine.register("pre_tool_use", answers(Verdict.block("B")), name="a", mode="advise")
     engine.register("pre_tool_use", answers(Verdict.patch({"x": 1})), name="b", mode="advise")
     engine.register("pre_tool_use", raises(ValueError("E")), name="c", mode="advise", on_failure="block")
@@ -184,12 +184,12 @@ def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> Non
     engine.register("pre_tool_use", answers(Verdict.patch({"command": "rm"})), name="b")
     result = fire(engine)
     assert result.action == "modify"
-    assert any("does not count" in note for note in result.runs[0].notes)
+    assert any("its allow was ignored" in note for note in result.runs[0].notes)
 
 
 @pytest.mark.parametrize("value", [{"p": b"bytes"}, {"p": object()}, {"p": {1, 2}}])
 def test_advice_about_a_change_that_json_does_not_know(engine: Engine, fire: Fire, value: dict[str, object]) -> None:
-    """The arguments are a program's own objects: what it would change is told all the same."""
+    """The arguments are a program's own objects: what it would change is reported all the same."""
     engine.register("pre_tool_use", answers(Verdict.modify(value)), name="a", mode="advise")
     result = fire(engine)
     assert result.action == "continue"

@@ -94,9 +94,9 @@ def test_an_event_that_nobody_knows_is_refused(engine: Engine, fire: Fire, event
 def test_a_class_is_for_its_event_alone() -> None:
     """Another event for a typed class, or none for the general one, is a mistake."""
     assert PreToolUse("BeforeTool").event == "pre_tool_use"
-    with pytest.raises(ValueError, match="PreToolUse: the event is 'stop', expected 'pre_tool_use'"):
+    with pytest.raises(ValueError, match="PreToolUse: the event must be 'pre_tool_use', not 'stop'"):
         PreToolUse("stop")
-    with pytest.raises(ValueError, match="expected the name of an event"):
+    with pytest.raises(ValueError, match="must be the name of an event"):
         Context()
 
 
@@ -248,5 +248,5 @@ def test_a_clone_is_independent() -> None:
     assert (ctx.state, ctx["tool_args"], type(clone)) == ({"list": [1]}, CALL["tool_args"], PreToolUse)
     ctx.state = State(1)
     assert ctx.clone().state.n == 2
-    with pytest.raises(RuntimeError, match="background work is started in a handler"):
+    with pytest.raises(RuntimeError, match="background work can be started only in a handler"):
         clone.background(print)

@@ -123,7 +123,7 @@ def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire
     unknown = isinstance(value, bytes) or type(value) is object
     assert (result.action, kinds(result)["d"]) == (("block", "spawn") if unknown else ("continue", None))
     if unknown:
-        assert "the context cannot be given to it" in str(result.message)
+        assert "the context cannot be passed to it" in str(result.message)
 
 
 def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> None:
@@ -138,7 +138,6 @@ def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> Non
     ]
     assert {r["request_id"] for r in records} == {result.request_id}
     assert (records[0]["layer"], records[0]["message"]) == ("user", "m")
-    assert "ls" not in json.dumps(records)
     project.audit_path.unlink()
     with Engine() as other:
         other.register("pre_tool_use", answers(None), name="h")
@@ -157,14 +156,14 @@ def test_an_audit_that_cannot_keep_a_context_changes_nothing(project: Project, l
 def test_a_file_that_cannot_be_read(project: Project, load: Load, fire: Fire) -> None:
     """DeclarationError that names it; without `strict` every result tells, also where no hook runs."""
     (project.root / "coder.json").write_text("{nope")
-    with pytest.raises(DeclarationError, match=r"coder.json:1:2: found"):
+    with pytest.raises(DeclarationError, match=r"coder.json:1:2: unexpected"):
         load()
     engine = load(strict=False)
     engine.register("stop", answers(None), name="h")
     for event in ("stop", "pre_tool_use"):
         problems = fire(engine, event).problems
         assert len(problems) == 1
-        assert "coder.json:1:2: found" in problems[0]
+        assert "coder.json:1:2: unexpected" in problems[0]
 
 
 def test_reload_takes_the_new_or_keeps_the_old(project: Project, load: Load, fire: Fire) -> None:
@@ -182,7 +181,7 @@ def test_reload_takes_the_new_or_keeps_the_old(project: Project, load: Load, fir
     assert order(fire(engine)) == ["h", "e"]
     engine.register("mine", answers(Verdict.block()), name="m")
     assert fire(engine, "mine").action == "block"
-    with Engine() as other, pytest.raises(RuntimeError, match="reads no declarations"):
+    with Engine() as other, pytest.raises(RuntimeError, match="reads no config files"):
         other.reload()
 
 

@@ -17,7 +17,7 @@ OBJECTION_FREE = "cat >/dev/null"
 
 
 def engine_of(project: Project, **settings: object) -> Engine:
-    """Return an engine whose only hook has nothing to say."""
+    """Return an engine whose only hook continues."""
     project.hooks({"event": "stop", "name": "quiet", "command": OBJECTION_FREE})
     if settings:
         project.user_hooks(**settings)

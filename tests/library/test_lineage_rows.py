@@ -134,7 +134,7 @@ def test_what_a_hook_passes_on_reaches_later_hooks_and_the_program(fire: Fire, e
 
 @pytest.mark.parametrize("event", [name for name in CLASSES if name.startswith("pre_")])
 def test_a_hook_before_something_can_refuse_it(event: str, fire: Fire, engine: Engine) -> None:
-    """The program is told in one word, and which hook it was."""
+    """The program learns it in one word, and which hook it was."""
     engine.register(event, answers(Verdict.block("not now")), name="guard")
     result = fire(engine, event, session_id="s1")
     assert (result.refused, result.go_on, result.message, result.ended_by) == (True, False, "not now", "guard")

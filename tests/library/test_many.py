@@ -148,7 +148,7 @@ def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project,
 
 
 def test_fires_within_fires_end(project: Project) -> None:
-    """A handler that fires its own event is told at the depth that the processes have too."""
+    """A handler that fires its own event is stopped at the depth that the processes have too."""
     engine = Engine()
     depth: list[int] = []
 

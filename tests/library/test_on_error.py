@@ -77,7 +77,7 @@ def test_one_that_hangs_is_ended(engine: Engine, fire: Fire) -> None:
 
     engine.register("stop", answers(42), name="h", on_error=on_error, timeout=0.1)
     result = within(lambda: fire(engine, "stop"))
-    assert result.runs[0].notes == ["its on_error failed: TimeoutError: it had not ended after 0.1 s"]
+    assert result.runs[0].notes == ["its on_error failed: TimeoutError: not finished after 0.1 s"]
 
 
 def test_the_fires_deadline_is_for_on_error_too(engine: Engine, fire: Fire) -> None:

@@ -1,4 +1,4 @@
-"""What comes of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
+"""The result of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_handler_that_fires_its_own_event(engine: Engine, fire: Fire, how: str
     result = within(lambda: fire(engine, "stop"))
     assert len(calls) == 3
     assert result.action == "block"
-    assert "NestedError: stop is fired within hooks 3 deep" in str(result.message)
+    assert "NestedError: stop is fired inside hooks 3 levels deep" in str(result.message)
     assert issubclass(NestedError, RecursionError)
     assert fire(engine, "notification").action == "continue"
 

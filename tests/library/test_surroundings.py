@@ -1,4 +1,4 @@
-"""What hooks of one engine are told in their environment: each fire its own."""
+"""What hooks of one engine find in their environment: each fire its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers with `thread=True`: what becomes of their threads when they hang, are left alone, or close the engine."""
+"""Handlers with `thread=True`: their threads when they hang, are left alone, or close the engine."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_where_no_thread_can_be_had_the_failure_says_so(
     engine.register("session_end", called.append, name="guard", thread=True, timeout=0.05)
     try:
         hang(engine, fire, begun, 2)
-        why = "other handlers with thread=True had all that may be"
-        assert failure(fire(engine, "session_end")).detail == f"no thread was free for it after 0.05 s: {why}"
+        why = "other handlers with thread=True used all of them"
+        assert failure(fire(engine, "session_end")).detail == f"no thread was free after 0.05 s: {why}"
         found = failure(fire(engine, "session_end", deadline=0.04)).detail
-        assert found == f"no thread was free for it at the fire's deadline: {why}"
+        assert found == f"no thread was free by the deadline: {why}"
     finally:
         free.set()
     engine._services.workers.close(30)

@@ -38,7 +38,7 @@ def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_fail
     engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True, parallel=parallel)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.additional_context, ended) == (on_failure, "other", ["finally"])
-    assert (failure(result).kind, failure(result).detail) == ("timeout", "it had not answered after 0.05 s")
+    assert (failure(result).kind, failure(result).detail) == ("timeout", "no answer after 0.05 s")
 
 
 def test_a_cancellation_may_be_swallowed_once(engine: Engine, fire: Fire) -> None:
@@ -71,7 +71,7 @@ def test_a_refusal_counts_also_late(engine: Engine, fire: Fire) -> None:
     engine.register("stop", refuses, timeout=0.05)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.message, kinds(result)) == ("block", "late", {"refuses": None})
-    assert result.runs[0].notes == ["its block counts although it had not answered after 0.05 s"]
+    assert result.runs[0].notes == ["its block counts although no answer after 0.05 s"]
 
 
 def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fire) -> None:
@@ -88,12 +88,12 @@ def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fir
     engine.register("stop", answers(None), name="o", always=True)
     result = within(lambda: fire(engine, "stop"))
     assert (result.action, order(result)) == ("block", ["stubborn", "o"])
-    assert "it did not end when it was cancelled, and was closed" in failure(result).detail
+    assert "it did not end when cancelled, and was closed" in failure(result).detail
 
 
 @pytest.mark.parametrize("ours", [0.3, None])
 def test_a_timeout_of_its_own_is_its_own_business(engine: Engine, fire: Fire, ours: float | None) -> None:
-    """`asyncio.timeout` within a handler expires, the handler goes on and answers."""
+    """`asyncio.timeout` within a handler expires, the handler continues and answers."""
 
     async def careful(ctx: Context) -> Verdict:
         try:
@@ -141,12 +141,12 @@ def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fir
 
     engine.register("stop", polls, timeout=0.1)
     result = within(lambda: fire(engine, "stop"))
-    assert failure(result).detail == "it had not answered after 0.1 s"
+    assert failure(result).detail == "no answer after 0.1 s"
     assert len(rounds) < 60
 
 
 def test_a_cancelled_fire_cannot_be_outstayed_by_polling(engine: Engine) -> None:
-    """A handler that swallows the cancellation and goes on with timeouts of its own is closed after the grace."""
+    """A handler that swallows the cancellation and continues with timeouts of its own is closed after the grace."""
     rounds: list[int] = []
 
     async def polls(ctx: Context) -> None:
@@ -185,11 +185,11 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
     engine.register("notification", inner, on_error=lambda failed, _: seen.append(failed.detail))
     engine.register("notification", lambda _: seen.append("second"), name="second")
     result = within(lambda: fire(engine, "stop"))
-    assert (failure(result).detail, seen) == ("it had not answered after 0.05 s", [])
+    assert (failure(result).detail, seen) == ("no answer after 0.05 s", [])
 
 
 def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None:
-    """The fire goes on without it; the failure says that the thread was left."""
+    """The fire continues without it; the failure says that the thread was left."""
     go = Event()
 
     def blocks(ctx: Context) -> None:
@@ -200,7 +200,7 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     result = within(lambda: fire(engine, "stop"))
     go.set()
     assert (order(result), kinds(result)) == (["blocks", "o"], {"blocks": "timeout", "o": None})
-    assert failure(result).detail == "it had not answered after 0.5 s; its thread was left alone"
+    assert failure(result).detail == "no answer after 0.5 s; its thread was abandoned"
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -222,7 +222,7 @@ def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_asy
         "continue",
         "other",
     )
-    advice = "it blocks the event loop" if is_async else "it blocks whoever fires, give it thread=True"
+    advice = "it blocks the event loop" if is_async else "it blocks the calling thread, register it with thread=True"
     assert failure(result).detail.endswith(advice)
 
 
@@ -249,15 +249,15 @@ def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fir
     engine.register("stop", lambda _: ran.append("x"), name="guard", on_failure="block")
     result = within(lambda: fire(engine, "stop", deadline=0.05))
     assert (result.action, ran, kinds(result)) == ("block", [], {"never": "timeout", "guard": "timeout"})
-    assert failure(result, "never").detail == "it had not answered at the fire's deadline"
-    assert failure(result, "guard").detail == "the fire's deadline had passed before it could start"
+    assert failure(result, "never").detail == "no answer by the deadline"
+    assert failure(result, "guard").detail == "the deadline passed before the hook could start"
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
 def test_a_deadline_that_is_none_is_refused(engine: Engine, fire: Fire, deadline: float) -> None:
     """Seconds, more than none of them."""
     engine.register("stop", answers(None), name="h")
-    with pytest.raises(ValueError, match="deadline is"):
+    with pytest.raises(ValueError, match="deadline must be"):
         fire(engine, "stop", deadline=deadline)
 
 

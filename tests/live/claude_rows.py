@@ -17,7 +17,7 @@ AT_ONCE = 3
 """How many calls the model asks for in one turn."""
 
 LISTENING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
-"""Events at which one hook more writes down what hooks are told."""
+"""Events at which one hook more writes down what hooks get."""
 
 
 class Row(NamedTuple):
@@ -122,7 +122,7 @@ ROWS = {
 
 
 class Outcome(NamedTuple):
-    """What came of a row: how often its hook ran, what the command wrote, if it ran, and whether the model was told."""
+    """The result of a row: how often its hook ran, what the command wrote, if it ran, and whether the model got it."""
 
     runs: int
     wrote: str | None
@@ -145,7 +145,7 @@ def turns(agent: Agent) -> list[Turn]:
 
 
 def outcome(ran: Ran, row: str) -> Outcome:
-    """Read what came of a row."""
+    """Read the result of a row."""
     log = ran.place.home / RAN
     runs = log.read_text().splitlines().count(row) if log.exists() else 0
     return Outcome(runs, ran.files.get(f"{row}.txt"), f"told-{row}." in ran.heard)

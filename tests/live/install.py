@@ -1,4 +1,4 @@
-"""Install the pinned agents from the npm registry under `.agents/`, each alone, and say of each what came of it.
+"""Install the pinned agents from the npm registry under `.agents/`, each alone, and print the result of each.
 
 python -m tests.live.install [NAME...]
 

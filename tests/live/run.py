@@ -68,7 +68,7 @@ class Place:
 
 
 class Ran:
-    """What came of one run of an agent."""
+    """The result of one run of an agent."""
 
     def __init__(self, place: Place, model: ScriptedModel, status: int, stdout: str, stderr: str) -> None:
         self.place = place

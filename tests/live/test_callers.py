@@ -109,11 +109,11 @@ def test_a_changed_command_is_the_one_that_runs(grok: Agent) -> None:
 
 
 def test_a_question_that_nobody_would_be_asked_is_a_refusal(grok: Agent) -> None:
-    """With --always-approve Grok Build runs what a hook wants asked: it is told not to, and the model why."""
+    """With --always-approve Grok Build runs what a hook wants asked: it gets a block, and the model the reason."""
     wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
     assert ran.files == {}, ran
-    assert "needs a person's approval: reason-of-guard" in ran.heard, ran
+    assert "needs the user's approval: reason-of-guard" in ran.heard, ran
     assert "ask -> block" in ran.degraded, ran
 
 

@@ -20,7 +20,7 @@ from tests.live.model import say
 from tests.live.run import Agent, Place
 
 URL = "https://plugins.invalid/remote.git"
-"""Where the git repository seems to be; git is told to take it from this machine."""
+"""The URL of the git repository; git is configured to take it from this machine."""
 OTHERS = ("codex", "gemini")
 EXPECTED = {
     "of-user 2.0.0",

@@ -134,7 +134,7 @@ def _python_for(uid: int | None) -> Path:
 
 @pytest.fixture(params=["claude", "codex", "gemini"])
 def lead(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Each agent in turn, in the place of who sets the project up."""
+    """Each agent in turn, for the one who sets the project up."""
     yield from settle(request.param, request, tmp_path)
 
 
@@ -165,7 +165,7 @@ def _teammate(lead: Agent, home: Path) -> Teammate:
 
 
 def test_who_clones_and_approves_is_guarded(lead: Agent, home: Path) -> None:
-    """By the very bytes that the lead committed; before the approval the user is told that the hook does not run."""
+    """By the very bytes that the lead committed; before the approval the user sees that the hook does not run."""
     _commit(lead)
     teammate = _teammate(lead, home)
     teammate.install_hookrun()

@@ -26,7 +26,7 @@ SAME = {
     "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
     "Stop": ("hook_event_name", "stop_hook_active", "last_assistant_message"),
 }
-"""What hooks are told must be the same here; ids and times cannot be."""
+"""What hooks get must be the same here; ids and times cannot be."""
 
 WITHIN = {"UserPromptSubmit": ("prompt",), "PostToolUse": ("tool_response.stdout",)}
 """Texts that some agents give with something around them: Gemini CLI what earlier hooks said, or who printed it."""
@@ -55,7 +55,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 def test_what_happens_is_what_happens_in_claude_code(
     name: str, row: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
 ) -> None:
-    """Whether the tool ran, with which arguments, and whether the model was told the hook's text."""
+    """Whether the tool ran, with which arguments, and whether the model got the hook's text."""
     request.node.user_properties.append(("agent", name))
     for needed in ("claude", name):
         if reason := absent(needed):
@@ -104,7 +104,7 @@ def test_claude_code_itself_does_what_it_is_compared_for(
 
 
 def _told(ran: Ran, event: str) -> Json:
-    """Return the first thing that hooks were told of an event."""
+    """Return the first thing that hooks got for an event."""
     return next((each for each in ran.seen if each["hook_event_name"] == event), {})
 
 

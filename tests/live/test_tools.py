@@ -18,7 +18,7 @@ ASKS = {"claude", "qwen", "copilot"}
 
 
 def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
-    """It can do something else then: the session goes on."""
+    """It can do something else then: the session continues."""
     ran = obeying.run(obeying.driver.shell("echo forbidden > made.txt"), obeying.driver.shell("echo b > b.txt"), DONE)
     assert ran.files == {"b.txt": "b\n"}, ran
     assert "reason-of-no-forbidden" in ran.heard, ran

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """A clock that is told the time: seconds since 1970, or of a stopwatch."""
+    """A clock with a set time: seconds since 1970, or of a stopwatch."""
 
     def __init__(self, now: float = 1_767_348_000.0) -> None:
         """Begin at 2026-01-02T10:00:00Z."""
@@ -26,7 +26,7 @@ class Clock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> ObserverDatabase:
-    """Return a store whose file is not there yet."""
+    """Return a store whose file does not exist yet."""
     return ObserverDatabase(tmp_path / "state" / "observe.db")
 
 

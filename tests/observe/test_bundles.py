@@ -133,7 +133,7 @@ def test_observers_see_what_was_refused(engine: Engine, store: ObserverDatabase)
 def test_trouble_with_the_store_is_seen_and_stops_nothing(
     engine: Engine, store: ObserverDatabase, tmp_path: Path
 ) -> None:
-    """With a corrupt database every handler that needs it fails by name, and all goes on."""
+    """With a corrupt database every handler that needs it fails by name, and all others continue."""
     use_all(engine, store, tmp_path / "hookrun.prom")
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "observe.db").write_bytes(b"no database " * 500)
@@ -150,7 +150,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(
         assert result.go_on
         found = failures(result)
         assert set(found) == names
-        assert all("observe.db: it is not a database that can be read" in detail for detail in found.values())
+        assert all("observe.db: not a readable database" in detail for detail in found.values())
 
 
 def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store: ObserverDatabase) -> None:

@@ -198,7 +198,7 @@ def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
     said = [costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)]
     texts = [None if verdict is None else verdict.system_message for verdict in said]
     assert [text is not None for text in texts] == [True, False, False, True, False, True]
-    assert texts[0] == "no price is known for the model new: its tokens are counted, its cost is not"
+    assert texts[0] == "no price is known for model new: its tokens are counted, but not its cost"
 
 
 def test_nothing_used(costs: CostTracker) -> None:
@@ -208,7 +208,7 @@ def test_nothing_used(costs: CostTracker) -> None:
 
 
 def test_the_agents_own_total(costs: CostTracker) -> None:
-    """A total is the run so far: it counts in the place of the prices, and a smaller one begins a new run."""
+    """A total is the run so far: it counts instead of the prices, and a smaller one begins a new run."""
     for total, spent in ((0.5, 0.5), (0.75, 0.75), (0.75, 0.75), (0.2, 0.95), (0.3, 1.05)):
         costs.on_inference(used("new", total=total, input_tokens=5))
         assert costs.spent("s1") == pytest.approx(spent)
@@ -245,7 +245,7 @@ def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
 
 
 def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
-    """Below it all goes on; from it on tool calls and prompts of that session are refused, in every process."""
+    """Below it nothing changes; from it on tool calls and prompts of that session are refused, in every process."""
     other = CostTracker(PRICES, ObserverDatabase(store.path), budget=5.0)
     asked = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
     assert [costs.on_spending(each) for each in asked] == [None, None]

@@ -121,7 +121,7 @@ def test_a_relative_path_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_reading_makes_nothing(store: ObserverDatabase, tmp_path: Path) -> None:
-    """A database that is not there reads as an empty one, and is still not there."""
+    """A missing database reads as an empty one, and is still missing."""
     assert count(store) == {}
     assert list(tmp_path.iterdir()) == []
 
@@ -272,7 +272,7 @@ def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:
     spoil(Path(store.path), how)
     before = Path(store.path).read_bytes()
     for use in (add, count):
-        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: not a readable database; move it away"):
             use(store)
     assert Path(store.path).read_bytes() == before
 
@@ -285,12 +285,12 @@ DAMAGE: dict[str, tuple[tuple[bytes, bytes], ...]] = {
     ),
     "a text": ((b"/srv/app", b"/srv/\x98pp"),),
 }
-"""What is put in the place of what, in the bytes of a database."""
+"""A replacement in the bytes of a database."""
 
 
 @pytest.mark.parametrize("what", [*DAMAGE, "a value"])
 def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str) -> None:
-    """It is told as any other: by every bundle, with the file and what to do."""
+    """It is reported as any other: by every bundle, with the file and what to do."""
     workflow = WorkflowMetrics(store)
     workflow.on_start(SessionStart(session_id="s1", working_dir="/srv/app"))
     data = Path(store.path).read_bytes()
@@ -301,7 +301,7 @@ def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str)
     if what == "a value":
         raw(store, "UPDATE sessions SET started = 'soon', last = 'later'")
     for use in (workflow.summary, lambda: MetricsExport(store.path + ".prom", store).on_end(SessionEnd())):
-        with pytest.raises(DatabaseError, match=r"observe\.db: it is not a database that can be read; move it away"):
+        with pytest.raises(DatabaseError, match=r"observe\.db: not a readable database; move it away"):
             use()
 
 

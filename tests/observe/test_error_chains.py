@@ -1,4 +1,4 @@
-"""Cause chains: an error, what was tried, what fixed it, and what is told when it comes again."""
+"""Cause chains: an error, what was tried, what fixed it, and what is reported when it comes again."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_one_failure_told_twice_is_one_chain(causes: CauseChains) -> None:
 
 
 def test_a_fix_without_changes(causes: CauseChains) -> None:
-    """What succeeds on a second run with nothing in between is told as that."""
+    """What succeeds on a second run with nothing in between is reported as that."""
     chain = chain_of(causes.on_failure(failed("connection reset", "git fetch")))
     causes.on_result(ran("git fetch"))
     fix = causes.chain(chain).fix
@@ -275,7 +275,7 @@ def test_errors_kept_without_an_index_are_found_with_one(causes: CauseChains, mo
 
 
 def test_of_one_kind_the_telling_one_is_found(causes: CauseChains, clock: Clock) -> None:
-    """Of errors that differ only in a quoted name, a fixed one is told, and of those the one with that name."""
+    """Of errors that differ only in a quoted name, a fixed one is reported, and of those the one with that name."""
     for name in ("yaml", "click"):
         causes.record_fix(causes.record_error(f"No module named '{name}'"), f"pip install {name}")
     clock.now += 10

@@ -155,7 +155,7 @@ def test_details_too_large_stay_readable(learning: PatternLearning) -> None:
 
 
 def test_suggestions(learning: PatternLearning) -> None:
-    """At session_start the model is told the best of this directory: the most frequent, then the highest."""
+    """At session_start the model gets the best of this directory: the most frequent, then the highest."""
     for _ in range(2):
         learning.on_checkpoint(checkpoint(90, summary="small steps"))
     learning.on_checkpoint(checkpoint(97, summary="tests first"))

@@ -47,7 +47,7 @@ def test_how_long_a_call_took(times: ToolTimes, store: ObserverDatabase, clock: 
 
 
 def test_side_by_side(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
-    """Calls of one tool that overlap are told apart by their id, else by their arguments and session."""
+    """Calls of one tool that overlap are distinguished by their id, else by their arguments and session."""
     calls = [
         call(use="a", command="x"),
         call(use="b", command="x"),
@@ -82,7 +82,7 @@ def test_one_call_for_several_files(times: ToolTimes, store: ObserverDatabase, c
 
 
 def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
-    """Of two that cannot be told apart the later one has ended: the earlier may have been refused an hour ago."""
+    """Of two that cannot be distinguished the later one has ended: the earlier may have been refused an hour ago."""
     times.on_call(PreToolUse(**call(command="x")))
     clock.now += 3600
     times.on_call(PreToolUse(**call(command="x")))
@@ -116,7 +116,7 @@ def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDat
 
 
 def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
-    """Calls with them are told apart as any others."""
+    """Calls with them are distinguished as any others."""
     before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})
     times.on_call(before)
     times.on_call(PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 3}}))

@@ -1,4 +1,4 @@
-"""A bench for the pool: shell lines that run as tasks, and what is told of them."""
+"""A bench for the pool: shell lines that run as tasks, and their reports."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Told:
         self._event = threading.Event()
 
     def __call__(self, outcomes: list[Outcome]) -> None:
-        """Be told."""
+        """Record a report."""
         self.calls.append(outcomes)
         self._event.set()
 
@@ -138,7 +138,7 @@ class Told:
 
 
 def submit(pool: Pool, tasks: Given) -> Told:
-    """Submit tasks and return what will be told."""
+    """Submit tasks and return the report to come."""
     told = Told()
     pool.submit(tasks, told)
     return told

@@ -113,7 +113,7 @@ def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
     made = task(bench, "touch ran")
     made.deadline = 0.0
     outcome = run(made)
-    assert told(outcome)["failure"] == ("timeout", "the fire's deadline had passed before it could start")
+    assert told(outcome)["failure"] == ("timeout", "the deadline passed before the hook could start")
     assert not (bench.directory / "ran").exists()
 
 
@@ -134,7 +134,7 @@ def test_closing_the_pool_ends_it(bench: Bench) -> None:
 def test_an_exception_from_outside_leaves_nothing_running(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Ctrl-C when it has just begun, while it runs, or when it is over: it is ended, and the exception goes on."""
+    """Ctrl-C when it has just begun, while it runs, or when it is over: it is ended, and the exception is raised."""
     where: object = CallerLoop if moment == "_poll_once" else Process
     real: Callable[..., object] = getattr(where, moment)
     calls: list[int] = []

@@ -1,4 +1,4 @@
-"""The pool: who runs when, what is told to whom, and that no place and no wake-up gets lost."""
+"""The pool: who runs when, what is reported to whom, and that no place and no wake-up gets lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench", "pytestmark"]
 
-# --- what is told
+# --- reports
 
 
 @pytest.mark.parametrize("way", ["submit", "run"])
@@ -42,7 +42,7 @@ def test_outcomes_stand_in_the_order_of_the_tasks(bench: Bench, way: str) -> Non
 
 @pytest.mark.parametrize("tasks", [[], [NO], [NO, None, NO]], ids=["nothing", "a failure", "failures"])
 def test_a_batch_with_nothing_to_run_is_over_at_once(tasks: Given) -> None:
-    """It is told once, whether places are free or not."""
+    """It is reported once, whether places are free or not."""
     with pool_of(1) as pool:
         assert len(submit(pool, tasks).outcomes()) == len(tasks)
         assert len(pool.run(tasks)) == len(tasks)
@@ -222,7 +222,7 @@ def test_each_task_has_its_own_time(bench: Bench) -> None:
 
 
 def test_a_deadline_holds_while_a_place_is_waited_for(bench: Bench) -> None:
-    """What has not even started at its deadline is told then, not when somebody else has ended."""
+    """What has not even started at its deadline is reported then, not when somebody else has ended."""
     with pool_of(1) as pool:
         first = submit(pool, [bench.waiting()])
         until(lambda: bench.inside() == 1)

@@ -86,7 +86,7 @@ def test_a_second_interrupt_leaves_no_process_either(
 
 
 def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that goes on after Ctrl-C finds a pool that still listens."""
+    """A program that continues after Ctrl-C finds a pool that still listens."""
     with pool_of(1) as pool:
         submit(pool, [NO]).outcomes()
         write = os.write

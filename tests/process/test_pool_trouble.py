@@ -127,7 +127,7 @@ def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
 
 
 def test_closing_ends_what_runs_for_batches_and_for_threads(bench: Bench) -> None:
-    """Nothing is left, everybody is told, also those that waited for a place."""
+    """Nothing is left, and everybody gets a report, also those that waited for a place."""
     pool = Pool(2)
     before = open_files()
     ran: list[list[Outcome]] = []

@@ -243,12 +243,12 @@ def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Pa
 def test_a_missing_program_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A program that is not there, although the directory is, is told by its path."""
+    """A missing program in an existing directory is reported by its path."""
     kind, detail = same_failure(monkeypatch, ("/no/such/program",), tmp_path)
     assert (kind, "/no/such/program" in detail) == ("spawn", True)
 
 
-@pytest.mark.parametrize(("end", "hint"), [("\n", "does not exist"), ("\r\n", "Windows line ends")])
+@pytest.mark.parametrize(("end", "hint"), [("\n", "does not exist"), ("\r\n", "Windows line endings")])
 def test_a_missing_interpreter_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str, hint: str
 ) -> None:
@@ -259,10 +259,10 @@ def test_a_missing_interpreter_is_a_failure_that_names_it(
 
 
 def test_what_is_no_program_is_a_failure_that_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An executable text without a #! line is told to be no program."""
+    """An executable text without a #! line is reported as no program."""
     text = executable(tmp_path / "text", "echo hello\n")
     kind, detail = same_failure(monkeypatch, (text,), tmp_path)
-    assert (kind, "needs a #! line" in detail) == ("spawn", True)
+    assert (kind, "add a #! line" in detail) == ("spawn", True)
 
 
 @pytest.mark.parametrize("named", ["/bin/sh", "/no/such/program"])
@@ -270,7 +270,7 @@ def test_what_is_no_program_is_a_failure_that_says_so(monkeypatch: pytest.Monkey
 def test_a_directory_that_is_none_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str, below: str
 ) -> None:
-    """A working directory that is missing or a file is what is told, even where the program is missing too."""
+    """A working directory that is missing or a file is what is reported, even where the program is missing too."""
     (tmp_path / "file").touch()
     reason = {"gone": "No such file", "file": "Not a directory"}[below]
     kind, detail = same_failure(monkeypatch, (named,), tmp_path / below)
@@ -281,7 +281,7 @@ def test_a_directory_that_is_none_is_a_failure_that_names_it(
 def test_a_directory_that_may_not_be_entered_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A working directory without permission to search it is told, and not the program."""
+    """A working directory without permission to search it is reported, and not the program."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o600)
     kind, detail = same_failure(monkeypatch, ("/bin/sh",), closed)
@@ -304,7 +304,7 @@ def test_what_c_cannot_say_is_refused_and_not_cut_short(way: str, tmp_path: Path
     """No text is given to a program only as far as a NUL, and no variable under another name."""
     argv, environment = UNSAYABLE[what]
     kind, detail = failure(program, argv, str(tmp_path), environment)
-    assert (kind, detail.split(":")[0]) == ("spawn", "it cannot be given to the system as it is")
+    assert (kind, detail.split(":")[0]) == ("spawn", "cannot be passed to the system")
 
 
 def test_a_directory_with_a_nul_is_refused(way: str, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_hook_is_told_everything_about_the_fire_in_its_environment(project: Pr
 
 
 def test_the_config_directory_is_that_of_the_declaration(project: Project) -> None:
-    """A hook of the user layer is told the user's configuration directory, and the project's root all the same."""
+    """A hook of the user layer gets the user's configuration directory, and the project's root all the same."""
     project.user_hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT]})
     seen = json.loads(str(project.fire().verdict["message"]))
     assert seen["HOOKRUN_CONFIG_DIR"] == str(project.home / ".config" / "hookrun")
@@ -643,8 +643,8 @@ def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(projec
     fired = project.fire(reap=True)
     assert (project.root / "ran").read_text() == "x\n" * 3
     assert fired.status == 2
-    assert "hooks run within hooks 3 deep" in fired.stderr
-    assert "hooks run within hooks 3 deep" in fired.stdout.decode()
+    assert "hooks run inside hooks 3 levels deep" in fired.stderr
+    assert "hooks run inside hooks 3 levels deep" in fired.stdout.decode()
     assert fired.left == []
     errors = [record for record in fired.audit if "error" in record]
     assert [record["exit"] for record in errors] == [1]
@@ -661,7 +661,7 @@ def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
             "env": {"HOOKRUN_CHAIN": "", "PYTHONPATH": project.environment()["PYTHONPATH"]},
         }
     )
-    assert "3 deep" in project.fire().stderr
+    assert "3 levels deep" in project.fire().stderr
     assert (project.root / "ran").read_text() == "x\n" * 3
 
 
@@ -700,7 +700,7 @@ def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project:
     project.hooks({"command": BLOCK})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
     assert (fired.status, fired.stdout) == (1, b"")
-    assert "expected one JSON object" in fired.stderr
+    assert "give one JSON object" in fired.stderr
 
 
 @pytest.mark.parametrize("action", ANSWERS)

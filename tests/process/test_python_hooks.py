@@ -277,8 +277,8 @@ def test_a_function_that_is_killed_is_a_signal_failure(project: Project) -> None
         ("checks.guards:no_such", "module checks.guards has no no_such"),
         ("checks.guards:MODULE", "module checks.guards has no MODULE"),
         ("checks.guards:NUMBER", "checks.guards:NUMBER is not a function"),
-        ("checks.no_such:hook", "there is no module checks.no_such"),
-        ("no_such.guards:hook", "there is no module no_such.guards"),
+        ("checks.no_such:hook", "no module checks.no_such"),
+        ("no_such.guards:hook", "no module no_such.guards"),
     ],
 )
 def test_a_function_or_module_that_is_not_there_is_missing(

@@ -253,7 +253,7 @@ CONTINUE = b'{"action": "continue"}'
     ids=["before the body", "in the body", "after what looks whole", "between chunks", "before the status", "no HTTP"],
 )
 def test_a_connection_closed_midway_is_an_http_failure(project: Project, act: Act) -> None:
-    """An answer that is not there to its announced end fails as http: half an answer, or none of it, is no continue."""
+    """An answer shorter than announced fails as http: half an answer, or none of it, is no continue."""
     with serving(act) as server:
         failed(fire(project, server.url), "http")
 

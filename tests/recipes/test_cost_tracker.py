@@ -1,4 +1,4 @@
-"""cost-tracker over a session: a transcript that grows, inferences that are told by events, a budget that runs out."""
+"""cost-tracker over a session: a transcript that grows, inferences reported by events, a budget that runs out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def said(name: str, output: int, model: str = "large-4", **more: int) -> str:
 
 
 def told(account: Account, event: str = "stop", **context: object) -> str:
-    """Return what the person is told at the end of a turn."""
+    """Return what the user sees at the end of a turn."""
     answer = account.call("cost_tracker", event=event, transcript_path=str(account.work / "t.jsonl"), **context)
     return "" if answer is None else str(answer["system_message"])
 
@@ -101,7 +101,7 @@ def test_what_is_counted_is_in_the_metrics(account: Account) -> None:
     """The store is the account's, which `hookrun metrics` shows, by model."""
     account.options(prices="large-4=1/1/1/1")
     account.write("t.jsonl", said("a", 10, cache_read_input_tokens=90) + said("b", 5, model="small"))
-    assert "no price is known for the model small" in told(account)
+    assert "no price is known for model small" in told(account)
     models = {each.name: each.tokens for each in CostTracker({}).per_model(session_id="s1")}
     assert sorted(models) == ["large-4", "small"]
     assert models["large-4"].cache_read == 90

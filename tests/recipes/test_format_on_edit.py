@@ -1,4 +1,4 @@
-"""Files are formatted once, by the tool that is there, in the repository only; what goes wrong is told, not raised."""
+"""Files are formatted once, by the available tool, in the repository only; errors are reported, not raised."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(formatting: FormatOnEdit, *contexts: FileChanged | PostToolUse) -> list[
 
 
 def told(verdict: Verdict | None) -> str:
-    """Return what the model is told; it is no objection."""
+    """Return what the model gets; it is no objection."""
     assert verdict is not None
     assert verdict.action == "continue"
     assert verdict.additional_context is not None
@@ -82,7 +82,7 @@ def told(verdict: Verdict | None) -> str:
 
 
 def test_a_changed_python_file_is_formatted_with_ruff(repository: Repository) -> None:
-    """The file has ruff's form afterwards, and the model is told which file and which tool."""
+    """The file has ruff's form afterwards, and the model learns which file and which tool."""
     path = repository.write("a.py")
     assert told(run(FormatOnEdit(), repository.changed(path))[0]) == "formatted a.py with ruff"
     assert path.read_text() == PRETTY
@@ -132,7 +132,7 @@ def test_two_events_at_the_same_time_run_the_formatter_once(repository: Reposito
 
 
 def test_a_failure_is_told_to_the_model_and_not_raised(repository: Repository) -> None:
-    """A syntax error: the model gets ruff's word on it, the file is as it was, and it is told once for one change."""
+    """A syntax error: the model gets ruff's message, the file is unchanged, and it is reported once for one change."""
     path = repository.write("a.py", "def broken(:\n")
     first, second = run(FormatOnEdit(), repository.written(path), repository.changed(path))
     assert "ruff could not format a.py, which is unchanged: exit status 2" in told(first)
@@ -206,7 +206,7 @@ def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Reposito
 
 
 def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Repository) -> None:
-    """When nobody waits any longer, nothing goes on behind their back."""
+    """When nobody waits any longer, nothing continues behind their back."""
     pids = repository.root / "pids"
     repository.program(".venv/bin/ruff", f': > "$FILE"; echo $$ > "{pids}"; exec sleep 1000')
     path = repository.write("a.py")
@@ -228,7 +228,7 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
 def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
     repository: Repository, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """There is nobody to be told, so the log says where the text from before is."""
+    """No user sees a message, so the log says where the text from before is."""
     repository.program(".venv/bin/ruff", 'echo "NEW = 1" > "$FILE"; touch ../saved; exec sleep 1000')
     path = repository.write("a.py")
     saved = repository.root.parent / "saved"
@@ -249,7 +249,7 @@ def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
 
 
 def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Repository) -> None:
-    """A formatter may leave a daemon behind that holds its stderr: it still runs when all is told."""
+    """A formatter may leave a daemon behind that holds its stderr: it still runs when all is reported."""
     repository.program(".venv/bin/ruff", f'sleep 60 & echo $! > "{repository.root}/pid"; echo "# done" >> "$FILE"')
     path = repository.write("a.py")
     assert told(run(FormatOnEdit(), repository.changed(path))[0]) == "formatted a.py with ruff"
@@ -257,7 +257,7 @@ def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Reposit
 
 
 def assert_dead(*pids: str) -> None:
-    """Wait until none of the processes runs; fail when one goes on: a killed one takes a moment to be gone."""
+    """Wait until none of the processes runs; fail when one continues: a killed one takes a moment to be gone."""
     end = time.monotonic() + ENOUGH
     while left := [pid for pid in pids if is_alive(pid)]:
         assert time.monotonic() < end, left
@@ -451,7 +451,7 @@ def test_a_very_large_file_is_left_alone(repository: Repository) -> None:
 
 
 def test_a_program_that_cannot_be_started_is_told(repository: Repository) -> None:
-    """A script whose interpreter is not there (a virtual environment that was moved)."""
+    """A script whose interpreter is missing (a virtual environment that was moved)."""
     repository.program(".venv/bin/ruff", "").write_text("#!/nowhere/python\n")
     path = repository.write("a.py")
     assert "cannot start" in told(run(FormatOnEdit(), repository.changed(path))[0])

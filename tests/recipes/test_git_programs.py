@@ -74,7 +74,7 @@ def test_a_bare_repository_that_a_clone_brings_is_none(clone: Account, bare: str
 
 
 def test_programs_of_the_repositorys_own_settings_are_not_run(clone: Account) -> None:
-    """Filters, monitors, pagers, hooks, signatures: the state is told all the same."""
+    """Filters, monitors, pagers, hooks, signatures: the state is reported all the same."""
     for name, value in programs(clone).items():
         git(clone.work, "config", name, value)
     (clone.work / ".git" / "info" / "attributes").write_text(ATTRIBUTES)

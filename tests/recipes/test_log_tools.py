@@ -32,7 +32,7 @@ def test_calls_at_once_are_all_there_on_whole_lines(project: Project) -> None:
 
 
 def test_a_call_that_another_hook_refuses_is_logged(project: Project) -> None:
-    """The log is told whatever the others say, and the agent of the call with it."""
+    """The log gets it whatever the others say, and the agent of the call with it."""
     project.user_hooks(*map(dict, RECIPE.hooks), {"name": "no", "command": "echo no >&2; exit 2"})
     assert project.fire().action == "block"
     path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"

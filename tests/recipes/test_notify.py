@@ -81,7 +81,7 @@ def test_a_webhook_of_slacks_style_gets_a_text(account: Account, server: Server)
 
 
 def test_a_channel_that_is_missing_is_told_once_and_the_others_are_used(account: Account, server: Server) -> None:
-    """The person is told again only in another session."""
+    """The user is notified again only in another session."""
     account.options(via="desktop webhook", url=server.url)
     account.write("bin/none")
     with pytest.MonkeyPatch.context() as patch:

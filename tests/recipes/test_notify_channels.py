@@ -1,4 +1,4 @@
-"""A person is told, by real terminals, programs and HTTP servers: plain text, not too often, nothing lost unseen."""
+"""A user is notified, by real terminals, programs and HTTP servers: plain text, not too often, nothing lost unseen."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def told(context: Context, **options: Any) -> Notice | None:
     ],
 )
 def test_each_event_says_what_it_has_to_say(context: Context, title: str, text: str, level: str) -> None:
-    """Title, text and level of what a person is told."""
+    """Title, text and level of a notification."""
     note = told(context)
     assert note is not None
     assert (note.title, note.text, note.level, note.event) == (title, text, level, context.event)

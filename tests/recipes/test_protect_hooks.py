@@ -1,4 +1,4 @@
-"""The recipe protect-hooks: what of an agent's calls it stops, what it lets pass, and what it does not catch."""
+"""The recipe protect-hooks: what of an agent's calls it stops, what it allows, and what it does not catch."""
 
 from __future__ import annotations
 

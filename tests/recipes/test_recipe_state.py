@@ -73,7 +73,7 @@ def test_what_was_raised_keeps_what_was(account: Account) -> None:
 
 
 def test_a_link_is_not_followed(account: Account) -> None:
-    """Somebody else's file cannot be put in the place of ours."""
+    """Somebody else's file cannot replace ours."""
     with recipe_state.locked_state("one", "key"):
         pass
     path = only_file(account, "one")
@@ -100,7 +100,7 @@ def test_of_too_many_the_oldest_go(account: Account, monkeypatch: pytest.MonkeyP
 
 
 def test_something_is_told_once_in_a_session(account: Account) -> None:
-    """Another session and another cause are told anew."""
+    """Another session and another cause are reported anew."""
     told = {"action": "continue", "system_message": "gone"}
     answers = [
         recipe_state.once({"session_id": session}, cause, "gone")

@@ -15,7 +15,7 @@ AGAIN = "this failure (timed out) is transient: make the same call again (attemp
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Time that passes when a test says so."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -38,12 +38,12 @@ def success(**fields: object) -> Context:
 
 
 def retried(verdict: Verdict | None) -> Any:
-    """Return what a tool loop is told, None where it is told nothing."""
+    """Return what a tool loop gets, None if it gets nothing."""
     return (verdict.modified_context or {}).get("retry") if verdict else None
 
 
 def test_attempts_are_counted_and_delays_grow() -> None:
-    """The first call counts; when the last has failed there is no `retry`, and the model is told to stop."""
+    """The first call counts; when the last has failed there is no `retry`, and the model is asked to stop."""
     retry = Retry([RetryRule("web_fetch", "*timed out*", attempts=4, delay=1.5, backoff=2)])
     verdicts = [retry.failed(failure()) for _ in range(5)]
     assert [retried(verdict) for verdict in verdicts] == [
@@ -199,7 +199,7 @@ def test_a_very_long_error_is_matched_by_its_ends() -> None:
 
 
 def test_arguments_with_keys_of_two_kinds() -> None:
-    """Calls with them are told apart as any others."""
+    """Calls with them are distinguished as any others."""
     retry = Retry([TIMEOUTS])
     mixed, other, again = {1: 1, "a": {(1, 2): 2}}, {1: 1, "a": {(1, 2): 3}}, {"a": {(1, 2): 2}, 1: 1}
     attempts = [retried(retry.failed(failure(tool_args=args)))["attempt"] for args in (mixed, other, again)]

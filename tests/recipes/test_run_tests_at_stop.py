@@ -1,4 +1,4 @@
-"""run-tests-at-stop over a session: when tests run again, how often a turn goes on, what ends with them."""
+"""run-tests-at-stop over a session: when tests run again, how often a turn continues, what ends with them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_session_that_is_resumed_has_the_beginning_that_it_had(tested: Account
 
 
 def test_a_turn_goes_on_only_so_often(tested: Account) -> None:
-    """After the attempts the turn ends and the person is told; then the count begins anew."""
+    """After the attempts the turn ends and the user is notified; then the count begins anew."""
     tested.write("broken")
     tested.options(attempts=2)
     said = [stops(tested, stop_hook_active=active) for active in (False, True, True, True)]
@@ -143,7 +143,7 @@ def test_what_git_ignores_is_no_change(tested: Account) -> None:
 
 
 def test_real_tests_of_pytest(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Found by their files, run by the pytest on PATH: what failed is told, and once it is right the turn ends."""
+    """Found by their files, run by the pytest on PATH: what failed is reported, and once it is right the turn ends."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     account.write("tests/test_a.py", "def test_sum():\n    assert 1 + 1 == 3\n")
     answer = account.call("run_tests_at_stop", event="stop")

@@ -50,7 +50,7 @@ def test_a_gate_whose_score_function_fails_or_hangs_refuses() -> None:
         await asyncio.sleep(1000)
         return 100
 
-    for score, says in ((broken, "no coverage"), (hanging, "had not answered")):
+    for score, says in ((broken, "no coverage"), (hanging, "no answer after")):
         with Engine().use(QualityGate(60, score, timeout=0.2)) as engine:
             result = engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 99})
             assert result.refused
@@ -85,7 +85,7 @@ def test_a_check_that_fails_refuses(tmp_path: Path) -> None:
 
 
 def test_a_log_sees_refused_calls_and_its_trouble_stops_nobody(tmp_path: Path) -> None:
-    """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent goes on."""
+    """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent continues."""
     log = AgentLog.for_document(tmp_path, "a")
     broken = AgentLog("/dev/full", "/dev/full", name="broken-log")
     with Engine().use(log).use(broken) as engine:

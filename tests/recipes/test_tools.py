@@ -1,4 +1,4 @@
-"""Recipes with the real programs: ruff formats and checks, git tells; and each is told what is not there once."""
+"""Recipes with the real programs: ruff formats and checks, git reports; and each missing one is reported once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_missing_is_told_once(account: Account, monkeypatch: pytest.Monk
 def test_project_tools_are_run_only_for_the_projects_own_declaration(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of the person's own runs in every project: there a stranger's programs are not run."""
+    """One of the user's own runs in every project: there untrusted programs are not run."""
     monkeypatch.setenv("PATH", "/nonexistent")
     path = account.write("a.py", "import os\n")
     account.write(".venv/bin/ruff", "#!/bin/sh\necho theirs\nexit 1\n", 0o755)
@@ -90,7 +90,7 @@ def test_a_branch_is_read_as_git_has_it(account: Account) -> None:
 
 
 def test_a_ticket_is_told_once_until_the_branch_changes(account: Account) -> None:
-    """With a prompt; when the session begins anew, after a compaction, it is told again."""
+    """With a prompt; when the session begins anew, after a compaction, it is given again."""
 
     def told(event: str, branch: str) -> bool:
         account.write(".git/HEAD", f"ref: refs/heads/{branch}\n")

@@ -420,7 +420,7 @@ def test_a_validator_of_the_model_s_own_is_told() -> None:
 
 
 def test_half_a_surrogate_is_refused_and_not_a_crash() -> None:
-    """A model cannot read it; the reason is told as any other."""
+    """A model cannot read it; the reason is reported as any other."""
     assert Rule("*.json", Counts).problems('{"page": "\\ud800", "total": 1}') != []
 
 

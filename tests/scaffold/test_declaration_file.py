@@ -142,7 +142,7 @@ def test_two_files_with_hooks_are_not_made(project: Project) -> None:
 
 
 def test_a_wrong_hook_is_refused_and_a_doubtful_one_told(project: Project) -> None:
-    """The checker of declarations has its say before anything is written."""
+    """The config is validated before anything is written."""
     declaring = opened(project)
     with pytest.raises(ScaffoldError, match="nothing was written"):
         declaring.add({**ENTRY, "when": {"": "x"}})
@@ -151,7 +151,7 @@ def test_a_wrong_hook_is_refused_and_a_doubtful_one_told(project: Project) -> No
 
 
 def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
-    """A stranger's repository cannot have hooks written elsewhere."""
+    """An untrusted repository cannot have hooks written elsewhere."""
     (project.root / "hooks").symlink_to(project.home)
     with pytest.raises(ScaffoldError, match="found a link out of"):
         check_within(str(project.root / "hooks"), str(project.root))
@@ -159,7 +159,7 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
 
 
 def test_all_files_are_written_or_none(project: Project) -> None:
-    """What was written, and the directories made for it, are taken back when a later file cannot be."""
+    """What was written, and the directories made for it, are removed when a later file cannot be written."""
     (project.root / "there").write_text("before")
     (project.root / "file").write_text("")
     paths = [str(project.root / "new" / "deep" / "one"), str(project.root / "there")]

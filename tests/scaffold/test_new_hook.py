@@ -13,6 +13,7 @@ import yaml
 
 from hookrun.edit.file_change import apply_all
 from hookrun.globs import glob
+from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,
     PURPOSES,
@@ -60,11 +61,11 @@ def languages() -> list[object]:
 
 def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
-    made = plan_hook(wish, str(project.root), str(project.home))
-    apply_all(made.changes)
+    made = plan_hook(wish, project_file(str(project.root), str(project.home)))
+    apply_all([*made.files, *made.declaring.changes()])
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
-    return made.names[0]
+    return made.name
 
 
 def test_a_guard_is_for_the_tools_that_it_knows() -> None:
@@ -113,7 +114,7 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str) -> No
 
 @pytest.mark.parametrize("language", languages())
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str) -> None:
-    """What is written where the stub fails, and what stands in the place of the first case."""
+    """What is written where the stub fails, and what replaces the first case."""
     name = write(project, HookTemplateRequest(language, name="no-sudo"))
     script = project.root / "hooks" / f"{name}{LANGUAGES[language].suffix}"
     text, before = WRITTEN[language], script.read_text()

@@ -1,4 +1,4 @@
-"""What is told of a line beside its words: what is not known, what wraps it, and where reading ends."""
+"""What is known of a line beside its words: what is unknown, what wraps it, and where reading ends."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_the_repository_is_that_around_the_working_directory_and_the_agents(clon
 
 
 def test_a_virtual_environments_program_runs_isolated(clone: Clone) -> None:
-    """By its interpreter with -I: nothing that the environment names is imported in the place of hookrun."""
+    """By its interpreter with -I: nothing that the environment names is imported instead of hookrun."""
     venv = clone.outside / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")

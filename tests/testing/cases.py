@@ -57,7 +57,7 @@ def run_here(project: Project, *cases: dict[str, object], top: dict[str, object]
 
 
 def one(project: Project, case: dict[str, object], top: dict[str, object] | None = None) -> CaseRun:
-    """Run one case, as a program would have it, and return what came of it."""
+    """Run one case, as a program would have it, and return the result."""
     (ran,) = run_here(project, case, top=top).results
     return ran
 

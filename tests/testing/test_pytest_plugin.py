@@ -71,7 +71,7 @@ def run_pytest(project: Project, *arguments: str) -> subprocess.CompletedProcess
 
 
 def test_cases_are_tests(project: Project) -> None:
-    """One each, and one for each agent; a failure is told as `hookrun test` tells it."""
+    """One each, and one for each agent; a failure is reported as `hookrun test` reports it."""
     project.hooks(GUARD)
     write(
         project,

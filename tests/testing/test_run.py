@@ -73,7 +73,7 @@ def test_a_failure_that_nobody_expects_is_a_difference(project: Project) -> None
 
 
 def test_a_background_hook_is_waited_for(project: Project) -> None:
-    """It has no say, but that it failed is told."""
+    """It has no effect, but that it failed is reported."""
     project.hooks({"command": "cat >/dev/null; exit 3", "background": True}, {"name": "fine", "command": "exit 0"})
     assert differing(one(project, {**LIST, "expect": {"fired": ["hook", "fine"]}})) == ["failure"]
 
@@ -161,15 +161,15 @@ def test_files_are_judged_as_the_hooks_left_them(project: Project) -> None:
 
 
 def test_a_set_up_that_fails_is_a_problem_of_its_case(project: Project) -> None:
-    """What it printed is told; nothing is fired."""
+    """What it printed is shown; nothing is fired."""
     project.hooks(GUARD)
     ran = one(project, {**LIST, "setup": "echo not there >&2; exit 7", "expect": {"action": "continue"}})
-    assert ran.problems[0].endswith("setup: it exited with status 7: not there; correct the line")
+    assert ran.problems[0].endswith("setup failed: it exited with status 7: not there")
     assert ran.result is None
 
 
 def test_a_directory_that_a_case_does_not_have_is_no_text(project: Project) -> None:
-    """Nobody's hook is given a name in the place of a path."""
+    """No hook is given a name instead of a path."""
     project.hooks(GUARD)
     ran = one(project, {**LIST, "args": {"command": "cat ${WORKDIR}/a"}, "expect": {"action": "continue"}})
     assert "add `workdir: temporary`" in ran.problems[0]
@@ -183,7 +183,7 @@ def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode"])
 def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> None:
-    """The hook sees the agent and its names, and what counts is what the agent is told."""
+    """The hook sees the agent and its names, and what counts is what the agent gets."""
     project.hooks({**GUARD, "agents": [agent]})
     assert one(project, {**PUSH, "agents": [agent], "expect": {**BLOCKED, "message": "*no force*"}}).passed
 
@@ -191,7 +191,7 @@ def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> Non
 def test_what_an_agent_cannot_be_told_is_judged_as_it_is_told(project: Project) -> None:
     """Gemini CLI cannot ask: the call is refused."""
     project.hooks({"command": says('{"action": "ask", "message": "sure?"}')})
-    expect: Json = {"action": "block", "message": "needs a person's approval: sure?"}
+    expect: Json = {"action": "block", "message": "needs the user's approval: sure?"}
     claude, gemini = run_here(project, {**LIST, "agents": ["claude", "gemini"], "expect": expect}).results
     assert differing(claude) == ["action", "message"]
     assert gemini.passed
@@ -210,8 +210,8 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
         {**LIST, "expect": {"action": "continue"}},
     )
     said = [" ".join(ran.problems) for ran in done.results]
-    assert "did you mean pre_tool_use?" in said[0]
-    assert "did you mean no-force?" in said[1]
+    assert 'did you mean "pre_tool_use"?' in said[0]
+    assert "did you mean `no-force`?" in said[1]
     assert "Claude Code has no event pre_reflection_store" in said[2]
     assert done.results[3].passed
     assert not done.ok
@@ -220,7 +220,7 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
 def test_declarations_that_cannot_be_read_pass_nothing(project: Project) -> None:
     """Not knowing what is declared is no `continue`; neither is a project without declarations."""
     case: Json = {**LIST, "expect": {"action": "continue"}}
-    assert "found no declaration file" in one(project, case).problems[0]
+    assert "no config file here" in one(project, case).problems[0]
     (project.root / "coder.json").write_text('{"hooks": [')
     assert "its declarations are not known" in one(project, case).problems[0]
 

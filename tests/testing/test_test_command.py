@@ -23,7 +23,7 @@ BLOCKED: dict[str, object] = {"action": "block", "message": "no force push here"
 
 
 def test_all_passed_is_zero(project: Project) -> None:
-    """The sum and the coverage are told; nothing is written into the home."""
+    """The sum and the coverage are printed; nothing is written into the home."""
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
     done = hookrun(project, "test", "--coverage")
@@ -110,11 +110,11 @@ def test_some_of_the_cases(project: Project) -> None:
 
 
 def test_nothing_to_run_is_an_error(project: Project) -> None:
-    """Whoever mistypes a path or a pattern is told, and no CI is green for it."""
+    """A mistyped path or pattern is an error, and no CI is green for it."""
     for arguments, said in (
         ((), "no tests here\nhint: "),
-        (("gone",), "gone: found nothing, expected a file of cases or a directory"),
-        (("coder.json",), "coder.json: found another file"),
+        (("gone",), "gone: no such file or directory"),
+        (("coder.json",), "coder.json: not a test file"),
     ):
         project.hooks(GUARD)
         done = hookrun(project, "test", *arguments)
@@ -208,7 +208,7 @@ def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None
 
 
 def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
-    """With what came of it as what is expected; it passes as it is."""
+    """The actual results become the expected ones; it passes as it is."""
     project.hooks(GUARD)
     project.user_hooks(record_context=True)
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
@@ -235,7 +235,7 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
         assert hookrun(project, "test", "--from-log", "last", "--into", name).status == 0
         again = hookrun(project, "test", "--from-log", "last", "--into", name)
         assert (again.status, again.stdout) == (1, "")
-        assert "is there already" in again.stderr
+        assert "already exists" in again.stderr
     done = hookrun(project, "test", "--no-coverage")
     assert done.stdout.startswith("4 tests: 4 passed in ")
 
@@ -265,8 +265,8 @@ def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     assert done.status == 1
     assert "was recorded without its context" in done.stderr
     assert '"audit": {"details": "full"}' in done.stderr
-    assert "found no fire zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
-    assert "found no fire last" in hookrun(project, "test", "--from-log", "last").stderr
+    assert "no fire with the id zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
+    assert "no fire with the id last" in hookrun(project, "test", "--from-log", "last").stderr
 
 
 def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
@@ -345,7 +345,7 @@ def test_outside_of_a_repository_the_working_directory_counts(project: Project) 
     (project.root / "coder.json").unlink()
     done = hookrun(project, "test")
     assert done.status == 1
-    assert f"{project.root}/hooks: found no declaration file here, expected coder.json" in done.stdout
+    assert f"{project.root}/hooks: no config file here" in done.stdout
 
 
 def test_ctrl_c_ends_every_hook(project: Project) -> None:
@@ -359,6 +359,6 @@ def test_ctrl_c_ends_every_hook(project: Project) -> None:
 
 
 def test_options_that_do_not_go_together(project: Project) -> None:
-    """They are told apart, not ignored."""
+    """They are distinguished, not ignored."""
     assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
     assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr

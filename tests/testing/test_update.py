@@ -57,7 +57,7 @@ def test_agents_that_are_told_different_things_are_not_made_one(project: Project
     updated = update(run_here(project, case).results)
     assert updated.results == 0
     (problem,) = updated.problems
-    assert problem.endswith("case 1: action is not the same for all its agents; make a case for each of them")
+    assert problem.endswith("case 1: `action` differs between its agents: write a case for each")
     assert expectations(project) == [{"action": "block"}]
 
 

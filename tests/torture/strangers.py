@@ -1,4 +1,4 @@
-"""A stranger's project, and an agent that works in it: Claude Code, or a Python program with an engine."""
+"""An untrusted project, and an agent that works in it: Claude Code, or a Python program with an engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ with Engine.load(root, home=home, strict=False) as engine:
 
 
 class Answer:
-    """What came of one fire: whether the call is refused, all that was said, and what the audit has of each hook."""
+    """The result of one fire: whether the call is refused, all that was said, and what the audit has of each hook."""
 
     def __init__(self, output: str, records: list[dict[str, object]]) -> None:
         self.output = output

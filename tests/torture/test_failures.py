@@ -114,7 +114,7 @@ def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(proj
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_with_on_failure_continue_goes_on_and_is_not_silent(project: Project, name: str) -> None:
-    """`on_failure: continue` goes on with exit 0, the failure in the audit, on stderr and in the verdict."""
+    """`on_failure: continue` continues with exit 0, the failure in the audit, on stderr and in the verdict."""
     declare, failure = FAILURES[name]
     project.hooks(declare(project))
     fired = project.fire()

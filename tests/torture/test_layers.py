@@ -33,7 +33,7 @@ def test_a_guard_that_gets_no_time_to_look_again_refuses(project: Project) -> No
     project.hooks(turns_into_force(), {"name": "slow", "command": "sleep 300"})
     fired = project.fire(PLAIN, "--deadline", "1")
     assert (fired.status, fired.action) == (2, "block")
-    assert "could not be shown to hook guard" in str(fired.verdict["message"])
+    assert "hook guard could not check the changed arguments" in str(fired.verdict["message"])
 
 
 def test_a_guard_that_cannot_be_started_again_refuses(project: Project) -> None:
@@ -156,7 +156,7 @@ def test_a_hostile_declaration_does_not_keep_the_users_guard_from_refusing(proje
 
 
 def test_a_user_layer_that_leads_nowhere_is_trouble(project: Project) -> None:
-    """A dangling link in the place of the user's declarations, or a --home that is not there, is not silence."""
+    """A dangling link at the path of the user's config, or a missing --home, is not silence."""
     (project.home / ".config" / "hookrun").mkdir(parents=True)
     (project.home / ".config" / "hookrun" / "hooks.json").symlink_to("/no/such/file")
     fired = project.fire(FORCE)

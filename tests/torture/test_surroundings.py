@@ -51,7 +51,7 @@ def test_an_agent_that_does_not_read_can_still_end_hookrun(project: Project, num
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('"$@" 0>/dev/null', "stdin: Bad file descriptor"),
+        ('"$@" 0>/dev/null', "cannot read stdin: Bad file descriptor"),
         ('"$@" --deadline 0.5 < /dev/zero', "stdin: the context is not whole"),
         ('mkfifo pipe; "$@" --deadline 0.5 --ctx pipe', "pipe: nothing came"),
         ('"$@" --ctx /dev/null', "/dev/null: the context is empty"),
@@ -63,7 +63,7 @@ def test_streams_that_hold_no_context_are_trouble(project: Project, line: str, e
     done = shell(project, line)
     assert (done.returncode, done.stdout) == (1, b"")
     assert expected in done.stderr.decode()
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
     assert "error" in project.audit()[-1]
 
 
@@ -94,8 +94,8 @@ def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"give --home DIR: or set HOME" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert b"hint: give --home DIR (or set HOME)" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_everything_is_private_whatever_the_umask(project: Project) -> None:

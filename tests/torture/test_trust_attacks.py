@@ -1,4 +1,4 @@
-"""A stranger's project against the person who works in it: each test is one way to run code unasked, or unseen."""
+"""An untrusted project against the user who works in it: each test is one way to run code unasked, or unseen."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_a_trusted_repository_that_adds_a_file_to_the_declared_ones(stranger: St
 
 @pytest.mark.parametrize("name", ["guards/__init__.py", "guards.so", "__pycache__/guards.cpython-311.pyc"])
 def test_a_trusted_repository_that_puts_a_module_before_the_approved_one(stranger: Stranger, name: str) -> None:
-    """A package or a compiled module that Python would take in the place of the approved one is another hook."""
+    """A package or a compiled module that Python would take instead of the approved one is another hook."""
     project = stranger.project
     (project.root / "guards.py").write_text("def run(ctx): return None\n")
     project.hooks({"name": "guard", "python": "guards:run"})

@@ -158,7 +158,7 @@ def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
     arguments += agent.digests() if arguments[-1] == "--yes" else []
     done = at_terminal(project, *arguments, env={mark: "1;"})
     assert done.status == 1
-    assert "a person" in done.screen
+    assert "an agent or a hook runs this command" in " ".join(done.screen.split())
     assert not (project.home / ".local/share/hookrun/trust.json").exists()
 
 
@@ -293,7 +293,7 @@ def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger
         assert (answer.blocked, answer.failures) == (False, {})
         assert answer.fire["switched_off"] == [f"guard: {state}"]
     assert state in hookrun(project, "list").stdout
-    assert project.fire().status == 0  # a person's own fire as well
+    assert project.fire().status == 0  # the user's own fire as well
     project.script("guard.sh", "#!/bin/sh\ntouch ran\n")
     assert agent.fire().failures == {}
     assert not (project.root / "ran").exists()

@@ -1,4 +1,4 @@
-"""Who else has a say: other accounts, a project about its person's hooks and settings, and what follows of it all."""
+"""Who else could interfere: other accounts, and a project that changes its user's hooks and settings."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.Mo
 
         me = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: me + 1)
-        assert "belongs to another account" in str(Owners().resolve_and_check(str(script))[1])
+        assert "belongs to account " in str(Owners().resolve_and_check(str(script))[1])
         assert Owners([me]).resolve_and_check(str(script))[1] is None
         return
     os.chown(script, 54321, -1)
     assert is_untrusted(stranger)
-    assert "belongs to another account" in stranger.fire().details["guard"]
+    assert "belongs to account " in stranger.fire().details["guard"]
     stranger.project.user_hooks(trusted_owners=["54321"])
     stranger.approve()
     assert not is_untrusted(stranger)
@@ -101,7 +101,7 @@ def test_a_project_that_tries_to_set_what_is_the_users(stranger: Stranger, setti
     declared = json.loads((project.root / "coder.json").read_text()) | {"hookrun": setting}
     (project.root / "coder.json").write_text(json.dumps(declared))
     assert is_untrusted(stranger)
-    assert "only the managed or user layer" in hookrun(project, "validate").stdout
+    assert "cannot be set in a project file" in hookrun(project, "validate").stdout
 
 
 def test_a_users_hook_cannot_be_denied_or_disabled_by_the_name_a_project_gives_its_own(stranger: Stranger) -> None:

@@ -72,7 +72,7 @@ def test_two_writers_at_once_lose_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("moment", range(6))
 def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: int) -> None:
-    """KILL after the n-th change, wherever the next is: what was told as written is there, and the next can write."""
+    """KILL after the n-th change, wherever the next is: what was reported is there, the next can write."""
     process = writer(project.home, 0, 10_000)
     assert process.stdout is not None
     told = [int(process.stdout.readline()) for _ in range(moment * 3 + 1)]
@@ -106,7 +106,7 @@ def test_a_full_disk_changes_nothing(agent: Stranger) -> None:
         preexec_fn=no_room,
         check=False,
     )
-    assert (done.returncode, b"nothing was decided" in done.stderr) == (1, True)
+    assert (done.returncode, b"so nothing was changed" in done.stderr) == (1, True)
     assert (directory(project) / "trust.json").read_bytes() == before
     assert not list(directory(project).glob("*.tmp"))
 
@@ -139,7 +139,7 @@ def test_a_store_of_a_newer_hookrun_is_not_guessed_at(agent: Stranger) -> None:
 def test_a_torn_or_foreign_store_fails_closed(agent: Stranger, text: str) -> None:
     """Half a file, another's file, nothing: no hook of a project runs, and what to do is said."""
     (directory(agent.project) / "trust.json").write_text(text)
-    fails_closed(agent, "remove it: what was approved has to be approved again")
+    fails_closed(agent, "remove it, then approve your hooks again")
 
 
 @pytest.mark.parametrize("cut", [2, 10, 50])
@@ -147,11 +147,11 @@ def test_a_store_that_was_cut_short_fails_closed(agent: Stranger, cut: int) -> N
     """However much of it is missing."""
     path = directory(agent.project) / "trust.json"
     path.write_bytes(path.read_bytes()[:-cut])
-    fails_closed(agent, "expected JSON")
+    fails_closed(agent, "not valid JSON")
 
 
 def test_a_symlinked_store_is_not_followed(agent: Stranger) -> None:
-    """A link in the place of the file, or of its directory, leads to what somebody else may write."""
+    """A link at the path of the file, or of its directory, leads to what somebody else may write."""
     where = directory(agent.project)
     (where / "trust.json").rename(agent.project.root / "trust.json")
     (where / "trust.json").symlink_to(agent.project.root / "trust.json")
@@ -177,7 +177,7 @@ def test_a_store_of_another_account_counts_for_nothing(agent: Stranger, monkeypa
     path = directory(agent.project) / "trust.json"
     if os.geteuid() == 0:
         os.chown(path, 54321, -1)
-        fails_closed(agent, "only you can write")
+        fails_closed(agent, "only you may have write access")
         return
     me = os.geteuid()  # nobody but root gives files away: ask as another account would
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
@@ -186,7 +186,7 @@ def test_a_store_of_another_account_counts_for_nothing(agent: Stranger, monkeypa
 
 
 def test_a_store_that_cannot_be_believed_keeps_a_persons_own_fire_from_a_projects_hooks(agent: Stranger) -> None:
-    """What was denied is not known: a person's fire runs no hook of the project either, and says why."""
+    """What was denied is not known: the user's fire runs no hook of the project either, and says why."""
     (directory(agent.project) / "trust.json").write_text("{")
     fired = agent.project.fire()
     assert fired.hook("guard")["failure"] == "untrusted"

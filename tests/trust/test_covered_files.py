@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=WAYS)
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
-    """A stranger's project, fired by an agent or by a Python program."""
+    """An untrusted project, fired by an agent or by a Python program."""
     return Stranger(project, request.param)
 
 
 @pytest.fixture
 def agent(project: Project) -> Stranger:
-    """A stranger's project, fired by an agent."""
+    """An untrusted project, fired by an agent."""
     return Stranger(project, "agent")
 
 
@@ -107,7 +107,7 @@ def test_state_that_turns_out_to_be_code_cannot_be_approved(project: Project) ->
     project.hooks({"name": "guard", "command": "./guard.sh helper", "state": ["helper"]})
     [found] = json.loads(hookrun(project, "trust", "--json").stdout)
     assert found["digest"] is None
-    assert "`state` names helper" in found["problem"]
+    assert "`state` lists helper" in found["problem"]
 
 
 def test_code_that_a_variable_of_the_projects_claude_settings_names_is_covered(agent: Stranger) -> None:
@@ -182,7 +182,7 @@ def test_a_path_that_is_too_long_to_be_opened_is_not_left_out(project: Project) 
     project.hooks({"name": "guard", "command": f"{line} && sh guard.sh"})
     [found] = json.loads(hookrun(project, "trust", "--json").stdout)
     assert found["digest"] is None
-    assert "longer than the system can open" in found["problem"]
+    assert "longer than the system allows" in found["problem"]
 
 
 def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
@@ -214,7 +214,7 @@ def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger
     del old["rule"]
     data["approved"] = {"sha256:" + "0" * 64: old}
     path.write_text(json.dumps(data))
-    assert "older rule of what an approval covers" in agent.fire().details["guard"]
+    assert "older version of hookrun, which covered fewer files" in agent.fire().details["guard"]
     asked = at_terminal(project, "trust", answers=("y",)).screen
     assert "note: approved by an older rule; an approval now covers" in asked
     assert "hooks/guard.sh" in asked

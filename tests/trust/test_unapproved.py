@@ -65,7 +65,7 @@ hookrun.__main__.main()
 
 
 class Run:
-    """What an agent was told, how long it waited, and what the audit has."""
+    """What an agent got, how long it waited, and what the audit has."""
 
     def __init__(self, project: Project, *arguments: str) -> None:
         before = len(project.audit())
@@ -117,7 +117,7 @@ def links(project: Project, **more: object) -> None:
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_after_a_users_refusal_unapproved_hooks_are_not_looked_at(project: Project, *, parallel: bool) -> None:
-    """They would run even so (`always`): the refusal is told, no file of theirs is opened, no failure is recorded."""
+    """They would run even so (`always`): the refusal is shown, no file of theirs is opened, no failure is recorded."""
     project.user_hooks(GUARD)
     links(project, always=True, parallel=parallel)
     run = Run(project)
@@ -205,7 +205,7 @@ def test_a_hook_that_cannot_start_before_the_deadline_is_a_timeout(project: Proj
 
 
 def test_half_of_the_time_is_left_for_hooks(project: Project) -> None:
-    """The limit follows the deadline: a refusal that was made before is told in time."""
+    """The limit follows the deadline: a refusal that was made before is shown in time."""
     project.user_hooks(GUARD, trusted=[ANY_DIGEST])
     links(project, parallel=True, always=True)
     run = Run(project, "--deadline", "1")

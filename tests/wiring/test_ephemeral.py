@@ -115,7 +115,7 @@ def _with_pip(account: Account, tools: Tools, place: Path) -> str:
     ],
 )
 def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, installing: list[str], place: str) -> None:
-    """What pip, pipx and uv install for good is installed into an agent, and doctor has nothing to say about it."""
+    """What pip, pipx and uv install for good is installed into an agent, and doctor reports nothing about it."""
     if installing:
         account.run(*installing, tools.wheel)
         program = "hookrun"
@@ -141,7 +141,7 @@ def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: list[s
     run = [tools.wheel if word == "WHEEL" else word for word in running]
     for option in ((), ("--dry-run",)):
         printed = account.run(*run, "hookrun", *INSTALL, *option, status=1)
-        assert f"found this hookrun in {account.project if cache == 'elsewhere' else account.home}/{cache}" in printed
+        assert f"this hookrun is in {account.project if cache == 'elsewhere' else account.home}/{cache}" in printed
         assert account.wired() == ""
     by_uv, by_pipx, wire, _ = re.findall("`(.*?)`", printed)
     assert (by_uv, by_pipx) == (f"uv tool install {tools.wheel}", f"pipx install {tools.wheel}")
@@ -180,11 +180,11 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
 def test_a_temporary_directory_is_refused(account: Account, tools: Tools) -> None:
     """An environment in TMPDIR is not wired for the user, nor one in the system's directory."""
     program = _with_pip(account, tools, account.temporary / "environment")
-    assert f"found this hookrun in {account.temporary}" in account.run(program, *INSTALL, status=1)
+    assert f"this hookrun is in {account.temporary}" in account.run(program, *INSTALL, status=1)
     assert account.wired() == ""
     del account.environment["TMPDIR"]
     if account.home.is_relative_to("/tmp"):
-        assert "found this hookrun in /tmp," in account.run(program, *INSTALL, status=1)
+        assert "this hookrun is in /tmp," in account.run(program, *INSTALL, status=1)
         assert account.wired() == ""
 
 
@@ -274,5 +274,5 @@ def test_the_project_scope_takes_any(project: Project) -> None:
     """A hookrun in a temporary directory is refused for the user; what a project shares is another matter."""
     done = hookrun(project, *INSTALL, TMPDIR=str(ROOT))
     assert done.status == 1
-    assert f"found this hookrun in {ROOT}" in done.stderr
+    assert f"this hookrun is in {ROOT}" in done.stderr
     assert hookrun(project, *INSTALL, "--scope", "project", TMPDIR=str(ROOT)).status == 0

@@ -1,4 +1,4 @@
-"""An install that is killed between any two calls of the system leaves whole files, and can be taken back."""
+"""An install that is killed between any two calls of the system leaves whole files, and can be undone."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.live.model.script import Json, Turn
 
 
 class Api(Protocol):
-    """One API: how an agent's turn is told from the rest of what it asks, and how the model's turn is said."""
+    """One API: how to recognise an agent's turn among its other requests, and how to write the model's turn."""
 
     def serves(self, path: str) -> bool:
         """Tell whether a POST to this path, without its query, is meant for this API."""

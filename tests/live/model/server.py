@@ -81,7 +81,7 @@ class ScriptedModel:
         return json.dumps(self.requests[index], ensure_ascii=False)
 
     def results(self) -> list[str]:
-        """Return what the model was told of each tool it asked for, in order, from the last request."""
+        """Return what the model got for each tool it asked for, in order, from the last request."""
         return self._api.results(self.requests[-1]) if self.requests else []
 
 

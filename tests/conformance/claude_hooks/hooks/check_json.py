@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Exit 2: the tool has run, Claude is told what is on stderr."""
+    """Exit 2: the tool has run, Claude gets stderr."""
     hook_input = json.load(sys.stdin)
     path = Path(hook_input["tool_input"]["file_path"])
     if path.suffix != ".json" or hook_input["tool_name"] not in ("Edit", "Write"):

@@ -1,0 +1,245 @@
+"""`hookrun init`: set up a project in three questions: which hooks, which agents, and whether to go ahead."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun.cli.common import agents_named, command, install_location, report_options, resolve_home, working_directory
+from hookrun.cli.install import (
+    SECOND,
+    Installation,
+    choose_agents,
+    errors_in,
+    installed_agents,
+    review_hooks,
+    user_is_present,
+)
+from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
+from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
+from hookrun.cli.questions import choose
+from hookrun.cli.recipes import layers_of_declared
+from hookrun.cli.trust import approve_written
+from hookrun.edit.file_change import apply_all
+from hookrun.files import relative_path
+from hookrun.recipes import catalog
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
+from hookrun.scaffold.declaration_file import project_file
+from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookTemplateRequest, canonical_event, plan_hook
+from hookrun.scaffold.suggestions import kinds, suggest, template_language
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from hookrun.agents.types import Agent
+    from hookrun.edit.file_change import FileChange
+    from hookrun.scaffold.declaration_file import DeclarationFile
+    from hookrun.scaffold.new_hook import HookPlan
+
+CUSTOM = "custom"
+"""The choice that writes a hook from a template."""
+
+GUARD = "block-destructive-commands"
+TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
+
+
+@command(
+    "init",
+    "init",
+    f"init --agent {SECOND}",
+    "init --recipe block-destructive-commands --recipe secret-scan --yes",
+    "init --lang python --event post_tool_use --name check-files",
+    "init --dry-run",
+    note="Exit status: 0 set up, 1 something is missing: an agent is not connected, or does not trust the hooks yet.",
+)
+@click.option("--recipe", "recipes", metavar="NAME", multiple=True, help="Add this recipe; repeatable.")
+@click.option("--agent", "agents", metavar="NAME", multiple=True, help="Install into this agent; repeatable.")
+@click.option("--no-install", is_flag=True, help="Install into no agent.")
+@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="Write a hook of your own in this language.")
+@event_option
+@matcher_option
+@click.option("--name", metavar="NAME", help="The name of your own hook; default by its purpose.")
+@yaml_option
+@click.option("--yes", is_flag=True, help="Accept the defaults without asking.")
+@report_options
+def init_command(
+    report: CommandReport,
+    *,
+    recipes: tuple[str, ...],
+    agents: tuple[str, ...],
+    lang: str | None,
+    event: str | None,
+    matcher: str | None,
+    name: str | None,
+    no_install: bool,
+    as_yaml: bool,
+    yes: bool,
+) -> None:
+    """Set up a project: add hooks, approve them, and connect your coding agents.
+
+    Asks at most three questions: which hooks, which agents, and whether to go ahead. Without a terminal, or with --yes,
+    it takes the defaults: the recipes that suit the project (none if it has hooks already) and the agents on PATH.
+    Only you can approve hooks, at a terminal.
+
+    --lang, --event, --matcher and --name write a hook of your own from a template, with its tests. Nothing is
+    overwritten; a second run changes nothing.
+    """
+    if no_install and agents:
+        raise click.UsageError("give --agent or --no-install, not both")
+    directory, home = working_directory(), resolve_home(report.home)
+    setup = Setup(project_file(directory, home, "yaml" if as_yaml else None), home, report)
+    asks = is_interactive() and not (yes or report.as_json or report.dry_run)
+    own = any(each is not None for each in (lang, event, matcher, name))
+    chosen = list(dict.fromkeys([*recipes, *([CUSTOM] if own else ())]))
+    if not chosen:
+        chosen = setup.ask_recipes() if asks else setup.default_recipes()
+    if CUSTOM in chosen:
+        setup.add_own_hook(HookTemplateRequest(lang or setup.language, event or EVENT, matcher, name=name))
+    setup.add_recipes([each for each in chosen if each != CUSTOM])
+    found = [] if no_install else agents_named(agents) if agents else installed_agents()
+    if asks and found and not agents:
+        found = agents_named(choose_agents("Agents to install into", found))
+    if asks:
+        click.confirm(f"\n{setup.summary(found)}", default=True, abort=True)
+    if report.dry_run:
+        setup.show(found)
+    else:
+        setup.write(found, agents_missing=not (found or no_install), directory=directory)
+
+
+class Setup:
+    """The hooks to write into one config file, and the agents to connect."""
+
+    def __init__(self, declaring: DeclarationFile, home: str, report: CommandReport) -> None:
+        self.report = report
+        self.language = template_language(declaring.root)
+        self._declaring = declaring
+        self._is_new = declaring.is_new
+        self._home = home
+        self._recipes = ConfiguredRecipes(declaring)
+        self._own: HookPlan | None = None
+
+    # --- what to write
+
+    def default_recipes(self) -> list[str]:
+        """Return the recipes that are added without a question: none where hooks are configured already."""
+        if self._declaring.entries:
+            return []
+        elsewhere = layers_of_declared(self.report.home)
+        return [name for name, selected in suggest(self._declaring.root).items() if selected and name not in elsewhere]
+
+    def ask_recipes(self) -> list[str]:
+        """Ask which hooks to add."""
+        found = " and ".join(kinds(self._declaring.root))
+        print_line(f"Setting up hookrun in {self._declaring.root}{f', a {found} project' if found else ''}.")
+        offered = [name for name in suggest(self._declaring.root) if name not in self._recipes.declared()]
+        options = [(name, catalog.find(name).summary) for name in offered]
+        options.append((CUSTOM, f"A hook of your own to start from, in {self.language}, with tests."))
+        question = "Hooks to add (`hookrun recipes` lists more)"
+        return choose(question, ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
+
+    def add_own_hook(self, request: HookTemplateRequest) -> None:
+        """Plan a hook from a template. Raises ScaffoldError, FileError."""
+        self._own = plan_hook(request, self._declaring)
+
+    def add_recipes(self, names: list[str]) -> None:
+        """Plan the recipes. Raises ScaffoldError, FileError, UnknownRecipeError."""
+        for name in names:
+            self._recipes.add(catalog.find(name), {})
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the hooks to write."""
+        return [*([self._own.name] if self._own is not None else ()), *self._recipes.names(ADDED)]
+
+    @property
+    def _changes(self) -> list[FileChange]:
+        """The files to write, the config file last."""
+        return [*(self._own.files if self._own is not None else ()), *self._recipes.changes]
+
+    def summary(self, agents: list[Agent]) -> str:
+        """Return the question whether to go ahead."""
+        names = self._names
+        steps = []
+        if names:
+            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self._declaring.path)} and approve")
+            steps[-1] += " them" if len(names) > 1 else " it"
+        if agents:
+            steps.append(f"install into {' and '.join(agent.DISPLAY_NAME for agent in agents)}")
+        text = ", then ".join(steps) or "change nothing"
+        return f"{text[0].upper()}{text[1:]}?"
+
+    # --- doing it
+
+    def show(self, agents: list[Agent]) -> None:
+        """Show as a diff what would be written."""
+        self.report.show_diff(self._changes)
+        events = [event for entry in self._declaring.entries for event in _events(entry, self._declaring.events)]
+        for agent in agents:
+            with errors_in(self.report, agent):
+                Installation(agent, "user", install_location(self.report.home), self.report, planned=events).show_diff()
+
+    def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
+        """Write and approve the hooks, run their tests, connect the agents, and report what is left to do."""
+        report, changes, names = self.report, self._changes, self._names
+        apply_all(changes)
+        for status in self._recipes.statuses:
+            if report.as_json or status.state != ADDED:
+                report.add_hook(status.name, status.state)
+        if changes:
+            report_changes(changes, report)
+        if not (report.as_json or self._needs_build):
+            approve_written(self._declaring.root, self._home, names, changes, report)
+        if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
+            self._test(changes)
+        for agent in agents:
+            with errors_in(report, agent):
+                installation = Installation(agent, "user", install_location(report.home), report)
+                installation.run(trust=user_is_present(report))
+        approved = review_hooks(report)
+        if agents_missing:
+            report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
+        report.next_steps(self._next_steps(directory, approved=approved))
+
+    @property
+    def _needs_build(self) -> bool:
+        return self._own is not None and bool(self._own.build)
+
+    def _test(self, changes: Collection[FileChange]) -> None:
+        """Run the tests of the hooks that were just written."""
+        from hookrun.testing.case_runner import run_cases
+        from hookrun.testing.cases import load_all, select_cases
+
+        paths = [each.path for each in changes if each.path.endswith(CASES_SUFFIX)]
+        files = load_all(paths) if paths else []
+        if files:
+            done = run_cases(files, select_cases(files, None), directory=self._declaring.root)
+            total = len(done.results)
+            self.report.note(f"tests: {total - done.failed} of {total} passed")
+
+    def _next_steps(self, directory: str, *, approved: bool) -> Iterator[tuple[str, str]]:
+        report, own = self.report, self._own
+        if own is not None:
+            if shutil.which(LANGUAGES[self._language_of(own)].program) is None:
+                report.warn(f"command not found: `{LANGUAGES[self._language_of(own)].program}`, which {own.name} needs")
+            yield from next_steps(own, report, approved=approved, directory=directory)
+        elif os.path.realpath(directory) != os.path.realpath(self._declaring.root):
+            yield f"cd {relative_path(self._declaring.root)}", "go to the project's root"
+        if own is None and not approved:
+            yield report.with_home("hookrun trust"), "review and approve the hooks; agents skip them until then"
+        if GUARD in self._recipes.declared():
+            yield report.with_home(TRIAL), "show what each hook says to a command"
+        yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
+
+    def _language_of(self, own: HookPlan) -> str:
+        suffix = os.path.splitext(own.files[0].path)[1]
+        return next(name for name, language in LANGUAGES.items() if language.suffix == suffix)
+
+
+def _events(entry: object, own: list[str]) -> list[str]:
+    events = entry.get("event") if isinstance(entry, dict) else None
+    return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]

@@ -1,0 +1,139 @@
+"""Validate the entries of a config: hooks, and recipes such as `{"recipe": "no-force-push@1"}`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hookrun import __version__
+from hookrun.config.diagnostics import did_you_mean
+from hookrun.config.recipe_versions import (
+    expanded,
+    hooks_of,
+    newest,
+    option_variables,
+    recipes,
+    split_version,
+    until,
+)
+from hookrun.config.schema import KINDS, REQUIRES, Field, ListOf, MapOf, Scalar, Str
+from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
+from hookrun.config.validate_value import Location, validate_into
+from hookrun.text import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Document
+    from hookrun.config.parse import KeyPath
+    from hookrun.model import Hook
+
+    Entry = dict[str, object]
+
+RECIPE_FIELDS = (
+    Field(
+        "recipe",
+        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
+        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
+    ),
+    Field(
+        "options",
+        MapOf(
+            Str("the name of an option", r"[a-z][a-z0-9_]*"),
+            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            "an object of option and value",
+        ),
+        "The options of the recipe: see `hookrun recipes`.",
+    ),
+)
+"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
+
+NOT_BESIDE = frozenset({"event", "cwd", *KINDS, *REQUIRES})
+"""Fields of a hook that a recipe sets itself."""
+
+
+def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:
+    """Validate the entry at `path` and make its hook, or the hooks of the recipe that it names."""
+    if not isinstance(entry, dict) or "recipe" not in entry:
+        return [validate_hook(document, path, entry, scope)]
+    at = Location(document, path)
+    hooks = _expand(entry, at)
+    if not hooks:
+        return [ValidatedHook(path, None, at.problems, at.problems)]
+    found = [validate_hook(document, path, hook, scope, at.problems) for hook in hooks]
+    for other in found[1:]:  # each hook has the errors of the entry, which are reported once
+        other.problems = [each for each in other.problems if each not in found[0].problems]
+    return found
+
+
+def hooks_from_data(
+    document: Document, path: KeyPath, entries: list[object], events: Iterable[str], defaults: object = None
+) -> tuple[list[Hook], list[Diagnostic]]:
+    """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
+    own = defaults if isinstance(defaults, dict) else {}
+    scope = Scope("project", frozenset(events), own, reserved=explicit_names(expanded(entries)), warns=False)
+    checked = [
+        each for index, entry in enumerate(entries) for each in validate_entry(document, (*path, index), entry, scope)
+    ]
+    hooks = [each.hook for each in checked if each.hook is not None]
+    for hook in hooks:
+        hook.source = ""
+    return sorted(hooks, key=lambda hook: hook.priority), [problem for each in checked for problem in each.problems]
+
+
+def _expand(entry: Entry, at: Location) -> list[Entry]:
+    """Return the hooks that the entry of a recipe stands for; none, with an error, if it cannot be understood."""
+    values: dict[str, object] = {}
+    for field in RECIPE_FIELDS:
+        if field.name in entry:
+            validate_into(values, field, entry[field.name], at)
+    if "recipe" not in values or ("options" in entry and "options" not in values):
+        return []
+    name, version = split_version(str(values["recipe"]))
+    hooks = hooks_of(name, version)
+    if not _is_known(name, version, hooks, at.at("recipe")):
+        return []
+    options = values.get("options")
+    env = _variables(name, options if isinstance(options, dict) else {}, at.at("options"))
+    fixed = NOT_BESIDE if len(hooks) == 1 else NOT_BESIDE | {"name"}
+    for key in entry:
+        if key in fixed:
+            at.at(key).report(f"`{key}` beside `recipe`: the recipe sets it", "remove it")
+    own = {key: value for key, value in entry.items() if key not in fixed and key not in values}
+    return [_merged(hook, own, env, {"recipe": name, "version": version}) for hook in hooks]
+
+
+def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool:
+    if not newest(name):
+        at.report(f"unknown recipe {quote(name)}", did_you_mean(name, recipes(), "`hookrun recipes` lists all"))
+    elif not hooks:
+        at.report(
+            f"this hookrun ({__version__}) has no version {quote(version)} of `{name}`",
+            f'write "{name}@{newest(name)}", or upgrade hookrun',
+        )
+    elif end := until(name, version):
+        hint = f"`hookrun update` shows the difference and moves to @{newest(name)}"
+        at.warn(f"`{name}@{version}` is an old version that works up to hookrun {end}", hint)
+    return bool(hooks)
+
+
+def _variables(name: str, options: Mapping[str, object], at: Location) -> dict[str, str]:
+    """Return the environment variables for a recipe's options; report an unknown one."""
+    variables = option_variables(name)
+    for key in options:
+        if key not in variables:
+            at.unknown_key(key, f"option of {name}", variables)
+    return {
+        variables[key]: " ".join(map(str, value))
+        for key, value in options.items()
+        if key in variables and isinstance(value, list)
+    }
+
+
+def _merged(hook: Entry, own: Entry, env: dict[str, str], mark: Entry) -> Entry:
+    merged = {**hook, **own}
+    for key, more in (("env", env), ("metadata", mark)):
+        theirs, ours = hook.get(key, {}), own.get(key, {})
+        if isinstance(theirs, dict) and isinstance(ours, dict) and (theirs or more or ours):
+            merged[key] = {**theirs, **more, **ours}
+    return merged

@@ -1,0 +1,177 @@
+"""What hookrun answers to wrong input: at most three lines that say what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import at_terminal
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+HOOK = '{"event": "stop", "command": "true"}'
+ON_THE_COMMAND_LINE = {
+    # typos
+    "lst": 'unknown command "lst" hint: did you mean `hookrun list`?',
+    "rm guard": 'unknown command "rm" hint: did you mean `hookrun remove`?',
+    "events": 'unknown command "events" hint: did you mean `hookrun help events`?',
+    "config shw": 'unknown command "shw" hint: did you mean `hookrun config show`?',
+    "recipes sho": 'unknown command "sho" hint: did you mean `hookrun recipes show`?',
+    "--verison": "unknown option `--verison` hint: did you mean `--version`?",
+    "list --evnt stop": "unknown option `--evnt` hint: did you mean `--event`?",
+    "list --name x": "unknown option `--name` hint: did you mean `--hook`?",
+    "list --event pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
+    "explain pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
+    "fire pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
+    "try ls --event pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
+    "install claud": 'unknown agent "claud" hint: did you mean "claude"?',
+    "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
+    "explain stop --agent zed": 'unknown agent "zed" hint: supported agents are claude, codex',
+    "explain stop --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "remove gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "add no-force": 'unknown recipe "no-force" hint: did you mean `no-force-push`?',
+    "help matcher": 'no help for "matcher" hint: did you mean `hookrun help matchers`?',
+    # missing, superfluous and contradictory things
+    "explain": "missing argument `EVENT` hint: `hookrun explain --help`",
+    "remove": "missing argument `HOOK|RECIPE` hint: `hookrun remove --help`",
+    "list extra": "got unexpected extra argument (extra) hint: `hookrun list --help`",
+    "list --hook": "option `--hook` needs a value hint: `hookrun list --help`",
+    "try": "nothing to try hint: ",
+    "try rm x": "more than one command line hint: quote it: `hookrun try 'rm x'`",
+    "config show --yaml --json": "--yaml and --json",
+    "list --since 2h": "unknown option `--since` hint: ",
+    # values of a wrong type or range
+    "list --color pink": 'invalid value for `--color`: "pink" is not one of auto, always, never',
+    "new x --lang perl": 'invalid value for `--lang`: "perl" is not one of sh, python, node, ruby, go',
+    "test -j many": 'invalid value for `-j`: "many" is not a whole number',
+    "test -j 0": "invalid value for `-j`: 0 is not from 1 to 256",
+    "stats --days x": 'invalid value for `--days`: "x" is not a number',
+    "install claude --scope world": 'invalid value for `--scope`: "world" is not one of user, project',
+    "add no-force-push --option lease": 'invalid value for `--option`: "lease" is not NAME=VALUE',
+    "add no-force-push --option lease=perhaps": 'recipe "no-force-push" cannot be "perhaps" hint: it takes yes or no',
+    # files and directories that are not there, or something else
+    "list --config none.json": "none.json:1:1: no such file hint: ",
+    "validate --config hooks": "hooks:1:1: is a directory hint: ",
+    "list --home /nowhere": '--home: no such directory: "/nowhere" hint: name the directory',
+    "trust nowhere": 'nowhere" hint: name the directory of a project',
+    "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
+    "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
+    "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
+    "fire stop --ctx /dev/null": "/dev/null: the context is empty hint: give one JSON object",
+    "config migrate none.json": "none.json:1:1: no such file hint: ",
+    "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
+}
+"""Command line -> what is said in answer, its lines joined."""
+
+
+def check(status: int, stdout: str, stderr: str, said: str) -> None:
+    """Assert that an answer has the form of a message, and says this."""
+    shown = stderr if stderr.strip() else stdout
+    assert status == 1, (stdout, stderr)
+    lines = shown.rstrip("\n").splitlines()
+    assert len(lines) <= 3, shown
+    assert re.match(r"(error|warning): [^A-Z].*[^.]$", lines[0]), shown
+    assert all(re.match(r"(hint|note): .*[^.]$", line) for line in lines[1:] if not line.startswith("checked ")), shown
+    assert "Traceback" not in shown
+    assert not re.search(r"found .*, expected ", shown), shown
+    assert said in " ".join(lines), shown
+
+
+@pytest.mark.parametrize("line", ON_THE_COMMAND_LINE)
+def test_a_wrong_command_line(project: Project, line: str) -> None:
+    """Typos, wrong values, files that are not there: what, where and what to do; nothing is written."""
+    project.hooks({"name": "guard", "event": "stop", "command": "true"})
+    project.script("hooks/guard.sh", "exit 0\n")
+    project.script("list.json", "[]")
+    before = (project.root / "coder.json").read_bytes()
+    run = hookrun_process if line.startswith("fire") else hookrun
+    done = run(project, *line.split())
+    check(done.status, done.stdout, done.stderr, ON_THE_COMMAND_LINE[line])
+    assert (project.root / "coder.json").read_bytes() == before
+
+
+IN_THE_CONFIG = {
+    '{"hooks": [{"event": "stop" "command": "x"}]}': "coder.json:1:29: unexpected",
+    '{"hooks": [{"event": "pretooluse", "command": "x"}]}': 'coder.json:1:22: unknown event "pretooluse"',
+    '{"hooks": {"a": 1}}': "coder.json:1:11: `hooks` must be a list",
+    f'{{"hooks": [{HOOK[:-1]}, "timout": 3}}]}}': 'unknown hook field "timout" hint: did you mean "timeout"?',
+    f'{{"hooks": [{HOOK[:-1]}, "timeout": "5"}}]}}': '`timeout` must be a number greater than 0, not "5"',
+    '{"hooks": [{"event": "stop"}]}': "coder.json:1:12: the hook has nothing to run hint: add `command`",
+    "[1]": "coder.json:1:1: the file must be an object",
+    "": "coder.json:1:1: the file is empty hint: write ",
+    '{"hooks": [], "hooks": []}': 'coder.json:1:15: duplicate key "hooks" hint: ',
+    '{"hookrun": {"include": ["no.json"]}}': 'coder.json:1:26: included file not found: "no.json"',
+    '{"hookrun": {"min_version": "99.0.0"}}': "needs hookrun 99.0.0 or newer",
+    "\x00\x01\x02": "coder.json:1:1: ",
+}
+
+
+@pytest.mark.parametrize("text", IN_THE_CONFIG)
+def test_a_wrong_config(project: Project, text: str) -> None:
+    """`validate` says file, line, column, what is wrong and what to do."""
+    (project.root / "coder.json").write_text(text)
+    done = hookrun(project, "validate")
+    check(done.status, done.stdout, done.stderr, IN_THE_CONFIG[text])
+
+
+@pytest.mark.parametrize(
+    "name", ["validate", "list", "explain stop", "status", "config show", "trust", "test", "doctor"]
+)
+def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str) -> None:
+    """Every command says so, and none fails otherwise."""
+    path = project.root / "coder.json"
+    path.mkdir()
+    first = hookrun(project, *name.split())
+    path.rmdir()
+    path.symlink_to("nowhere")
+    second = hookrun(project, *name.split())
+    for done in first, second:
+        assert done.status == (1 if name != "doctor" else done.status)
+        assert "Traceback" not in done.stderr + done.stdout
+        assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["deny guard", "disable guard", "pause", "untrust", "trust"])
+def test_what_needs_a_terminal(project: Project, name: str) -> None:
+    """Without one it is an error with a way out; in an agent's terminal, too."""
+    project.hooks({"name": "guard", "event": "stop", "command": "true"})
+    done = hookrun(project, *name.split())
+    assert (done.status, "terminal" in done.stderr) == (1, True)
+    assert done.stderr.count("\n") <= 3
+    session = at_terminal(project, *name.split(), env={"CLAUDECODE": "1"})
+    assert session.status == 1 or name == "trust", session.screen
+
+
+def test_a_home_that_is_a_file(project: Project) -> None:
+    """The account's files cannot be read or written: an error that names it."""
+    home = project.root / "file"
+    home.write_text("")
+    for words in ("list",), ("status",), ("log",), ("add", "no-force-push", "--user"), ("install", "claude"):
+        done = hookrun(project, *words, "--home", str(home))
+        assert (done.status, done.stdout) == (1, "")
+        assert "no such directory" in done.stderr
+        done = hookrun(project, *words, HOME=str(home))
+        assert "Traceback" not in done.stderr
+        assert "internal error" not in done.stderr
+
+
+def test_a_damaged_store_of_approvals(project: Project) -> None:
+    """It is named, with what to do; nothing counts as approved."""
+    project.hooks({"name": "guard", "event": "stop", "command": "true"})
+    store = project.home / ".local" / "share" / "hookrun" / "trust.json"
+    store.parent.mkdir(parents=True, mode=0o700)
+    store.write_text("junk")
+    for words in ("trust",), ("status",):
+        done = hookrun(project, *words)
+        assert done.status == 1
+        assert "trust.json" in done.stderr
+        assert done.stderr.count("\n") <= 3
+
+
+def test_there_are_at_least_forty() -> None:
+    """Of wrong inputs."""
+    assert len(ON_THE_COMMAND_LINE) + len(IN_THE_CONFIG) >= 40

@@ -1,0 +1,78 @@
+"""Two commands lead from an empty directory to a guarded agent: `hookrun init`, answered with Enter, and the agent."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import until_closed
+from tests.live.installed import PINS, path
+from tests.live.model import say
+from tests.live.run import Agent
+
+DONE = say("all-is-done")
+DESTROY = "rm -rf ~/precious ~"
+MINUTE = 60.0
+
+
+def at_terminal(agent: Agent, *words: str, answers: int) -> str:
+    """Run hookrun in the project, press Enter at each of its questions, and return the screen."""
+    place = agent.place
+    programs = f"{Path(sys.prefix) / 'bin'}:{PINS[agent.name].program.parent}:{path()}"
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        ["hookrun", *words],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=place.project,
+        env=place.environment(PATH=programs, TERM="dumb", COLUMNS="80"),
+        start_new_session=True,
+    )
+    os.close(terminal)
+    screen = b""
+    for asked in range(1, answers + 1):
+        while screen.count(b"]: ") < asked:
+            ready, _, _ = select.select([master], [], [], MINUTE)
+            assert ready, screen
+            screen += os.read(master, 65536)
+        os.write(master, b"\n")
+    screen += until_closed(master)
+    assert process.wait(MINUTE) == 0, screen.decode()
+    return screen.decode()
+
+
+@pytest.mark.parametrize(
+    ("agent", "words", "answers"),
+    [
+        ("claude", ("init",), 3),
+        ("codex", ("init", "--agent", "codex"), 2),
+        ("gemini", ("init", "--agent", "gemini"), 2),
+        ("claude", ("init", "--recipe", "block-destructive-commands", "--yes"), 0),
+    ],
+    indirect=["agent"],
+)
+def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answers: int) -> None:
+    """In less than a minute: hooks that are tested, approved and installed; what they block does not happen."""
+    place = agent.place
+    (place.project / ".git").rename(place.home / "unused")
+    precious = place.home / "precious"
+    precious.mkdir()
+    begun = time.monotonic()
+    screen = at_terminal(agent, *words, answers=answers)
+    tried = at_terminal(agent, "try", DESTROY, answers=0)
+    seconds = time.monotonic() - begun
+    assert "approved block-destructive-commands" in screen, screen
+    assert f"{agent.name}: installed for" in screen, screen
+    assert "result: blocked by block-destructive-commands" in tried, tried
+    ran = agent.run(agent.driver.shell(DESTROY), agent.driver.shell("echo hi > made.txt"), DONE)
+    assert precious.exists(), ran
+    assert "made.txt" in ran.files, ran
+    assert "would remove" in ran.heard, ran
+    assert seconds < MINUTE, seconds
