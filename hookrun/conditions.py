@@ -1,4 +1,4 @@
-"""Decide whether a hook applies to a context: matchers, `when`, `unless`."""
+"""Decide whether a hook matches a context: `matcher`, `when`, `unless`, `agents`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def glob(pattern: str, text: str) -> bool:
-    """Return whether a glob matches; the module that reads globs is loaded for patterns that have something to read."""
+    """Return whether a glob matches; the module for globs is imported only for patterns with wildcards."""
     if "*" not in pattern and "?" not in pattern and "[" not in pattern:
         return pattern == text
     from hookrun import globs
@@ -19,11 +19,10 @@ def glob(pattern: str, text: str) -> bool:
 
 
 def resolve_path(context: Mapping[str, object], path: str, *, every: bool = True) -> Iterator[object]:
-    """Yield the values at the dotted `path` of a context: a list on the way stands for each of its elements.
+    """Yield the values at the dotted `path` of a context; a list on the way stands for each of its elements.
 
-    A path can be read in several ways where keys hold dots themselves: `a.b` is b within a, or one key. `every` way
-    that leads somewhere counts, so that no key added to the arguments hides another; else only the first that does,
-    from the most steps to the fewest, so that none is added in its place.
+    A path is ambiguous if keys contain dots: `a.b` is b within a, or one key. With `every`, all existing ways are
+    used, so that an added key cannot hide another; otherwise only the first one, from the most steps to the fewest.
     """
     yield from _resolve_path(context, path, every)
 
@@ -58,7 +57,7 @@ def _elements(value: object) -> Iterator[object]:
 
 
 def to_matchable_text(value: object) -> str | None:
-    """Return what a glob is tried on: a string as it is, a number or boolean as JSON; null and objects never match."""
+    """Return the text that globs are matched with: a string, or a number or boolean as JSON; None for other values."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -67,7 +66,7 @@ def to_matchable_text(value: object) -> str | None:
 
 
 class ConditionEvaluator:
-    """One context as conditions see it: what was looked up or tried once is not looked up or tried again."""
+    """Evaluate conditions on one context; lookups and matches are cached."""
 
     __slots__ = ("_agent", "_context", "_first_texts", "_texts", "_tools", "_tried")
 
@@ -87,7 +86,7 @@ class ConditionEvaluator:
         agents: Sequence[str] | None,
         claude: Mapping[str, object] | None = None,
     ) -> bool:
-        """Tell whether these conditions of a hook let it run in this context; `claude` as `model.Hook` has it."""
+        """Return whether these conditions of a hook match the context; `claude` as in `model.Hook`."""
         return (
             (agents is None or self._agent in agents or self._context.get("fired_through") in agents)
             and (matcher is None or self.tool_matches(matcher))
@@ -102,7 +101,7 @@ class ConditionEvaluator:
         return applies_by(claude, self._context)
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
-        """Tell whether one of the globs matches the tool, by its canonical name or the agent's own."""
+        """Return whether one of the globs matches the tool, by its canonical name or the agent's own."""
         for pattern in matcher:
             if (known := self._tried.get(pattern)) is None:
                 known = self._tried[pattern] = any(glob(pattern, name) for name in self._tools)
@@ -111,14 +110,14 @@ class ConditionEvaluator:
         return False
 
     def all_match(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
-        """Tell whether all of the conditions (dotted path -> globs) hold; `every`: as `values` has it."""
+        """Return whether all of the conditions (dotted path -> globs) match; `every` as in `resolve_path`."""
         for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
             if not self.matches(path, globs, every=every):
                 return False
         return True
 
     def matches(self, path: str, globs: Sequence[str], *, every: bool = True) -> bool:
-        """Tell whether a value at the dotted path matches one of the globs."""
+        """Return whether a value at the dotted path matches one of the globs."""
         known = self._texts if every else self._first_texts
         if (texts := known.get(path)) is None:
             found = _resolve_path(self._context, path, every)
@@ -133,16 +132,16 @@ class ConditionEvaluator:
 
 
 def tool_names(context: Mapping[str, object]) -> list[str]:
-    """Return the names that a matcher is tried on: the canonical one, the agent's own, and others it may have."""
+    """Return the names to match with a matcher: the canonical one, the agent's, and other possible ones."""
     names = [name for field in ("tool_name", "agent_tool_name") if isinstance(name := context.get(field), str)]
     possible = context.get("possible_tool_names")
     return names + [name for name in possible if isinstance(name, str)] if isinstance(possible, list) else names
 
 
 LONGEST_INDEX = 9
-"""Digits of a list's index in a path; more is a key."""
+"""Limit on the digits of a list index in a path; more digits are a key."""
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:
-    """Tell whether the hook, which is declared for this event, applies in this context."""
+    """Return whether a hook of this event matches the context."""
     return ConditionEvaluator(context).selects(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)

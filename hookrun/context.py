@@ -1,4 +1,4 @@
-"""The context of a fire: read from a file or from stdin, checked, and completed to what every hook may count on."""
+"""Read the context of a run from a file or stdin, check it and add the missing fields."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
 PAUSE = 0.02
-"""Seconds without more on stdin after which a whole object is taken for all there is."""
+"""Seconds without more on stdin after which a complete object is accepted."""
 FIRST_BYTE = 500
-"""Milliseconds to wait for somebody to begin to write what will only be read away."""
+"""Milliseconds to wait for the first byte of input that is discarded."""
 SILENCE = 60.0
-"""Seconds to wait for more of a context that is not yet whole."""
+"""Seconds to wait for more of an incomplete context."""
 LARGEST = 256 << 20
-"""Bytes of a context; a stream with more is no context."""
+"""Limit on the bytes of a context."""
 CHUNK = 1 << 20
 
 FIELDS = {
@@ -45,7 +45,7 @@ FIELDS = {
     "timestamp": str,
     "metadata": dict,
 }
-"""The fields that are always there, and what each holds if not null: the eleven of the first engine, and ours."""
+"""The fields that every context has -> their type if not null."""
 MISNAMED = {
     "args": "tool_args",
     "arguments": "tool_args",
@@ -65,20 +65,20 @@ MISNAMED = {
     "tool_input": "tool_args",
     "url": "tool_args.url",
 }
-"""What a context is often given instead -> where matchers, conditions and hooks look for it."""
+"""Common wrong names of fields -> the field."""
 EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(FIELDS), "request_id": None}
-"""A context of which nothing is known, in the order in which hooks see it."""
+"""A context without values, in the order in which hooks get it."""
 
 
 OBJECT = 'give one JSON object, such as {"tool_name": "bash"}'
 
 
 class ContextError(ValueError):
-    """The context cannot be read; the message says where it came from, what is wrong and what to do."""
+    """The context cannot be read; the message says where it was read and why."""
 
 
 def from_file(path: str, deadline: float) -> dict[str, object]:
-    """Return the context that a file holds; a pipe is read as stdin is. Raises ContextError."""
+    """Return the context in a file; a pipe is read like stdin. Raises ContextError."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -105,10 +105,10 @@ def from_stdin(deadline: float) -> dict[str, object]:
 
 
 def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
-    """Return the context from a stream, complete at its end, or when a whole object is there and then a PAUSE.
+    """Return the context from a stream, at its end or when a PAUSE follows a complete object.
 
-    It is parsed in pauses only, and after a vain try not before a pause of several times what the try took.
-    Raises ContextError when it is not whole by `deadline` (monotonic) or after SILENCE.
+    It is parsed in pauses only; after a failed attempt the next pause must be several times longer than the attempt.
+    Raises ContextError if it is incomplete at `deadline` (monotonic) or after SILENCE.
     """
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -148,7 +148,7 @@ def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
 
 
 def drain_stdin() -> None:
-    """Read away what is on stdin, until its end or a pause, so that whoever writes to it is not cut off."""
+    """Discard what is on stdin, until its end or a pause, so that the writer gets no broken pipe."""
     if os.isatty(0):
         return
     poll = select.poll()
@@ -163,7 +163,7 @@ def drain_stdin() -> None:
 
 
 def parse(data: bytes, where: str) -> dict[str, object]:
-    """Return the JSON object that the bytes are, one or two byte-order marks before it allowed. Raises ContextError."""
+    """Return the bytes as a JSON object; up to two byte-order marks are skipped. Raises ContextError."""
     text = data.removeprefix(BOM).removeprefix(BOM)
     try:
         value = loads(text.decode("utf-8"))
@@ -181,18 +181,18 @@ def parse(data: bytes, where: str) -> dict[str, object]:
 
 
 def check(data: Mapping[str, object], where: str) -> None:
-    """Raise ContextError when a field does not hold what it should."""
+    """Raise ContextError if a field has the wrong type."""
     for name, value in data.items():
         if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
             expected = "a string" if type_ is str else "an object"
-            raise ContextError(f"{where}: {name} is {type_name(value)}, expected {expected} or null")
+            raise ContextError(f"{where}: {name} is {type_name(value)}, not {expected} or null")
 
 
 def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
-    """Return the whole context: every promised field, null where unknown, and after them whatever else was given."""
+    """Return the complete context: every field, null where unknown, followed by all others that were given."""
     context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
     if "hook" in data:
-        del context["hook"]  # what hookrun says itself, whatever the context says
+        del context["hook"]  # hookrun sets it itself
     given = context["working_dir"]
     if not isinstance(given, str) or not given:
         context["working_dir"] = cwd
@@ -207,7 +207,7 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
 
 
 def timestamp() -> str:
-    """Return the present time in UTC as RFC 3339 with milliseconds."""
+    """Return the current time in UTC as RFC 3339 with milliseconds."""
     milliseconds = now_ns() // 1_000_000
     second = milliseconds // 1000
     if _SECOND[0] != second:
@@ -216,25 +216,25 @@ def timestamp() -> str:
 
 
 _SECOND: list[object] = [0, ""]
-"""The last second and its text: a program runs hooks many times in one."""
+"""The last second and its text, cached: a program runs hooks many times a second."""
 
 
 def suspicious_fields(data: Mapping[str, object], event: str) -> list[str]:
-    """Return what looks like a mistake in a context that can be read, in the words of a warning."""
+    """Return warnings about likely mistakes in a valid context."""
     from hookrun.events import ALIASES, canonical
 
     found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
         found.append(
-            "the context looks like an agent's own message: its tool_input and the like are not read as they are"
+            "the context looks like an agent's own message, whose fields hooks do not read: use `--agent` for those"
         )
     else:
         found += [
-            f"the context has {name}, which no matcher, condition or hook looks at: give it as {instead}"
+            f"no matcher, condition or hook reads {name} of the context: give it as {instead}"
             for name, instead in MISNAMED.items()
             if name in data and data.get(instead.partition(".")[0]) is None and event in ALIASES
         ]
     given = data.get("event")
     if isinstance(given, str) and given != event and canonical(given) != event:
-        found.append(f"the context is one of {given}, it was fired as {event}")
+        found.append(f"the context is for {given}, not for {event}")
     return found

@@ -1,4 +1,4 @@
-"""Interpret a hook's output in its dialect: hookrun's own or Claude Code's."""
+"""Interpret a hook's output by the dialect it is declared in: hookrun's own or Claude Code's."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def interpret(
     hook: Hook, outcome: Outcome, event: str, context: Mapping[str, object]
 ) -> tuple[Verdict | Failure, list[str]]:
-    """Return the answer of one run of a hook to hookrun's `event`, and warnings, outside of a chain.
+    """Return the verdict or failure of one run at hookrun's `event`, and notes, as if the hook ran outside a chain.
 
-    `context` is what the hook has read.
+    `context` is the one that the hook read.
     """
     if hook.dialect == "claude":
         from hookrun.claude.answer import interpret

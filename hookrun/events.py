@@ -1,4 +1,4 @@
-"""Canonical event names, every alias the agents and older engines use for them, and what each event can carry."""
+"""Canonical event names, the aliases that agents and older engines use, and what each event supports."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "pre_search_query": ("PreSearchQuery", "preSearchQuery"),
     "pre_session_end": ("PreSessionEnd", "preSessionEnd"),
 }
-"""Canonical event -> the other names it goes by."""
+"""Canonical event -> its other names."""
 
 EVENTS: dict[str, str] = {alias: event for event, aliases in ALIASES.items() for alias in (event, *aliases)}
-"""Every name an event goes by -> its canonical name."""
+"""Every name of an event -> its canonical name."""
 
 WITH_TOOL = frozenset(
     {
@@ -90,10 +90,10 @@ WITH_TOOL = frozenset(
         "error",
     }
 )
-"""The events that can carry a tool: on any other a `matcher` never matches."""
+"""Events that can have a tool: on others a `matcher` never matches."""
 
 WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"})
-"""The events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
+"""Events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
 
 REFUSABLE = frozenset(
     {
@@ -101,7 +101,7 @@ REFUSABLE = frozenset(
         *("before_request", "before_inference", "pre_checkpoint", "pre_reflection_store", "pre_search_query"),
     }
 )
-"""The events at which a refusal keeps something from happening."""
+"""Events at which a block prevents something."""
 
 
 class UnknownEventError(LookupError):
@@ -140,12 +140,12 @@ def resolve_event(name: str, own: Iterable[str] = (), native: Mapping[str, str] 
 
 
 def can_refuse(event: str) -> bool:
-    """Return whether a hook of this event can keep something from happening; a host program's own event may."""
+    """Return whether a hook of this event can prevent something; a program's own event may."""
     return event in REFUSABLE or event not in ALIASES
 
 
 def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:
-    """Tell whether a hook of this event may change the arguments.
+    """Return whether a hook of this event may change the arguments.
 
     A host program's own event (one that is not in the table) has arguments when its context carries some.
     """

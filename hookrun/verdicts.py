@@ -1,4 +1,4 @@
-"""One hook's output becomes a Verdict or a Failure; many verdicts become one; changes to arguments are told apart."""
+"""Interpret a hook's output as a Verdict or a Failure, combine verdicts, compare and merge changes to arguments."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     Change = tuple[Path, bool, object]
 
 WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
-"""What notes on a refusal begin with that the user is told, too."""
+"""Beginnings of notes on a refusal that the user gets, too."""
 
-DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "a person's approval is asked for"}
-"""What is said of a refusal that gives no reason."""
+DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
+"""Action -> message of a refusal without a reason."""
 
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
-"""Lines of stderr that a failure tells."""
+"""Limit on the lines of stderr in a failure."""
 MAX_STDERR_TAIL = 2000
-"""Characters of them."""
+"""Limit on their characters."""
 MAX_REASON = 10_000
-"""Characters of an output that are a reason as they stand; of a longer one only its beginning and its end are."""
+"""Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
 
 
 NO_OBJECTION = Verdict()
-"""The answer of a function that returns nothing."""
+"""The verdict of a function that returns nothing."""
 
 
 class BadVerdictError(ValueError):
-    """A hook's output cannot be read as a verdict; the message says what was found and what was expected."""
+    """A hook's output cannot be read as a verdict; the message says why."""
 
 
 def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
-    """Return what one run of a hook answered, by its exit status and stdout, and warnings about the answer."""
+    """Return the verdict or failure of one run, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
     try:
         answer = None if outcome.truncated else parse(outcome.stdout, notes, can_modify=can_modify)
@@ -61,20 +61,20 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
 
 
 def is_plain_continue(outcome: Outcome) -> bool:
-    """Tell at a glance that a process ended well with no more to say than `continue`, in its usual spellings."""
+    """Return whether a process succeeded and printed nothing but `continue`, in its usual spellings."""
     return outcome.exit_code == 0 and outcome.failure is None and outcome.stdout in PLAIN
 
 
 PLAIN = frozenset(
     {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
 )
-"""What most hooks print most of the time."""
+"""The most frequent outputs of hooks."""
 
 
 def from_return_value(
     outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
 ) -> tuple[Verdict | Failure, list[str]]:
-    """Return the same as `read` for a function of a Python program, which returned `answer`."""
+    """Return the same as `from_process` for a function of a Python program, which returned `answer`."""
     notes: list[str] = []
     try:
         data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
@@ -83,11 +83,11 @@ def from_return_value(
         return outcome.failure or Failure("bad_verdict", str(error)), notes
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # what a program makes up, JSON may not know
+    except BaseException as error:  # JSON may not support a program's own objects
         from hookrun.refusals import bare
         from hookrun.text import describe_exception
 
-        why = f"what it returned cannot be read as a verdict ({describe_exception(error)})"
+        why = f"its return value is not a verdict ({describe_exception(error)})"
         if (rest := bare(answer)) is None:
             return outcome.failure or Failure("bad_verdict", why), notes
         verdict = from_object(rest, notes, can_modify=can_modify)
@@ -101,7 +101,7 @@ def from_return_value(
 
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
-    """Exit status 2: as the answer says, but never weaker than a block."""
+    """Return the verdict of exit status 2: the answer, but never weaker than a block."""
     said = _reason(outcome.stderr)
     if answer is None:
         notes += note_broken_script(hook, outcome)
@@ -116,7 +116,7 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]
 
 
 def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
-    """Return a note where exit status 2 is a shell's own: no failure, for a broken guard refuses by any policy."""
+    """Return a note if the shell itself ended with exit status 2: the hook still blocks, whatever its policy."""
     if outcome.stderr and not outcome.stdout.strip():
         from hookrun.refusals import is_broken_script
 
@@ -127,7 +127,7 @@ def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
 
 
 def exit_failure(outcome: Outcome) -> Failure:
-    """Return the failure of a process that ended with another exit status than 0 and 2."""
+    """Return the failure of a process that exited with a status other than 0 and 2."""
     code = outcome.exit_code or 0
     name = "signal" if code < 0 else "exit_code"
     return Failure(name, f"{_exit_description(outcome)}{stderr_tail(outcome)}")
@@ -146,25 +146,25 @@ def decode(output: bytes) -> str:
 
 
 def _reason(output: bytes) -> str:
-    """Return an output as the reason of a refusal: the first error is at its beginning, what came of it at its end."""
+    """Return an output as the reason of a refusal, shortened in the middle: the first error is at its beginning."""
     text = decode(output)
     more = len(text) - MAX_REASON
     if more <= 0:
         return text
     half = MAX_REASON // 2
-    return f"{text[:half]}\n[{more} characters are left out here]\n{text[-half:]}"
+    return f"{text[:half]}\n[{more} characters omitted]\n{text[-half:]}"
 
 
 def stderr_tail(outcome: Outcome) -> str:
-    """Return the last lines of stderr, as they stand behind what is said of a failure; empty for none."""
+    """Return the last lines of stderr as the end of a failure's message; empty for none."""
     lines = decode(outcome.stderr)[-MAX_STDERR_TAIL:].splitlines()[-STDERR_LINES:]
     return "; stderr: " + "\n".join(lines) if lines else ""
 
 
 def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | None:
-    """Return the verdict that stdout is, None when it is empty. Unknown keys go to `notes`.
+    """Return the verdict on stdout, None if it is empty. Unknown keys go to `notes`.
 
-    Raises BadVerdictError for anything but nothing and one JSON object that fits.
+    Raises BadVerdictError for anything but one valid JSON object.
     """
     try:
         text = stdout.decode("utf-8").removeprefix("\ufeff").strip(WHITESPACE)
@@ -186,32 +186,32 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
             raise BadVerdictError(msg) from None
         notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
-        msg = f"stdout is {type_name(data)}, expected one JSON object: {_excerpt(stdout)}"
+        msg = f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}"
         raise BadVerdictError(msg)
     return from_object(data, notes, can_modify=can_modify)
 
 
 def _refuse_two_answers(text: str) -> None:
-    """Raise BadVerdictError when a key stands twice: of a block and a continue neither can be believed."""
+    """Raise BadVerdictError for a duplicate key: neither a block nor a continue can be relied on then."""
     import json
 
     data = json.loads(text, object_pairs_hook=_Pairs)
     keys = [key for key, _ in data] if isinstance(data, _Pairs) else []
     for key in keys:
         if keys.count(key) > 1:
-            raise BadVerdictError(f"the key {key} stands twice in its answer, expected it once")
+            raise BadVerdictError(f"duplicate key {key} in its answer")
 
 
 class _Pairs(list[tuple[str, object]]):
-    """A JSON object as it stands, a key that is there twice included."""
+    """A JSON object with duplicate keys kept."""
 
 
 def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
-    """Return the verdict that a JSON object is. Raises BadVerdictError when it does not fit."""
+    """Return a JSON object as a verdict. Raises BadVerdictError if it is none."""
     action = data.get("action")
     if not isinstance(action, str) or action not in PRECEDENCE:
-        found = dumps(action)[:80] if "action" in data else "none"
-        msg = f"unknown action: found {found}, expected one of {', '.join(PRECEDENCE)}"
+        found = f"unknown action {dumps(action)[:80]}" if "action" in data else "no action"
+        msg = f"{found} (the actions are {', '.join(PRECEDENCE)})"
         raise BadVerdictError(msg)
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
@@ -229,9 +229,9 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
 
 
 def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: list[str]) -> str | None:
-    """Return what a wrong field of a refusal becomes: text, or nothing. Raises BadVerdictError for other verdicts."""
-    found = "an object with a key that is no string" if isinstance(value, dict) else type_name(value)
-    msg = f"{name} is {found}, expected {expected}"
+    """Return the text to use for an invalid field of a refusal. Raises BadVerdictError for other verdicts."""
+    found = "an object with a key that is not a string" if isinstance(value, dict) else type_name(value)
+    msg = f"{name} is {found}, not {expected}"
     if verdict.action not in BINDING_ACTIONS:
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
@@ -245,14 +245,14 @@ def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: lis
 
 
 def _block_instead(verdict: Verdict, notes: list[str]) -> None:
-    """Nobody can approve arguments that are not known."""
+    """Turn an ask into a block: the user cannot approve unknown arguments."""
     verdict.action = "block"
     verdict.modified_args = verdict.args_patch = None
-    notes.append(f"{WRONG_FIELD}: it asks about a call whose arguments are wrong: the call is blocked instead")
+    notes.append(f"{WRONG_FIELD}: it asks about invalid arguments: the call is blocked instead")
 
 
 def keep_refusal(run: HookResult, why: str) -> bool:
-    """Drop what a run's refusal says beside its texts, with a note; False if it refuses nothing."""
+    """Keep only the texts of a run's refusal, with a note; return False if it refuses nothing."""
     verdict = run.verdict
     if verdict.action not in BINDING_ACTIONS:
         return False
@@ -268,15 +268,15 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
     given = verdict.modified_args is not None or verdict.args_patch is not None
     if verdict.action not in CAN_CARRY_ARGS:
         if verdict.modified_args or verdict.args_patch:
-            notes.append(f"the arguments beside its action {verdict.action} were not used: a change is `modify`")
+            notes.append(f"the arguments beside its action {verdict.action} are ignored: use `modify` to change them")
         verdict.modified_args = verdict.args_patch = None
         return
     if verdict.action == "modify" and not given:
-        msg = "modify without modified_args or args_patch: expected one of them"
+        msg = "modify needs modified_args or args_patch"
     elif verdict.modified_args is not None and verdict.args_patch is not None:
-        msg = "both modified_args and args_patch: expected one of them"
+        msg = "modified_args and args_patch exclude each other"
     elif given and not can_modify:
-        msg = "it changes the arguments of an event that has none to change"
+        msg = "it changes arguments at an event without arguments"
     else:
         return
     if verdict.action != "ask":
@@ -291,10 +291,7 @@ def _excerpt(output: bytes, limit: int = 80) -> str:
 
 
 def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
-    """Return what an answer comes to: `on_failure` says what a failure means, `mode: advise` makes a word of a deed.
-
-    Where it is not given, that is the hook's own.
-    """
+    """Return the verdict after the policies: `on_failure` (which overrides the hook's own) and `mode: advise`."""
     if isinstance(answer, Failure):
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
         blocks = (on_failure or hook.on_failure) == "block"
@@ -305,16 +302,16 @@ def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | N
 
 
 def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
-    """A hook that only advises: what it would have done is told to the person and the model, and not done."""
+    """Return what a hook that only advises would do as messages to the user and the model."""
     if verdict.action == "continue":
         return verdict
-    told = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
+    text = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
     wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
     arguments = "" if wanted is None else f" (arguments: {_shown(wanted)[:400]})"
     return Verdict(
-        message=told,
+        message=text,
         additional_context=verdict.additional_context,
-        system_message="\n".join(filter(None, (told + arguments, verdict.system_message))),
+        system_message="\n".join(filter(None, (text + arguments, verdict.system_message))),
         modified_context=verdict.modified_context,
     )
 
@@ -331,8 +328,8 @@ def combine(
 ) -> Verdict:
     """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
 
-    `args` are the arguments after the chain, put in whole when a hook `changed` them and the tool may still run.
-    `into` is an empty verdict to make it of.
+    `args` are the arguments after the chain; they are included if a hook `changed` them and the tool may still run.
+    `into` is an empty verdict to fill in.
     """
     combined = into or Verdict()
     strength = 0
@@ -378,7 +375,7 @@ def merge_patch(target: object, patch: object) -> object:
 
 
 def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
-    """Yield what made `after` of `before`: (path, is there, value) for every key set or removed; lists are values."""
+    """Yield the changes from `before` to `after`: (path, whether it is set, value) for each key; lists are values."""
     for key in before:
         if key not in after:
             yield (*path, key), False, None
@@ -391,7 +388,7 @@ def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -
 
 
 def json_equal(one: object, other: object) -> bool:
-    """Tell whether two JSON values are the same: unlike `==`, true is not 1 and 1 is not 1.0."""
+    """Return whether two JSON values are equal: unlike with `==`, true is not 1 and 1 is not 1.0."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):
@@ -402,7 +399,7 @@ def json_equal(one: object, other: object) -> bool:
 
 
 def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, object]:
-    """Return `target` with the changes of `diff` made to it; `target` itself is not changed."""
+    """Return a copy of `target` with the changes of `diff`."""
     result = dict(target)
     for path, there, value in changes:
         place = result
@@ -418,7 +415,7 @@ def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, obj
 
 
 def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
-    """Return the paths that both sets of changes touch, one within the other included, and do not leave the same."""
+    """Return the paths, or paths within them, that both sets of changes set to different values."""
     later = list(later)
     return [
         path

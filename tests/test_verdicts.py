@@ -210,7 +210,7 @@ def test_the_detail_of_a_bad_verdict_shows_what_was_found() -> None:
     ("stdout", "parts"),
     [
         ('{"action": "approve"}', ["approve", *ACTIONS]),
-        ("{}", ["none", *ACTIONS]),
+        ("{}", ["no action", *ACTIONS]),
         ('{"action": "allow", "message": 1}', ["message", "a number", "a string"]),
         ('{"action": "modify", "modified_args": [1]}', ["modified_args", "a list", "an object"]),
         ("[1]", ["a list", "one JSON object", '"[1]"']),
@@ -286,7 +286,7 @@ def test_a_long_reason_keeps_its_beginning_and_its_end() -> None:
     assert isinstance(message, str)
     assert message.startswith("first xxx")
     assert message.endswith("xxx last")
-    assert "\n[10011 characters are left out here]\n" in message
+    assert "\n[10011 characters omitted]\n" in message
     assert len(message) < 10_100
     assert answer(ended(exit_code=2, stderr=b"x" * 10_000))["message"] == "x" * 10_000
 

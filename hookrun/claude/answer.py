@@ -128,7 +128,7 @@ class OutputInterpreter:
         if outcome.failure is not None:
             self.answer.result = outcome.failure
             if outcome.stdout.strip():
-                self._note("what it had printed by then does not count")
+                self._note("its partial output is ignored")
         elif outcome.exit_code == VETO:
             self._veto(said)
         elif isinstance(said, dict):
@@ -139,7 +139,7 @@ class OutputInterpreter:
         elif outcome.exit_code:
             self.answer.result = verdicts.exit_failure(outcome)
         elif said and self.hook.kind == "url":
-            self.answer.result = Failure("bad_verdict", f"the body is no JSON object: {dumps(said[:80])}")
+            self.answer.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(said[:80])}")
         elif said:
             self._plain(said)
         self._continue_turn()
@@ -152,7 +152,7 @@ class OutputInterpreter:
             self.answer.result = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
-            self._note(f"its {how} does not count beside its answer")
+            self._note(f"its {how} is ignored because of its answer")
 
     def _continue_turn(self) -> None:
         """At the end of a turn, text for the model means that the turn continues."""
@@ -175,7 +175,7 @@ class OutputInterpreter:
         if isinstance(said, dict):
             self._take(said)
         elif said:
-            self._note(f"beside exit status 2 its stdout does not count: {_shown(said)}")
+            self._note(f"its stdout is ignored because of exit status 2: {_shown(said)}")
         for note in verdicts.note_broken_script(self.hook, self.outcome):
             self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
@@ -190,7 +190,7 @@ class OutputInterpreter:
         if verdict.action not in ("block", "stop"):
             verdict.action, verdict.message, verdict.modified_args = "block", None, None
         if verdict.message and reason and reason != verdict.message:
-            self._note(f"beside the reason in its answer its stderr does not count: {_shown(reason)}")
+            self._note(f"its stderr is ignored because of the reason in its answer: {_shown(reason)}")
         verdict.message = verdict.message or reason or f"blocked by {self.hook.name} (exit 2, no reason given)"
 
     def _plain(self, text: str) -> None:
@@ -198,11 +198,9 @@ class OutputInterpreter:
         if self.rules.plain:
             self.verdict.additional_context = text
         elif any(each in text for each in FROM_AN_ANSWER):
-            self._unsupported(
-                f"its stdout has more than one JSON object in it, so that it says nothing: {_shown(text)}"
-            )
+            self._unsupported(f"its stdout has several JSON objects and is ignored: {_shown(text)}")
         else:
-            self._note(f"its stdout is plain text, which nobody is given at {self.native}: {_shown(text)}")
+            self._note(f"its stdout is plain text, which has no effect at {self.native}: {_shown(text)}")
 
     # --- an answer
 
@@ -210,7 +208,7 @@ class OutputInterpreter:
         """Apply the fields of an answer that have an effect at the event."""
         if said.get("async") is True:
             self._unsupported(
-                "it says that it goes on in the background: it was waited for, and its answer does not count"
+                "its answer asks to continue in the background, which hookrun does not support: it is ignored"
             )
             return
         given = said.get("hookSpecificOutput")
@@ -241,7 +239,7 @@ class OutputInterpreter:
             verdict.action = "allow"
             self._reason_of_consent(reason)
         elif reason:
-            self._note(f"its reason without a block is for nobody: {_shown(reason)}")
+            self._note(f"its reason has no effect without a block: {_shown(reason)}")
         if top.get("continue") is False:
             why = verdict.message if verdict.action == "block" else None
             verdict.action, verdict.modified_args = "stop", None
@@ -252,9 +250,7 @@ class OutputInterpreter:
         decision, reason = _text(own.get("permissionDecision")), _text(own.get("permissionDecisionReason"))
         updated = own.get("updatedInput")
         if decision == "defer":
-            self._unsupported(
-                "it puts the call off (defer), which nobody but Claude Code can do: a person is asked instead"
-            )
+            self._unsupported("only Claude Code can defer a call: the user is asked instead")
             updated = None
         if decision is not None:
             verdict.action = DECISIONS[decision]
@@ -283,7 +279,7 @@ class OutputInterpreter:
 
     def _reason_of_consent(self, reason: str | None) -> None:
         if reason:
-            self._note(f"its reason for letting it go on is for nobody: {_shown(reason)}")
+            self._note(f"its reason has no effect when it allows: {_shown(reason)}")
 
     def _discard(self, said: Fields) -> None:
         """Report fields without effect, at this event or in hookrun."""
@@ -303,9 +299,9 @@ class OutputInterpreter:
         fields = self.rules.fields or {}
         outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
         if outside:
-            tell(f"{', '.join(outside)} of its answer stands outside of hookSpecificOutput, where it has no effect")
+            tell(f"{', '.join(outside)} of its answer is outside hookSpecificOutput, where it has no effect")
         if "action" in said:
-            tell('its answer is one in hookrun\'s own words ("action"), which a hook of this dialect has not')
+            tell('its answer has the field "action" of hookrun\'s dialect, which is ignored')
         unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")
@@ -356,7 +352,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     except (ValueError, RecursionError) as error:
         if _is_lines_of_others(text):
             return text
-        raise UnreadableOutputError(f"stdout is no JSON: {_excerpt(text)} ({error})") from None
+        raise UnreadableOutputError(f"stdout is not JSON: {_excerpt(text)} ({error})") from None
     if not isinstance(answer, dict):  # cannot be: it begins with {
         return text
     if answer.get("async") is not True:
@@ -384,15 +380,15 @@ def _check(answer: Answer, event: str) -> None:
     if name is None:
         raise UnreadableOutputError(f'hookSpecificOutput has no hookEventName, expected "{event}"')
     if name != event:
-        raise UnreadableOutputError(f'hookSpecificOutput.hookEventName is {_quoted(name)}, expected "{event}"')
+        raise UnreadableOutputError(f'hookSpecificOutput.hookEventName is {_quoted(name)}, not "{event}"')
     if fields is None:
-        raise UnreadableOutputError(f"hookSpecificOutput at {event}, expected none: it has none there")
+        raise UnreadableOutputError(f"{event} has no hookSpecificOutput")
     _check_fields(own, fields, "hookSpecificOutput.")
     decision = own.get("decision")
     if event == "PermissionRequest" and isinstance(decision, dict):
         where = "hookSpecificOutput.decision."
         if "behavior" not in decision:
-            raise UnreadableOutputError(f'{where}behavior is missing, expected "allow" or "deny"')
+            raise UnreadableOutputError(f'{where}behavior is missing: use "allow" or "deny"')
         _check_fields(decision, DENIES if decision["behavior"] == "deny" else ALLOWS, where)
 
 
@@ -400,7 +396,7 @@ def _check_fields(given: Mapping[str, object], fields: FieldTypes, where: str) -
     for name, holds in fields.items():
         if name in given and not _holds(given[name], holds):
             expected = " or ".join(map(dumps, holds)) if isinstance(holds, tuple) else holds
-            raise UnreadableOutputError(f"{where}{name} is {_quoted(given[name])}, expected {expected}")
+            raise UnreadableOutputError(f"{where}{name} is {_quoted(given[name])}, not {expected}")
 
 
 def _holds(value: object, holds: Holds) -> bool:

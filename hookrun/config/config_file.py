@@ -103,7 +103,7 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
 
 def internal_problem(path: str, error: Exception) -> Diagnostic:
     """Return the diagnostic for an internal error while reading a file."""
-    message = f"internal error while reading the file: {type(error).__name__}"
+    message = f"cannot read the file: {type(error).__name__}"
     return Diagnostic(path, 1, 1, "", message, "simplify the file, and please report this")
 
 

@@ -431,7 +431,7 @@ def _by_its_type(error: contexts.ContextError, data: Mapping[str, object]) -> co
         where, found, _ = str(error).partition(f": {name} is ")
         if found and type(value) not in JSON_TYPES:
             expected = "a str" if contexts.FIELDS[name] is str else "a dict"
-            return contexts.ContextError(f"{where}{found}of type {type(value).__name__}, expected {expected} or None")
+            return contexts.ContextError(f"{where}{found}of type {type(value).__name__}, not {expected} or None")
     return error
 
 

@@ -85,7 +85,7 @@ def test_a_refusal_in_hookrun_s_words_decides_nothing_and_is_told() -> None:
     fire = Fire(claude("a"), answers={"a": blocks()})
     assert fire.action == "continue"
     [run] = fire.chain.runs
-    assert ["hookrun's own words" in each for each in run.lost] == [True]
+    assert ["hookrun's dialect" in each for each in run.lost] == [True]
     assert run.lost[0] in run.notes
 
 

@@ -21,7 +21,6 @@ DOCS = ROOT / "docs"
 UNCONVERTED = frozenset(
     {
         "adding-an-agent",
-        "live-tests",
     }
 )
 """Pages that are still written for another form of blocks."""

@@ -184,7 +184,7 @@ def test_of_two_actions_in_one_answer_the_refusal_counts(project: Project, first
     project.hooks({"command": f"""echo '{{"action": "{first}", "action": "{second}"}}'"""})
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.hook("hook")["action"]) == (2, "block")
-    assert "the key action stands twice" in fired.stderr
+    assert "duplicate key action" in fired.stderr
 
 
 def test_arguments_nested_to_the_limit_do_not_lose_a_block(project: Project) -> None:

@@ -88,7 +88,7 @@ def test_a_handler_that_cannot_be_run_is_told_once(project: Project) -> None:
     settings(project, {"hooks": [{"type": "prompt", "prompt": "Is it safe?"}]})
     agent = Agent("codex", project)
     told = [agent.fire(agent.shell()).person for _ in range(2)]
-    assert 'a handler of type "prompt", which only Claude Code can run' in told[0]
+    assert 'only Claude Code can run handlers of type "prompt"' in told[0]
     assert told[1] == ""
     assert len([each for each in project.audit() if each.get("failure") == "declaration"]) == 2
 

@@ -90,9 +90,9 @@ BAD = {
     "two objects": (b"{}{}", "the context is not JSON"),
     "not UTF-8": (b'{"tool_name": "\xff"}', "the context is not UTF-8 (byte 15)"),
     "NaN": (b'{"metadata": {"a": NaN}}', "NaN is not JSON"),
-    "arguments that are a list": (b'{"tool_args": []}', "tool_args is a list, expected an object or null"),
-    "a tool that is a number": (b'{"tool_name": 1}', "tool_name is a number, expected a string or null"),
-    "metadata that is a string": (b'{"metadata": "x"}', "metadata is a string, expected an object or null"),
+    "arguments that are a list": (b'{"tool_args": []}', "tool_args is a list, not an object or null"),
+    "a tool that is a number": (b'{"tool_name": 1}', "tool_name is a number, not a string or null"),
+    "metadata that is a string": (b'{"metadata": "x"}', "metadata is a string, not an object or null"),
     "nested too deeply": (b'{"tool_args": ' + b'{"a":' * 100_000, "the context is not JSON"),
     "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context cannot be passed to a hook"),
 }

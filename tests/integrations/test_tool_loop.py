@@ -93,7 +93,7 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
         (Verdict.ask("is it paid?"), "needs the user's approval: is it paid?", False),
         (
             Verdict.ask(),
-            "needs the user's approval: a person's approval is asked for by guard (no reason given)",
+            "needs the user's approval: approval required by guard (no reason given)",
             False,
         ),
     ],

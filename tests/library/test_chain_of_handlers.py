@@ -19,7 +19,7 @@ from tests.library.firing import CALL, Fire, answers, order, raises, sees
         (Verdict.block("b"), "block", "b"),
         (Verdict.block(), "block", "blocked by h (no reason given)"),
         (Verdict.ask("a"), "ask", "a"),
-        (Verdict.ask(), "ask", "a person's approval is asked for by h (no reason given)"),
+        (Verdict.ask(), "ask", "approval required by h (no reason given)"),
         (Verdict.allow("y"), "allow", "y"),
         (Verdict.skip("s"), "skip", "s"),
         (Verdict.stop("e"), "stop", "e"),

@@ -109,10 +109,10 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "found"),
     [
-        ("tool_args", MappingProxyType({}), "of type mappingproxy, expected a dict or None"),
-        ("working_dir", Path("/w"), "of type PosixPath, expected a str or None"),
-        ("tool_args", 5, "a number, expected an object or null"),
-        ("tool_args", [1], "a list, expected an object or null"),
+        ("tool_args", MappingProxyType({}), "of type mappingproxy, not a dict or None"),
+        ("working_dir", Path("/w"), "of type PosixPath, not a str or None"),
+        ("tool_args", 5, "a number, not an object or null"),
+        ("tool_args", [1], "a list, not an object or null"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_called_what_it_is(
