@@ -19,7 +19,7 @@ from hookrun.cli.common import (
     json_option,
     load_project,
 )
-from hookrun.cli.printing import print_json, print_line
+from hookrun.cli.printing import print_json, print_line, print_wrapped
 from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
@@ -27,6 +27,7 @@ from hookrun.recipes.protect_hooks import missing
 from hookrun.trust.store import StoreError
 from hookrun.wiring.wired_command import this_program
 
+INDENT = " " * 10
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is not switched off."""
 
@@ -86,12 +87,12 @@ def _print(case: AgentState, findings: list[Finding]) -> None:
     first = f": {wrong[0]}{more}" if wrong else ""
     print_line(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}")
     for each in findings:
-        print_line(f"  {each.level:8}{each.check}: {each.found}")
+        print_wrapped(f"  {each.level:8}{each.check}: {each.found}", INDENT)
         to_do = each.remedy not in ("", "nothing")
         if each.cause or to_do:
-            print_line(f"          why: {each.cause}")
+            print_wrapped(f"          why: {each.cause}", INDENT + "     ")
         if to_do:
-            print_line(f"          do:  {each.remedy}")
+            print_wrapped(f"          do:  {each.remedy}", INDENT + "     ")
 
 
 def _version(case: AgentState) -> str:

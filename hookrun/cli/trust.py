@@ -272,7 +272,7 @@ def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
 def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
     """Ask about one hook until there is an answer that decides; return its letter."""
     question = f"  approve {escape(found.hook.name)} ({place})?"
-    if len(question) + len(CHOICES) + 3 > (terminal_width(1) or 80):
+    if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
         question += "\n "
     while True:
         answer = click.prompt(f"{question} {CHOICES}", default="n", show_default=False).strip().lower()
