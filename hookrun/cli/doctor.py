@@ -19,17 +19,29 @@ from hookrun.cli.common import (
     json_option,
     load_project,
 )
-from hookrun.cli.printing import print_json, print_line, print_wrapped
-from hookrun.doctor.agent_state import PROBLEM, AgentState, Finding, inspect_agent
+from hookrun.cli.printing import ERROR, OK as SUCCESS, WARNING, print_json, print_table
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, inspect_agent
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
 from hookrun.recipes.protect_hooks import missing
 from hookrun.trust.store import StoreError
 from hookrun.wiring.wired_command import this_program
 
-INDENT = " " * 10
 UNAPPROVED = ("new", "changed", "cannot be approved")
-"""States of a hook that an agent does not run although it is not switched off."""
+"""States of a hook that an agent does not run although it is enabled."""
+
+CHECK_NAMES = {
+    "also fired by": "other agents",
+    "declared": "events",
+    "declarations": "config",
+    "fired": "last run",
+    "limits": "timeouts",
+    "twice": "duplicates",
+    "wired": "installed",
+}
+"""Check -> its name on the screen, where that differs from the one in JSON."""
+
+LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {OK}": SUCCESS}
 
 
 @command(
@@ -68,12 +80,12 @@ def doctor_command(
         for case, findings in examined:
             _print(case, findings)
         if not examined:
-            click.echo(f"no agent that hookrun knows is here: {', '.join(AGENTS)}")
+            click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
     ctx.exit(FAILED if wrong else 0)
 
 
 def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
-    """Return the project's hooks that agents skip for want of approval, and why these cannot be known."""
+    """Return the project's hooks that agents skip because they are not approved, or the error of the trust store."""
     try:
         hooks = load_project(None, home).hooks()
     except StoreError as error:
@@ -82,20 +94,18 @@ def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
 
 
 def _print(case: AgentState, findings: list[Finding]) -> None:
-    wrong = [each.found for each in findings if each.level == PROBLEM]
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    first = f": {wrong[0]}{more}" if wrong else ""
-    print_line(f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}{first}")
+    problems = [each.found for each in findings if each.level == PROBLEM]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    result = f"{problems[0]}{more}" if problems else "no problems"
+    rows = []
     for each in findings:
-        print_wrapped(f"  {each.level:8}{each.check}: {each.found}", INDENT)
-        to_do = each.remedy not in ("", "nothing")
-        if each.cause or to_do:
-            print_wrapped(f"          why: {each.cause}", INDENT + "     ")
-        if to_do:
-            print_wrapped(f"          do:  {each.remedy}", INDENT + "     ")
+        rows.append((f"  {each.level}", CHECK_NAMES.get(each.check, each.check), each.found))
+        rows += [("", "", text) for text in (each.cause, f"hint: {each.remedy}" if each.remedy else "") if text]
+    title = f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}: {result}"
+    print_table((), rows, title=title, styles=LEVEL_STYLES, wrap=True)
 
 
 def _version(case: AgentState) -> str:
     if case.installed is None:
         return f"({case.agent.INSTALL['program']} is not on PATH)"
-    return case.installed.version or "(of unknown version)"
+    return case.installed.version or "(unknown version)"

@@ -116,7 +116,7 @@ def print_table(
     styles: Mapping[str, str] | None = None,
     wrap: bool = False,
 ) -> None:
-    """Print a table, in full where stdout is no terminal.
+    """Print a table, in full where stdout is no terminal; without `columns` it has no heading.
 
     A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
     lines. `styles` has the styles of cells by their text.
@@ -124,12 +124,10 @@ def print_table(
     if title is not None:
         print_lines([(title, BOLD)])
     screen = terminal_width(1)
-    cells = _right_aligned([[escape(cell) for cell in row] for row in (columns, *rows)])
+    cells = _right_aligned([[escape(cell) for cell in row] for row in (*([columns] if columns else []), *rows)])
     if screen is None and not wants_color(1):
         click.echo("\n".join(aligned(cells)))
         return
-    import textwrap  # only for a terminal
-
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text  # only for a terminal
 
@@ -137,8 +135,8 @@ def print_table(
     console = rich_console(1)
     for number, row in enumerate(cells):
         *first, last = row
-        parts = textwrap.wrap(last, widths[-1], break_on_hyphens=False) if wrap else [_shortened(last, widths[-1])]
-        line = Text(style=DIM if not number else "")
+        parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
+        line = Text(style=DIM if columns and not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
         indent = " " * cell_len(line.plain)

@@ -1,4 +1,4 @@
-"""Find the plugins whose hooks Claude Code would run, by the settings that enable them and where their files lie.
+"""Find the plugins whose hooks Claude Code would run, by the settings that enable them and the places of their files.
 
 Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of all settings that name a plugin the nearest
 counts. A plugin of a marketplace that is a directory runs in that directory; of any other its copy runs that is listed
@@ -27,9 +27,9 @@ MANIFEST = ".claude-plugin/plugin.json"
 HOOKS = "hooks/hooks.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
-"""The layers of settings, those first whose word counts more."""
+"""The layers of settings, in order of precedence."""
 IN_PLACE = ("directory", "file")
-"""Sources of marketplaces whose plugins run where they are, whatever copies were made of them."""
+"""Sources of marketplaces whose plugins run in place, not from a copy."""
 EVERYWHERE = frozenset({"managed", "user"})
 
 
@@ -50,7 +50,7 @@ class Plugins:
     def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
         """Return the files with hooks of each plugin that settings among `included` enable.
 
-        `others` are settings whose own hooks are not included, but whose word counts. The hooks of a plugin belong to
+        `others` are settings that count although their own hooks are not included. The hooks of a plugin belong to
         the first layer that enables it; where another one takes precedence and disables it, they are switched off.
         """
         enabled = _word_of_each_layer(included)

@@ -94,7 +94,7 @@ IN_THE_OPEN = frozenset("$`\\*?[]{}")
 LEAVING = frozenset(
     ["||", "&", "|&", "&>", "&>>", "(", ")", "((", "))", "<<", "<<-", "<<<", "$(", "$((", "`", "<(", ">("]
 )
-"""Tokens with which the line goes on, or may, whether its first command could be run or not."""
+"""Tokens after which the line continues, or may continue, even if its first command could not run."""
 
 QUOTING = frozenset({"ansi_c_string", "concatenation", "raw_string", "string", "variable_assignment"})
 """Nodes of the tree in which a line may end without ending a command."""
@@ -237,7 +237,7 @@ def _first_command(line: str) -> tuple[list[ShellWord], bool]:
             break
         before = child.prev_sibling
         gap = data[before.end_byte : child.start_byte] if before is not None else b""
-        if b"\\" in gap:  # a line that goes on in the next, within a word where no blank is before
+        if b"\\" in gap:  # a line continuation, inside a word if no blank precedes it
             words = [*(words if gap[:1].isspace() else words[:-1]), ShellWord("", "\\", plain=False)]
         words.append(_word(_text(child)))
     return words, not root.has_error and _is_one_chain(root, data)

@@ -258,7 +258,7 @@ class CodeReader:
             self._run(words, command)
 
     def _options(self, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add what a program without code of its own is told to run by an option: `git -c core.hooksPath=hooks`."""
+        """Add what an option makes a program run: `git -c core.hooksPath=hooks`."""
         for before, word in zip(("", *(each.text for each in words)), words, strict=False):
             if EXECUTING_OPTIONS.search(word.text):
                 value = word.text.rpartition("=")[2]

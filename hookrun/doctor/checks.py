@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def check_settings(agent: AgentState) -> Iterable[Finding]:
     """Are the files in which the agent reads its hooks valid?"""
     for message in agent.unreadable.values():
-        yield Finding("settings", PROBLEM, message, f"{agent.title} ignores what it cannot read", "correct the file")
+        yield Finding("settings", PROBLEM, message, f"{agent.title} ignores files it cannot read", "correct the file")
 
 
 def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
@@ -59,16 +59,16 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
             line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
             found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"
-            cause = f"{agent.title} drops the whole file for that, hookrun's hooks with it"
+            cause = f"{agent.title} ignores the whole file because of this, including hookrun's hooks"
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
 
 def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
     """Does the agent send the events that have hooks at all?"""
     for event in plan.unsent_events(agent.agent, agent.declared):
-        found = f"hooks are declared for {event}, which {agent.title} never sends"
-        cause = f"in no run up to {plan.newest_measured(agent.agent)} it came: these hooks do not run there"
-        yield Finding("declared", NOTE, found, cause, "declare them for another event")
+        found = f"there are hooks for {event}, which {agent.title} never sends"
+        cause = f"in no run up to {plan.newest_measured(agent.agent)} it was sent, so these hooks do not run there"
+        yield Finding("declared", NOTE, found, cause, "use another event")
 
 
 def check_version(agent: AgentState) -> Iterable[Finding]:
@@ -76,34 +76,34 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
     version = agent.installed.version if agent.installed is not None else None
     newest = plan.newest_measured(agent.agent)
     if version is not None and plan.version_number(version) > plan.version_number(newest):
-        found = f"version {version} is newer than {newest}, the newest that was measured"
-        cause = "it may send or obey something else than hookrun expects"
+        found = f"version {version} is newer than {newest}, the newest tested version"
+        cause = "its messages may have changed"
         yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
 
 
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
     for problem in agent.problems:
-        yield Finding("declarations", PROBLEM, problem, "the hooks in it are unknown", "run `hookrun validate`")
+        yield Finding("declarations", PROBLEM, problem, "its hooks are unknown", "run `hookrun validate`")
 
 
 def check_approval(agent: AgentState) -> Iterable[Finding]:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
-        cause = "nothing counts as approved, so that no hook of a project runs"
+        cause = "no hook counts as approved, so no hook of a project runs"
         yield Finding("approved", PROBLEM, agent.undecided, cause, "correct it")
     if agent.unapproved:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
-        cause = "an agent runs a project's hooks only after you approve them: until then they fail as `untrusted`"
-        yield Finding("approved", PROBLEM, f"nobody has approved {names}", cause, "run `hookrun trust`")
+        cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"
+        yield Finding("approved", PROBLEM, f"not approved: {names}", cause, "run `hookrun trust`")
 
 
 def check_protection(agent: AgentState) -> Iterable[Finding]:
     """Does a hook keep the agent from editing what guards it?"""
     if agent.unprotected and agent.all_wired:
-        cause = "an agent that edits hooks, its own settings or approvals can switch its guards off"
-        remedy = "add the recipe for yourself: `hookrun add protect-hooks --user`"
-        yield Finding("protected", NOTE, "no hook keeps the agent from editing hooks", cause, remedy)
+        cause = "an agent that edits hooks, settings or approvals can disable its guards"
+        remedy = "run `hookrun add protect-hooks --user`"
+        yield Finding("protected", NOTE, "no hook stops the agent from editing hooks", cause, remedy)
 
 
 def check_audit(agent: AgentState) -> Iterable[Finding]:
@@ -124,11 +124,11 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
     changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
-        cause = "agents read their hooks when a session begins: running sessions do not have them"
-        yield Finding("fired", NOTE, "no event of it is in the audit yet", cause, "start a new session")
+        cause = "running sessions do not have the hooks yet"
+        yield Finding("fired", NOTE, "no run in the log yet", cause, "start a new session")
     elif max(agent.fired.values()) < changed:
-        cause = "running sessions may still have the hooks from before"
-        found = f"nothing since the wiring changed; before: {', '.join(last)}"
+        cause = "running sessions may still have the old hooks"
+        found = f"no run since the settings changed; before: {', '.join(last)}"
         yield Finding("fired", NOTE, found, cause, "start a new session")
     else:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
@@ -142,7 +142,7 @@ def check_callers(agent: AgentState) -> Iterable[Finding]:
         if caller is not UNKNOWN:
             yield Finding("also fired by", OK, found)
             continue
-        cause = "it has tools that are not in hookrun's tables: their arguments tell what they are"
+        cause = "hookrun does not know its tools by name and identifies them by their arguments"
         yield Finding("also fired by", NOTE, found, cause, "see `hookrun log` for its tools")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.wiring.targets import WiredEvent
 
-REASON = "hookrun doctor: the probe refuses this, so that it is seen to be obeyed"
+REASON = "hookrun doctor: the probe blocks this call to prove that the agent obeys"
 PROBE = "hookrun-probe"
 PROBED = {
     "hooks": [
@@ -65,18 +65,18 @@ def prove(state: AgentState) -> Iterable[Finding]:
         else:
             unproven.append(each.event)
     if unproven:
-        yield Finding("proof", NOTE, f"not tried: {', '.join(unproven)}", "no message of it is recorded", "nothing")
+        yield Finding("proof", NOTE, f"not tried: {', '.join(unproven)}", "no recorded message for them")
 
 
 def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
     """Return why the command is not started, None if it is: a project's line must not choose what the user runs."""
     if wired.only:
-        return f"{wired.only} keeps a part of it away"
+        return f"{wired.only} excludes a part of it"
     program = wired.command.program
     if wired.command.form is not None:
-        return None if state.found_by_project() is not None else "the project's line finds no hookrun here"
+        return None if state.found_by_project() is not None else "the project's settings find no hookrun here"
     if program is None:
-        return "a line written by hand is not started"
+        return "handwritten lines are not run"
     if wired in state.wired.get("project", ()) and program != state.program:
         return f"the project names {program.main}, which is not this hookrun"
     return None
@@ -168,12 +168,14 @@ def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: Pr
         return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have continued")
     how = f" ({', '.join(response.degraded)})" if response.degraded else ""
     done = "would not have run the tool" if not response.reply.allows else "would have run the tool"
-    return Finding("proof", OK, f"{where}: the probe refused; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}")
+    return Finding(
+        "proof", OK, f"{where}: the probe blocked the call; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}"
+    )
 
 
 def _summary(ran: ProbeResult) -> str:
     if ran.status is None:
-        return "it did not end in time"
+        return "it timed out"
     probe = "the probe ran" if ran.hooks else "the probe did not run"
     return f"{probe}, exit status {ran.status}, stdout {_shown(ran.stdout)}, stderr {_shown(ran.stderr)}"
 

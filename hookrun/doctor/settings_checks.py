@@ -27,7 +27,7 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
     for key, off in agent.spec.get("off", {}).items():
         path, value = _setting(agent, key)
         if off in value if isinstance(value, list) else value == off:
-            cause = f"{agent.title} then runs no hook of hookrun's"
+            cause = f"{agent.title} then runs none of hookrun's hooks"
             yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, "remove that setting")
 
 
@@ -62,7 +62,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         cause = f"whether {agent.title} trusts the hooks is unknown"
         yield Finding("trust", PROBLEM, f"{where}: {one_line(str(error))}", cause, "correct it")
         return
-    skips = f"{agent.title} skips them in silence"
+    skips = f"{agent.title} silently skips them"
     for scope, found in agent.wired.items():
         trusts = _required_trust(agent, scope)
         events = [each.event for each in trusts if not each.is_granted(config)]
@@ -72,7 +72,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
             yield Finding("trust", PROBLEM, missing, skips, remedy)
         off = [each.event for each in trusts if each.is_disabled(config)]
         if off:
-            disabled = f"{where}: the hook for {', '.join(off)} is switched off ({kept.ENABLED} = false)"
+            disabled = f"{where}: the hook for {', '.join(off)} is disabled ({kept.ENABLED} = false)"
             yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {kept.REMEDY}")
         key, trusted = kept.project_trust(agent.spot.project)
         if scope == "project" and found and config.at(key) != trusted:

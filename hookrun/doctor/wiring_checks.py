@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INSTALL_FOR_GOOD = "uv tool install hookrun"
 
-TWICE = "each of its hooks runs twice for one event"
+TWICE = "each hook runs twice for one event"
 
 
 def check_wired(agent: AgentState) -> Iterable[Finding]:
@@ -35,12 +35,12 @@ def check_wired(agent: AgentState) -> Iterable[Finding]:
         if ours:
             events = ", ".join(dict.fromkeys(each.event for each in ours))
             files = ", ".join(dict.fromkeys(each.path for each in ours))
-            yield Finding("wired", OK, f"for the {scope}: {events} in {files}")
+            yield Finding("wired", OK, f"in the {scope} settings for {events}: {files}")
         for each in found:
             if not each.is_ours:
-                line = f"{each.path}:{each.line}: {each.event} fires hookrun by a line written by hand"
-                cause = "hookrun neither changes nor starts it: whether a hook's answer reaches the agent is unknown"
-                remedy = f"to have hookrun's own, remove it and run {agent.request(scope).command('install')}"
+                line = f"{each.path}:{each.line}: {each.event} runs hookrun by a handwritten line"
+                cause = "hookrun neither changes nor starts it, so whether the agent gets a hook's answer is unknown"
+                remedy = f"remove it and run {agent.request(scope).command('install')}"
                 yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
     if not agent.all_wired and not agent.unreadable:
         cause = f"{agent.title} runs hooks only through its own settings"
@@ -51,8 +51,8 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
     """Does a matcher keep hookrun from a part of an event?"""
     for each in agent.all_wired:
         if each.only:
-            found = f"{each.path}:{each.line}: {each.event} reaches hookrun only where {each.only} fits"
-            cause = "no hook runs for anything else; a hook's own declaration says what it is for"
+            found = f"{each.path}:{each.line}: {each.event} reaches hookrun only if {each.only} matches"
+            cause = "no hook runs for other calls; set the matcher in the hook's own config instead"
             yield Finding("matcher", PROBLEM, found, cause, install_remedy(agent))
 
 
@@ -61,13 +61,13 @@ def check_missing_events(agent: AgentState) -> Iterable[Finding]:
     have = {each.event for each in agent.all_wired}
     missing = [event for event in plan.events_for(agent.agent, agent.declared) if event not in have]
     if missing and have:
-        found = f"hooks are declared for {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not wired"
-        yield Finding("declared", PROBLEM, found, "the settings are older than the declarations", install_remedy(agent))
+        found = f"not installed for {', '.join(missing)}, for which there are hooks"
+        yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", install_remedy(agent))
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:
-        found = f"hooks are declared for {', '.join(unsupported)}"
-        cause = f"{agent.title} has no such event: these hooks never run there"
-        yield Finding("declared", NOTE, found, cause, "nothing, or declare them for another event")
+        found = f"there are hooks for {', '.join(unsupported)}"
+        cause = f"{agent.title} has no such event, so they never run there"
+        yield Finding("declared", NOTE, found, cause, "use another event")
 
 
 def check_program(agent: AgentState) -> Iterable[Finding]:
@@ -86,18 +86,18 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     if program is None:
         yield _check_portable(agent, each)
     elif (missing := program.missing()) is not None:
-        cause = "no hook runs: the agent continues, and you get a warning"
-        yield Finding("program", PROBLEM, f"{where}: {missing} is not there any more", cause, install_remedy(agent))
+        cause = "no hook runs; you get a warning and the agent continues"
+        yield Finding("program", PROBLEM, f"{where}: {missing} does not exist any more", cause, install_remedy(agent))
     elif scope == "project":
-        cause = "it is of no use to others, and to you elsewhere"
-        remedy = f"run {agent.request('project').command('install')}, which writes no path"
-        yield Finding("program", NOTE, f"{where}: the project's line holds paths of one machine", cause, remedy)
+        cause = "it does not work on other machines"
+        remedy = f"run {agent.request('project').command('install')}"
+        yield Finding("program", NOTE, f"{where}: the project's settings contain paths of one machine", cause, remedy)
     elif program != agent.program:
         found = f"{where}: runs {program.main} with {program.python}"
         cause = f"this hookrun is {agent.program.main} with {agent.program.python}"
-        yield Finding("program", NOTE, found, cause, f"if this one is meant: {install_remedy(agent)}")
+        yield Finding("program", NOTE, found, cause, f"to use this one, {install_remedy(agent)}")
     if home is not None and not os.path.isdir(home):
-        found = f"{where}: its home {home} is no directory"
+        found = f"{where}: its home {home} is not a directory"
         yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", install_remedy(agent))
 
 
@@ -106,11 +106,11 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
     where, form = f"{each.path}:{each.line}", each.command.form
     found = agent.found_by_project()
     if found is not None:
-        return Finding("program", OK, f"{where}: the project's line finds {found[-1]}")
+        return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
     blocks = form is not None and form.when_missing == wired_command.BLOCK
-    cause = "every tool is refused" if blocks else "no hook runs through it: you are told so in each session"
+    cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
     remedy = f"install hookrun for your account: `{INSTALL_FOR_GOOD}`"
-    return Finding("program", PROBLEM, f"{where}: the project's line finds no hookrun here", cause, remedy)
+    return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 
 def check_text(agent: AgentState) -> Iterable[Finding]:
@@ -118,7 +118,7 @@ def check_text(agent: AgentState) -> Iterable[Finding]:
     for scope, found in agent.wired.items():
         stale = next((each for each in found if _is_of_another_version(agent, scope, each)), None)
         if stale is not None:
-            where = f"{stale.path}:{stale.line}: the command is not as this version of hookrun writes it"
+            where = f"{stale.path}:{stale.line}: the command differs from what this version of hookrun writes"
             remedy = f"run {agent.request(scope).command('install')}"
             yield Finding("program", NOTE, where, "another version wrote it, or it was edited", remedy)
 
@@ -138,8 +138,8 @@ def check_place(agent: AgentState) -> Iterable[Finding]:
         if program is None or directory is None or program.missing() is not None:
             continue
         chosen = program.main in _from_here(agent)
-        found = f"the hookrun that runs, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
-        cause = "that may be cleaned at any time: then no hook runs"
+        found = f"the installed hookrun, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "it may be deleted at any time, and no hook would run then"
         remedy = install_remedy(agent)
         if program == agent.program:
             remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
@@ -164,7 +164,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
-            cause = "the agent would end hookrun before it answers, and continue as if there were no hook"
+            cause = "the agent would end hookrun before it answers, and continue without it"
             yield Finding("limits", PROBLEM, found, cause, install_remedy(agent))
 
 
@@ -177,23 +177,25 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
                 where = found[0].path
                 by_hand = any(not each.is_ours for each in found if each.event == event)
                 remedy = f"run {agent.request(scope).command('install')}"
-                remedy = "remove the line written by hand" if by_hand else remedy
-                yield Finding("twice", PROBLEM, f"{where}: {event} is wired {count} times", TWICE, remedy)
+                remedy = "remove the handwritten line" if by_hand else remedy
+                yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
         if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
-            yield Finding("twice", PROBLEM, f"wired in {files}", TWICE, "remove the line from the project's settings")
+            yield Finding(
+                "twice", PROBLEM, f"installed in {files}", TWICE, "remove the line from the project's settings"
+            )
         else:
-            cause = "the project's line leaves each event to yours that yours is wired for"
-            yield Finding("twice", NOTE, f"wired in {files}", cause, "nothing")
+            cause = "events that are in your settings are skipped in the project's"
+            yield Finding("twice", NOTE, f"installed in {files}", cause)
     for path in _other_files(agent):
         for other in _fired_for(path, agent.spec):
             if other == name:
-                yield Finding("twice", PROBLEM, f"{path} fires hookrun too", TWICE, "remove hookrun from that file")
+                yield Finding("twice", PROBLEM, f"{path} also runs hookrun", TWICE, "remove hookrun from that file")
             else:
-                where = f"{agent.title} reads {path} too, where hookrun is wired for {other}"
-                cause = f"hookrun sees who is calling, and is silent there while {name} itself is wired"
-                yield Finding("twice", NOTE, where, cause, "nothing")
+                where = f"{agent.title} reads {path} too, where hookrun is installed for {other}"
+                cause = f"hookrun detects the caller, so nothing runs twice while {name} itself is installed"
+                yield Finding("twice", NOTE, where, cause)
 
 
 def _other_files(agent: AgentState) -> list[str]:

@@ -53,15 +53,15 @@ def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
     assert hookrun(project, "install", agent, "--trust").status == 0
     done = hookrun(project, "doctor", agent)
     assert done.status == 0, done.stdout
-    assert f"ok      wired: for the user: {BEFORE_TOOL[agent]} in {settings_file(project, agent)}" in done.stdout
+    assert f"in the user settings for {BEFORE_TOOL[agent]}: {settings_file(project, agent)}" in done.stdout
 
 
 def test_an_agent_that_is_not_wired(project: Project) -> None:
     """It is said, with what to run; the status is 1."""
     done = hookrun(project, "doctor", "claude")
     assert done.status == 1
-    assert "problem wired: hookrun is not in its settings" in done.stdout
-    assert "do:  run `hookrun install claude`" in done.stdout
+    assert "problem  installed  hookrun is not in its settings" in done.stdout
+    assert "hint: run `hookrun install claude`" in done.stdout
 
 
 def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project) -> None:
@@ -69,7 +69,7 @@ def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project
     hookrun(project, "install", "gemini")
     done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
     assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == [
-        "gemini: Gemini CLI (gemini is not on PATH)"
+        "gemini: Gemini CLI (gemini is not on PATH): no problems"
     ]
 
 
@@ -78,7 +78,7 @@ def test_no_agent_at_all(project: Project) -> None:
     done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
     assert (done.status, done.stdout) == (
         0,
-        "no agent that hookrun knows is here: claude, codex, gemini, qwen, copilot, cline, opencode\n",
+        "no coding agent found on PATH (supported: claude, codex, gemini, qwen, copilot, cline, opencode)\n",
     )
 
 
@@ -121,7 +121,7 @@ def test_a_line_that_another_version_has_written(project: Project) -> None:
     """It still works: a note, and what brings it up to date."""
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace("no hook has run", "no hook ran"))
-    assert "not as this version of hookrun writes it" in _found(project, "claude", "program", "note")["found"]
+    assert "differs from what this version of hookrun writes" in _found(project, "claude", "program", "note")["found"]
     hookrun(project, "install", "claude")
     assert "program" not in json.dumps(_findings(project, "claude"))
 
@@ -131,7 +131,7 @@ def test_wiring_that_has_fallen_behind(project: Project) -> None:
     hookrun(project, "install", "claude")
     project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
     finding = _found(project, "claude", "declared")
-    assert finding["found"] == "hooks are declared for Stop, which is not wired"
+    assert finding["found"] == "not installed for Stop, for which there are hooks"
     assert finding["remedy"] == "run `hookrun install claude`"
     project.approve()
     hookrun(project, "install", "claude")
@@ -142,7 +142,7 @@ def test_events_that_an_agent_does_not_have(project: Project) -> None:
     """A hook that can never run there is a note, no problem."""
     hookrun(project, "install", "gemini")
     project.hooks({"name": "a", "event": ["pre_tool_use", "subagent_stop"], "command": "true"})
-    assert _found(project, "gemini", "declared", "note")["found"] == "hooks are declared for subagent_stop"
+    assert _found(project, "gemini", "declared", "note")["found"] == "there are hooks for subagent_stop"
 
 
 def test_declarations_that_cannot_be_read(project: Project) -> None:
@@ -161,8 +161,8 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     data["hooks"][event][0]["matcher"] = "nosuch"
     path.write_text(json.dumps(data))
     done = hookrun(project, "doctor", agent, "--prove")
-    assert f'{event} reaches hookrun only where matcher "nosuch" fits' in done.stdout.partition("\n")[0]
-    assert f"note    proof: not tried: {event}" in done.stdout
+    assert f'{event} reaches hookrun only if matcher "nosuch" matches' in done.stdout.partition("\n")[0]
+    assert f"not tried: {event}" in done.stdout
     assert "ok      proof" not in done.stdout
     assert done.status == 1
     explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
@@ -179,7 +179,7 @@ def test_hooks_that_nobody_has_approved(project: Project) -> None:
     hookrun(project, "install", "claude")
     project.hooks({"name": "a", "command": "echo changed"}, {"name": "b", "command": "true"})
     found = _found(project, "claude", "approved")
-    assert (found["found"], found["remedy"]) == ("nobody has approved a (changed), b (new)", "run `hookrun trust`")
+    assert (found["found"], found["remedy"]) == ("not approved: a (changed), b (new)", "run `hookrun trust`")
     project.approve()
     assert not [each for each in _findings(project, "claude") if each["check"] == "approved"]
 
@@ -200,7 +200,7 @@ def test_a_program_that_is_gone(project: Project) -> None:
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace("/hookrun/__main__", "/gone/hookrun/__main__"))
     finding = _found(project, "claude", "program")
-    assert finding["found"].endswith("gone/hookrun/__main__.py is not there any more")
+    assert finding["found"].endswith("gone/hookrun/__main__.py does not exist any more")
     assert finding["remedy"] == "run `hookrun install claude`"
 
 
@@ -218,7 +218,7 @@ def test_a_home_that_is_gone(project: Project) -> None:
     """The wired command names a home: if that is gone, nothing is found there."""
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace(f"--home {project.home}", "--home /no/where"))
-    assert "its home /no/where is no directory" in _found(project, "claude", "program")["found"]
+    assert "its home /no/where is not a directory" in _found(project, "claude", "program")["found"]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_codex_with_a_hook_switched_off(project: Project) -> None:
     hookrun(project, "install", "codex", "--trust")
     config = project.home / ".codex" / "config.toml"
     _edit(config, lambda text: text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
-    assert "is switched off (enabled = false)" in _found(project, "codex", "trust")["found"]
+    assert "is disabled (enabled = false)" in _found(project, "codex", "trust")["found"]
 
 
 def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
@@ -319,7 +319,7 @@ def test_geminis_folder_trust(project: Project, folders: dict[str, str], level: 
 
 @pytest.mark.parametrize(("agent", "asked"), [("gemini", False), ("qwen", True)])
 def test_folder_trust_that_is_switched(project: Project, agent: str, asked: bool) -> None:
-    """Gemini asks unless that is switched off, Qwen only where it is switched on."""
+    """Gemini asks unless that is switched off, Qwen only if it is switched on."""
     hookrun(project, "install", agent)
     _edit(
         project.root / f".{agent}" / "settings.json",
@@ -345,7 +345,7 @@ def test_wired_in_both_scopes(project: Project, agent: str) -> None:
     hookrun(project, "install", agent, "--scope", "project", "--trust")
     hookrun(project, "install", agent, "--trust")
     finding = _found(project, agent, "twice", "note")
-    assert finding["cause"] == "the project's line leaves each event to yours that yours is wired for"
+    assert finding["cause"] == "events that are in your settings are skipped in the project's"
     assert "user and project" in hookrun(project, "agents").stdout
 
 
@@ -365,7 +365,7 @@ def test_wired_twice_in_one_file(project: Project) -> None:
     data = json.loads(path.read_text())
     data["hooks"]["PreToolUse"] *= 2
     path.write_text(json.dumps(data))
-    assert "PreToolUse is wired 2 times" in _found(project, "claude", "twice")["found"]
+    assert "PreToolUse is installed 2 times" in _found(project, "claude", "twice")["found"]
     hookrun(project, "install", "claude")
     assert hookrun(project, "doctor", "claude").status == 0
 
@@ -391,7 +391,7 @@ def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path:
     _edit(file, lambda text: f"{text}\n// {line}\n" if file.suffix == ".js" else f"{text}\n# {line}\n")
     assert not [each for each in _findings(project, agent) if each["check"] == "twice"]
     _edit(file, lambda text: (text if file.suffix == ".toml" else "") + texts[file.suffix])
-    assert _found(project, agent, "twice")["found"] == f"{file} fires hookrun too"
+    assert _found(project, agent, "twice")["found"] == f"{file} also runs hookrun"
 
 
 def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
@@ -399,7 +399,7 @@ def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
     hookrun(project, "install", "claude", "--scope", "project")
     hookrun(project, "install", "copilot")
     found = _found(project, "copilot", "twice", "note")["found"]
-    assert found == f"Copilot CLI reads {project.root}/.claude/settings.json too, where hookrun is wired for claude"
+    assert found == f"Copilot CLI reads {project.root}/.claude/settings.json too, where hookrun is installed for claude"
 
 
 def test_when_it_last_fired(project: Project) -> None:
@@ -412,7 +412,7 @@ def test_when_it_last_fired(project: Project) -> None:
     assert fired == f"last: pre_tool_use {project.audit()[-1]['time']}"
     later = settings_file(project, "claude").stat().st_mtime + 60
     os.utime(settings_file(project, "claude"), (later, later))
-    assert _found(project, "claude", "fired", "note")["found"].startswith("nothing since the wiring changed")
+    assert _found(project, "claude", "fired", "note")["found"].startswith("no run since the settings changed")
 
 
 def test_an_audit_that_cannot_be_written(project: Project) -> None:
@@ -431,7 +431,7 @@ def test_the_proof(project: Project, agent: str) -> None:
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
     assert [each["level"] for each in proofs] == ["ok"]
     assert proofs[0]["found"].startswith(f"{BEFORE_TOOL[agent]} through {settings_file(project, agent)}:")
-    assert "the probe refused" in proofs[0]["found"]
+    assert "the probe blocked the call" in proofs[0]["found"]
     assert "would not have run the tool" in proofs[0]["found"]
 
 
@@ -457,7 +457,7 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
     hookrun(project, "install", agent, "--trust")
     before = tree(project.home, project.root)
     done = hookrun(project, "doctor", agent, "--prove")
-    assert "the probe refused" in done.stdout
+    assert "the probe blocked the call" in done.stdout
     assert tree(project.home, project.root) == before
     assert project.audit() == []
 
@@ -465,9 +465,9 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "wired: hookrun is not in its settings"),
+        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "installed  hookrun is not in its settings"),
         (lambda line: line.replace("/hookrun/__main__.py", "/gone/hookrun/__main__.py"), "the probe did not run"),
-        (lambda line: line.replace("; exit 0", "; exit 3").replace("fire --agent", "no --agent", 1), "wired"),
+        (lambda line: line.replace("; exit 0", "; exit 3").replace("fire --agent", "no --agent", 1), "installed"),
     ],
     ids=["other code", "gone", "not a fire"],
 )

@@ -73,8 +73,8 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
     """`doctor` and `agents` name it; `install` wires its own beside it, where that can be, and says so."""
     path = _write(project, agent, line, "user")
     before = path.read_text()
-    (shown,) = [each for each in _findings(project, agent) if "written by hand" in each["found"]]
-    assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} fires hookrun by a line written by hand: ")
+    (shown,) = [each for each in _findings(project, agent) if "handwritten" in each["found"]]
+    assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line: ")
     assert "user (by hand)" in hookrun(project, "agents").stdout
     done = hookrun(project, "install", agent, "--trust")
     if agent == "cline":
@@ -83,7 +83,7 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
     else:
         assert f":1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line, so each hook runs twice" in done.stderr
         assert [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == (
-            "twice", "problem")] == [f"{path}: {BEFORE_TOOL[agent]} is wired 2 times"]  # fmt: skip
+            "twice", "problem")] == [f"{path}: {BEFORE_TOOL[agent]} is installed 2 times"]  # fmt: skip
     out = hookrun(project, "uninstall", agent)
     assert "hookrun still runs there" in out.stderr
     assert path.read_text() == before

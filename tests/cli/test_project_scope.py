@@ -136,7 +136,7 @@ def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None
     done = run_line(project, line, before_tool(project, "claude"), PATH=f"{directory}:{NOWHERE}")
     assert b"no tool runs before that" in done.stdout
     report = hookrun(project, "doctor", "claude", "--prove", PATH=f"{directory}:{NOWHERE}")
-    assert "the project's line finds no hookrun here" in report.stdout
+    assert "the project's settings find no hookrun here" in report.stdout
     assert not (project.root / "PWNED").exists()
 
 
@@ -160,13 +160,13 @@ def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None
     """The program is named, the probe refuses through it; without one that is a problem, with what to install."""
     _install(project, agent)
     done = hookrun(project, "doctor", agent, "--prove", PATH=on_path(project))
-    assert f"the project's line finds {project.home.parent}/bin/hookrun" in done.stdout
-    assert done.stdout.count("the probe refused") == 1, done.stdout
+    assert f"the project's settings find {project.home.parent}/bin/hookrun" in done.stdout
+    assert done.stdout.count("the probe blocked the call") == 1, done.stdout
     gone = hookrun(project, "doctor", agent, "--prove", PATH=NOWHERE)
     assert gone.status == 1
-    assert "the project's line finds no hookrun here" in gone.stdout
+    assert "the project's settings find no hookrun here" in gone.stdout
     assert "uv tool install hookrun" in gone.stdout
-    assert "the probe refused" not in gone.stdout
+    assert "the probe blocked the call" not in gone.stdout
 
 
 def _old_line(project: Project, agent: str) -> Callable[[], None]:
@@ -186,7 +186,7 @@ def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, age
     """It holds one person's paths: doctor says so, install writes the portable one, uninstall removes either."""
     _old_line(project, agent)
     found = hookrun(project, "doctor", agent).stdout
-    assert "the project's line holds paths of one machine" in found
+    assert "the project's settings contain paths of one machine" in found
     assert f"`hookrun install {agent} --scope project`" in found
     _install(project, agent)
     for text in _texts(project, agent).values():
@@ -198,7 +198,7 @@ def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, age
 def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project) -> None:
     """Who has not that agent is not told that something is wrong with it."""
     _install(project, "codex")
-    assert "codex" not in hookrun(project, "doctor", PATH=NOWHERE).stdout.partition("no agent")[0]
+    assert "codex" not in hookrun(project, "doctor", PATH=NOWHERE).stdout.partition("no coding agent")[0]
 
 
 def test_git_shows_one_file(project: Project) -> None:

@@ -478,7 +478,7 @@ WAYS: dict[str, Way] = {
         "The event is not connected",
         _fallen_behind,
         ("doctor", "claude"),
-        "hooks are declared for Stop, which is not wired",
+        "not installed for Stop, for which there are hooks",
         "Run `hookrun install claude` again.",
     ),
     "no such event": Way(
@@ -492,7 +492,7 @@ WAYS: dict[str, Way] = {
         "A matcher in the agent's settings hides the tool",
         _matcher_in_the_settings,
         ("doctor", "claude"),
-        'PreToolUse reaches hookrun only where matcher "Write" fits',
+        'PreToolUse reaches hookrun only if matcher "Write" matches',
         "Run `hookrun install claude`, which removes the matcher.",
     ),
     "switched off in the agent": Way(

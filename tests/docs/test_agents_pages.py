@@ -109,7 +109,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     assert entry["hooks"][0]["timeout"] == 600
     assert "fire --agent toy before --deadline 595" in entry["hooks"][0]["command"]
     doctor = run("doctor", "toy")
-    assert (doctor.returncode, "ok      wired: for the user: before" in doctor.stdout) == (0, True)
+    assert (doctor.returncode, "in the user settings for before" in doctor.stdout) == (0, True)
     assert run("uninstall", "toy").returncode == 0
     assert not (project.home / ".toy").exists()
 

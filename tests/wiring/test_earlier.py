@@ -33,13 +33,13 @@ def _installed(project: Project) -> None:
 def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:
     """The program that is gone is named; install puts this hookrun in its place, once."""
     found = hookrun(project, "doctor", agent)
-    assert "/opt/hookrun/bin/python3 is not there any more" in found.stdout
+    assert "/opt/hookrun/bin/python3 does not exist any more" in found.stdout
     assert "written by hand" not in found.stdout
     assert hookrun(project, "install", agent, "--trust").status == 0
     assert "/opt/hookrun" not in settings_file(project, agent).read_text()
     done = hookrun(project, "doctor", agent, "--prove")
-    assert (done.status, done.stdout.count("the probe refused")) == (0, 1), done.stdout
-    assert f"wired: for the user: {BEFORE_TOOL[agent]} in " in done.stdout
+    assert (done.status, done.stdout.count("the probe blocked the call")) == (0, 1), done.stdout
+    assert f"in the user settings for {BEFORE_TOOL[agent]}: " in done.stdout
 
 
 @pytest.mark.parametrize("agent", ALL)

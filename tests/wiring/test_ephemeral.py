@@ -163,13 +163,13 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
     assert recorded in account.wired()
     account.run(*uvx, *INSTALL)  # the user has decided about this one
     found = account.run(*uvx, "doctor", "claude", status=None)
-    assert f"  note    place: the hookrun that runs, {recorded}, is in " in found
+    assert f"the installed hookrun, {recorded}, is in " in found
     kept = json.loads(manifest.read_text())
     del kept["from_here"]
     manifest.write_text(json.dumps(kept))
     found = account.run(*uvx, "doctor", "claude", status=1)
-    assert f"  problem place: the hookrun that runs, {recorded}, is in {account.home}/.cache/uv\n" in found
-    assert f"do:  run `uv tool install {tools.wheel}`" in found
+    assert f"the installed hookrun, {recorded}, is in {account.home}/.cache/uv\n" in found
+    assert f"hint: run `uv tool install {tools.wheel}`" in found
     account.run("uv", "tool", "install", tools.wheel)  # a lasting hookrun names the wiring that does not last, too
     assert f"is in {account.home}/.cache/uv" in account.run("hookrun", "doctor", "claude", status=1)
     account.run("hookrun", *INSTALL)
