@@ -96,7 +96,7 @@ class Ledger:
         path = f"{self.directory}/{entry.original}"
         data = file_change.existing(path).data
         if data is None or digest(data) != entry.original:
-            raise FileError(f"{path}: the backup is not there any more, or not whole; move {self.path} away")
+            raise FileError(f"{path}: the backup is missing or damaged\nhint: move {self.path} away")
         return data
 
     def keep(self, path: str, entry: LedgerEntry, original: bytes | None) -> None:

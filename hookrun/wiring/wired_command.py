@@ -37,7 +37,7 @@ BY_HAND, ABSOLUTE, PORTABLE = 0, 1, 2
 """Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths; found where the line runs."""
 
 WARN, BLOCK = "warn", "block"
-"""What a portable line does where there is no hookrun: let the agent go on, or refuse its tools; the user is told."""
+"""What a portable line does without hookrun: warn only, or also block the agent's tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ def _writable(path: str) -> None:
         path.encode()
     except UnicodeEncodeError:
         path_shown = path.encode("utf-8", "surrogateescape")
-        raise FileError(f"{path_shown!r}: found a path that is not UTF-8, expected one; move it elsewhere") from None
+        raise FileError(f"{path_shown!r}: the path is not valid UTF-8\nhint: move it elsewhere") from None
     if not SAFE.fullmatch(path):
-        raise FileError(f"{path!r}: found a control character in a path, expected none; move it elsewhere")
+        raise FileError(f"{path!r}: the path has a control character\nhint: move it elsewhere")
 
 
 def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
