@@ -103,7 +103,6 @@ def screens(width: int) -> dict[str, str]:
             environment = {
                 "PATH": f"{directory}/bin:/usr/bin:/bin",
                 "TZ": "UTC",
-                "COLUMNS": "",
                 "GIT_CONFIG_GLOBAL": "/dev/null",
                 "HISTFILE": "",
             }
