@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 DOCS = ROOT / "docs"
-UNCONVERTED = frozenset(
-    {
-        "adding-an-agent",
-    }
-)
+UNCONVERTED = frozenset({})
 """Pages that are still written for another form of blocks."""
 
 PAGES = [
