@@ -348,6 +348,6 @@ def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: t
     before = tree(project.home)
     refused = hookrun(project, *words, "--user", CLAUDECODE="1")
     assert (refused.status, refused.stdout) == (1, "")
-    assert "CLAUDECODE is in the environment" in refused.stderr
+    assert "CLAUDECODE is set" in refused.stderr
     assert tree(project.home) == before
     assert hookrun(project, *words, "--user", "--dry-run", CLAUDECODE="1").status == 0
