@@ -34,7 +34,7 @@ LABELS = {
     "problems": "trouble",
     "error": "trouble",
     "interrupted": "interrupted by signal",
-    "degraded": "the agent was told otherwise",
+    "degraded": "changed for the agent",
 }
 """A field of a run's record -> how it is labelled."""
 

@@ -255,7 +255,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     tested = hookrun(project, "test")
     assert (tested.status, "2 tests: 1 passed, 1 failed" in tested.stdout) == (1, True), tested.stdout
     done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
-    assert (done.status, "leave --yaml out" in done.stderr) == (1, True)
+    assert (done.status, "leave out --yaml" in done.stderr) == (1, True)
     assert hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop").status == 0
 
 
