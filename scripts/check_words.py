@@ -4,7 +4,8 @@ python scripts/check_words.py [PATH...]
 
 A phrase of ALWAYS_WRONG is an error and the exit status is 1. A word of AT_MOST_A_FEW that a file has more than
 A_FEW times is reported as a warning. Code is exempt: identifiers, code blocks, and whatever is in backquotes.
-In a Python file, docstrings, comments and string literals are read; in tests, docstrings and comments.
+In a Python file, docstrings, comments and string literals are read; in tests, docstrings and comments; in YAML, lines
+with a comment, a name or a description.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
-READ = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "man", "hookrun", "scripts")
+READ = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "action.yml", ".pre-commit-hooks.yaml"),
+    *("docs", "examples", "man", "hookrun", "scripts"),
+)
 READ_IN_PYTHON_ONLY = ("tests", "benchmarks")
 """Their docstrings and comments are read, not their strings: those are data."""
 
@@ -157,6 +161,8 @@ def texts_of(path: Path) -> Iterator[Text]:
     if path.suffix == ".py":
         strings = path.relative_to(ROOT).parts[0] not in READ_IN_PYTHON_ONLY
         yield from texts_of_python(source, strings=strings)
+    elif path.suffix in (".yaml", ".yml"):
+        yield Text(1, re.sub(r"^(?!.*#|.*\b(?:name|description):).*$", "", source, flags=re.MULTILINE))
     else:
         yield Text(1, without_code(source))
 
@@ -174,6 +180,11 @@ def findings_in(text: Text) -> Iterator[Finding]:
 def line_of(text: Text, index: int) -> int:
     """Return the number of the line of a character of a text."""
     return text.line + text.prose.count("\n", 0, index)
+
+
+def everything() -> list[Path]:
+    """Return the paths of all texts."""
+    return [ROOT / each for each in (*READ, *READ_IN_PYTHON_ONLY) if (ROOT / each).exists()]
 
 
 def files(paths: list[Path]) -> Iterator[Path]:
@@ -207,10 +218,7 @@ def report(paths: list[Path]) -> tuple[list[str], list[str]]:
 
 def main(arguments: list[str]) -> int:
     """Check the paths, or everything; return the exit status."""
-    paths = [Path(each).resolve() for each in arguments] or [
-        ROOT / each for each in (*READ, *READ_IN_PYTHON_ONLY) if (ROOT / each).exists()
-    ]
-    errors, warnings = report(paths)
+    errors, warnings = report([Path(each).resolve() for each in arguments] or everything())
     for line in (*errors, *warnings):
         print(line)
     return 1 if errors else 0

@@ -39,14 +39,20 @@ hookrun add protect-hooks --user
 {{table}}
 ## Options
 
-Set an option when you add the recipe, or later in the hook's `env` as `HOOKRUN_OPTION_NAME`. Lists are separated by
-spaces. An invalid value makes the hook fail (`exit_code`). Environment variables of the agent do not set options.
-
-```sh
-hookrun add block-destructive-commands --option "protect=~/work /data"
+```json title="coder.json"
+{{{{
+  "hooks": [
+    {{{{"recipe": "block-destructive-commands@1", "options": {{{{"git": ["clean", "reset"], "protect": "~/work"}}}}}}}}
+  ]
+}}}}
 ```
 
-Each recipe comes with tests: `hookrun recipes test` runs them, `hookrun test` runs those of your config.
+A list is written as a list, or with spaces. `@1` pins the version; [config](../config.md#recipes) has the other fields.
+An invalid value makes the hook fail (`exit_code`); `hookrun validate` reports it. Environment variables of the agent do
+not set options.
+
+Each recipe comes with tests: `hookrun recipes test` runs them, and `hookrun test` those that `hookrun add` wrote
+beside your hooks.
 
 ## How shell lines are read
 

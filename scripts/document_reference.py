@@ -19,7 +19,8 @@ sys.path.insert(0, str(ROOT))
 from hookrun.cli import cli  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli.commands import GROUPS, MORE  # noqa: E402
 from hookrun.cli.dispatch import load_command  # noqa: E402
-from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, SETTINGS, Field, describe  # noqa: E402
+from hookrun.config.recipe_entries import RECIPE_FIELDS  # noqa: E402
+from hookrun.config.schema import AUDIT_FIELDS, GIT_INCLUDE, HOOK_FIELDS, SETTINGS, Field, describe  # noqa: E402
 from hookrun.events import ALIASES, REFUSABLE, WITH_ARGUMENTS, WITH_TOOL  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 CLI = ROOT / "docs" / "reference" / "cli.md"
 CONFIG = ROOT / "docs" / "reference" / "config.md"
 EVENTS = ROOT / "docs" / "reference" / "events.md"
-TABLES = {"hook": HOOK_FIELDS, "settings": SETTINGS, "audit": AUDIT_FIELDS}
+TABLES = {
+    "hook": HOOK_FIELDS,
+    "recipe": RECIPE_FIELDS,
+    "settings": SETTINGS,
+    "audit": AUDIT_FIELDS,
+    "include": GIT_INCLUDE.fields,
+}
 """The name of a table in config.md -> its fields."""
 
 FIELD_HEADER = ("Field", "Value", "Default", "Meaning")

@@ -25,10 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "assets" / "start.svg"
 WIDTH, HEIGHT = 80, 24
 COMMANDS = (
-    "hookrun add block-destructive-commands no-force-push",
-    "hookrun install claude",
+    "hookrun init --agent claude --recipe block-destructive-commands",
     'hookrun try "rm -rf /"',
-    'hookrun try "git push origin +main"',
+    'hookrun try "rm -r build"',
 )
 TYPING, READING, LINE = 1.2, 1.5, 0.08
 """Seconds before a command appears, after its output, and between lines of output."""
@@ -98,6 +97,8 @@ def _run(command: str, place: Path) -> str:
     try:
         while more := os.read(master, 65536):
             written += more
+            if written.endswith((b": ", b"? ")):  # a question: take the default
+                os.write(master, b"\n")
     except OSError:  # the last program at the terminal has ended
         pass
     os.close(master)
@@ -110,7 +111,7 @@ def _run(command: str, place: Path) -> str:
 def _picture(screens: list[tuple[str, str]]) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     delays: list[float] = []
-    now = 0.0
+    now = -TYPING
     for command, screen in screens:
         now += TYPING
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))

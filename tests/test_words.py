@@ -12,29 +12,10 @@ from scripts import check_words
 
 ROOT = Path(__file__).resolve().parent.parent
 
-READY = (
-    "benchmarks",
-    "hookrun/agents",
-    "hookrun/bundles",
-    "hookrun/compat",
-    "hookrun/engine.py",
-    "hookrun/fire",
-    "hookrun/integrations",
-    "hookrun/library",
-    "hookrun/model.py",
-    "hookrun/observe",
-    "hookrun/process",
-    "hookrun/shell",
-    "hookrun/testing",
-    "hookrun/trust",
-    "tests",
-)
-"""Paths without such a phrase."""
-
 
 def test_no_text_has_a_phrase_that_is_always_wrong() -> None:
-    """Each text that is ready stays free of the phrases."""
-    errors, _ = check_words.report([ROOT / each for each in READY])
+    """Everything that people read is free of the phrases, and stays so."""
+    errors, _ = check_words.report(check_words.everything())
     assert not errors, "\n".join(errors)
 
 
@@ -101,6 +82,10 @@ def test_words_are_reported_above_three(page: Path) -> None:
 def test_the_exit_status_is_1_for_an_error_only() -> None:
     """As CI runs it: a program with paths."""
     ready = subprocess.run(
-        [sys.executable, "scripts/check_words.py", *READY], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "scripts/check_words.py", "README.md", "hookrun/fire"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (ready.returncode, ready.stderr) == (0, "")

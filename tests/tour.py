@@ -4,8 +4,8 @@
   in a line, and a line of `...` for any lines. Without one, the block must exit with 0.
 - A block with `title="FILE"` is written to that file.
 - `<!-- setup: COMMAND -->` is run without being shown.
-- Above a block, `<!-- at a terminal -->` runs it at a pseudo-terminal, `<!-- at a terminal, typing: y 2 -->` answers
-  its questions, `<!-- needs: ruby -->` skips it without that program, `<!-- not run: REASON -->`
+- Above a block, `<!-- at a terminal -->` runs it at a pseudo-terminal, `<!-- at a terminal, typing: y Enter -->`
+  answers its questions, `<!-- needs: ruby -->` skips it without that program, `<!-- not run: REASON -->`
   never runs it, and a `<!-- command: NAME -->` is one that CI runs by itself.
 """
 
@@ -114,7 +114,8 @@ class Tour:
     def _output(self, block: Block) -> tuple[int, str]:
         script = f"exec 2>&1\ntrap 'pwd > {self.left_in}' EXIT\n{block.text}"
         if block.mark.startswith(TERMINAL):
-            answers = block.mark.removeprefix(TYPING).split() if block.mark.startswith(TYPING) else []
+            typed = block.mark.removeprefix(TYPING).split() if block.mark.startswith(TYPING) else []
+            answers = ["" if key == "Enter" else key for key in typed]
             status, printed = at_terminal(script, self.cwd, self.env, answers)
         else:
             done = subprocess.run(

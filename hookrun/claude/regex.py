@@ -13,7 +13,7 @@ import re
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Cost = tuple[int, int]
-    """How many ways there are to match: a number, times the value's length to the power of another."""
+    """The number of ways to match: a factor times the value's length to a power."""
 
 SETS = {
     "d": "0-9",
@@ -24,7 +24,7 @@ SETS = {
     "S": "\0-\b\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e"
     "\u2030-\u205e\u2060-\u2fff\u3001-\ufefe\uff00-\uffff",
 }
-"""The letter of an escape -> its characters, as they stand in brackets. `re` has another idea of white space."""
+"""The letter of an escape -> its characters, as written in brackets. `re` has other white space."""
 
 CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 PLACES = {"^": r"\A", "$": r"\Z", r"\b": r"\b", r"\B": r"(?!\b)"}  # `re` finds no \B in an empty value
@@ -58,7 +58,7 @@ ENDLESS = 1 << 31
 
 
 class RegexError(ValueError):
-    """JavaScript does not take the expression, or hookrun does not support it; the message says which."""
+    """JavaScript rejects the expression, or hookrun does not support it; the message says which."""
 
 
 class Expression:
@@ -149,7 +149,7 @@ def _translate(text: str) -> tuple[str, Cost, set[str]]:
 
 
 def _check(tokens: list[re.Match[str]], names: list[str]) -> None:
-    """Raise RegexError where the groups are not well formed, or a count stands where there is nothing to repeat."""
+    """Raise RegexError if groups are malformed, or a count has nothing to repeat."""
     if len(set(names)) < len(names):
         raise RegexError("two groups have the same name")
     depth = 0
@@ -218,7 +218,7 @@ def _atom(token: re.Match[str], atom: str, captures: int, names: list[str]) -> t
 
 
 def _character(text: str) -> str:
-    r"""Return the character that stands here, as itself or escaped; of `\c` without a letter, both."""
+    r"""Return the current character, literal or escaped; of `\c` without a letter, both."""
     if text[0] != "\\" or text == r"\c":
         return text
     letter, code = text[1], text[2:]

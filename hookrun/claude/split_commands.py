@@ -1,4 +1,4 @@
-"""Split a shell line into the simple commands that an `if` rule is tried on, as Claude Code 2.1.329 does.
+"""Split a shell line into the simple commands to match with an `if` rule, as Claude Code 2.1.329 does.
 
 What it splits, and where it gives up, was measured (tests/conformance/claude_chosen.json). This runs in `hookrun fire`,
 therefore it is not done with the parser of `hookrun.shell`: loading tree-sitter, and `re` which it needs, takes 34
@@ -9,23 +9,23 @@ from __future__ import annotations
 
 BLANKS = " \t"
 OPENING = frozenset({"!", "then", "do", "else", "if", "elif", "while", "until"})
-"""Words that may stand before a command without being part of it."""
+"""Words that may precede a command without being part of it."""
 
 ENDING = frozenset({"fi", "done", "for"})
-"""Words that begin what is no command."""
+"""Words that begin something other than a command."""
 
 TOO_HARD = frozenset({"case", "select", "function", "{", "}", "esac", "read"})
-"""Words that begin what is more than commands one after another."""
+"""Words that begin compound commands."""
 
 DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset", "for"})
-"""Commands to which what the shell puts into a value is not an argument."""
+"""Commands whose expanded values are not arguments."""
 
 SPECIAL = frozenset("0123456789@*#?$!-_")
-"""What names a variable of the shell's own after `$`."""
+"""Characters after `$` that name a special variable of the shell."""
 
 KNOWN = frozenset({"HOME"})
 QUOTABLE = frozenset({"HOME", "PWD"})
-"""Variables that stand for one word wherever they are, and those that do so in quotes."""
+"""Variables that are always one word, and those that are one word in quotes."""
 
 GOES_ON = frozenset({"&&", "||", "|", "|&"})
 MAX_DEPTH = 16
@@ -33,14 +33,14 @@ MAX_LENGTH = 16_384
 
 
 class UnsupportedSyntaxError(ValueError):
-    """A line has more than is split here."""
+    """The line has syntax that is not supported."""
 
 
 class SplitLine:
     """The parts of a line.
 
     `commands` are its simple commands, each as its words without quotes; those inside of `$()`, backticks and `()` are
-    among them. `has_expansions` tells that the shell makes up an argument that is not in the line.
+    among them. `has_expansions` is true if the shell adds an argument that is not in the line.
     """
 
     __slots__ = ("commands", "has_expansions")
@@ -62,7 +62,7 @@ def split_commands(line: str) -> SplitLine:
 
 
 def matchable_texts(words: list[str]) -> list[str]:
-    """Return the texts that a pattern is tried on: without assignments before a command, and behind a bare `xargs`."""
+    """Return the texts to match with a pattern: without assignments before the command, and without a bare `xargs`."""
     while words and is_assignment(words[0]):
         words = words[1:]
     if len(words) > 1 and words[0] == "xargs" and not words[1].startswith("-"):
@@ -71,7 +71,7 @@ def matchable_texts(words: list[str]) -> list[str]:
 
 
 def is_assignment(word: str) -> bool:
-    """Tell whether a word sets a variable."""
+    """Return whether a word sets a variable."""
     name, equals, _ = word.partition("=")
     return bool(equals) and name.isidentifier() and name.isascii()
 
@@ -94,7 +94,7 @@ class CommandSplitter:
         self.values: dict[str, str | None] = {}
 
     def read(self, close: str) -> None:
-        """Read up to `close`, which is passed over, or to the end where it is empty."""
+        """Read up to and including `close`, or to the end if it is empty."""
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == close and close:
@@ -131,7 +131,7 @@ class CommandSplitter:
             self._add(char)
 
     def _add(self, text: str) -> None:
-        """Add what stands here to the word."""
+        """Add the current character to the word."""
         self.word = (self.word or "") + text
         self.at += len(text)
 
@@ -158,7 +158,7 @@ class CommandSplitter:
             self.own += 1
 
     def _set(self, words: list[str], *, made_up: bool) -> None:
-        """Note what a command sets variables to, as far as that stands here."""
+        """Record the values that a command sets variables to, as far as they are in the line."""
         if words[:1] == ["for"]:
             self.values.update(dict.fromkeys(words[1:2]))
         elif (words and words[0] in DECLARING) or all(is_assignment(word) for word in words):
@@ -173,11 +173,11 @@ class CommandSplitter:
             raise UnsupportedSyntaxError("it ends where another command is expected")
 
     def _begins_command(self) -> bool:
-        """Tell whether what stands here is the name of a command."""
+        """Return whether the current word is the name of a command."""
         return not self.word and all(word in OPENING or is_assignment(word) for word in self.words)
 
     def _is_value(self) -> bool:
-        """Tell whether what stands here is what a variable is set to."""
+        """Return whether the current word is the value of a variable."""
         if self.words and self.words[0] in DECLARING:
             return True
         return is_assignment(self.word or "") and all(is_assignment(word) for word in self.words)
@@ -193,7 +193,7 @@ class CommandSplitter:
             self._add(after)
 
     def _quoted(self, quote: str) -> None:
-        """Read what is in quotes; in double ones commands may stand that the shell runs."""
+        """Read a quoted string; double quotes may contain command substitutions."""
         self.word = self.word or ""
         self.at += 1
         while self.at < len(self.text):
@@ -211,7 +211,7 @@ class CommandSplitter:
         raise UnsupportedSyntaxError("a quote is left open")
 
     def _expansion(self, *, quoted: bool) -> None:
-        """Read what the shell replaces: a variable, commands, or arithmetic."""
+        """Read an expansion: a variable, a command substitution or arithmetic."""
         after = self.text[self.at + 1 : self.at + 2]
         if self.text.startswith("$((", self.at):
             self._arithmetic()
@@ -254,7 +254,7 @@ class CommandSplitter:
         self._add(inside)
 
     def _inner(self, close: str, *, quoted: bool) -> None:
-        """Read a command within the command: it is one of its own, and stands in the word as it is.
+        """Read a command substitution: it is a command, and stays in the word unexpanded.
 
         A part of a text in quotes makes up no argument, nor does a text that is only printed.
         """
@@ -273,7 +273,7 @@ class CommandSplitter:
         self._add(self.text[start:after])
 
     def _inside(self, at: int, close: str) -> CommandSplitter:
-        """Read what is nested here, up to `close`."""
+        """Read a nested construct up to `close`."""
         inside = CommandSplitter(self.text, self.depth + 1)
         inside.at = at
         inside.read(close)
@@ -282,7 +282,7 @@ class CommandSplitter:
         return inside
 
     def _parenthesis(self, char: str) -> None:
-        """Read a group of commands; any other parenthesis is part of what is not supported."""
+        """Read a group of commands; other parentheses are not supported."""
         if char == ")" or not self._begins_command() or self.word is not None or self.text.startswith("((", self.at):
             raise UnsupportedSyntaxError("a parenthesis is not supported")
         inside = self._inside(self.at + 1, ")")
@@ -293,7 +293,7 @@ class CommandSplitter:
         self.at, self.goes_on = inside.at, False
 
     def _brace(self) -> None:
-        """Take a brace as it is, unless the shell makes several words of it."""
+        """Read a brace literally, unless the shell expands it to several words."""
         end = self.text.find("}", self.at)
         inside = self.text[self.at + 1 : end] if end >= 0 else ""
         if not any(blank in inside for blank in " \t\n") and ("," in inside or ".." in inside):
@@ -301,12 +301,12 @@ class CommandSplitter:
         self._add("{")
 
     def _redirection(self) -> None:
-        """Pass over a redirection and the word that it leads to."""
+        """Skip a redirection and its target."""
         if self.text.startswith("<<", self.at) and not self.text.startswith("<<<", self.at):
             self._here_document()
             return
         if self.text.startswith(("<(", ">("), self.at):
-            raise UnsupportedSyntaxError("a command in the place of a file is not supported")
+            raise UnsupportedSyntaxError("process substitution is not supported")
         if self.word is not None and self.word.isdigit():
             self.word = None
         self._end_word()
@@ -322,7 +322,7 @@ class CommandSplitter:
         self.word, self.words = None, words
 
     def _here_document(self) -> None:
-        """Pass over a here-document in which nothing is replaced, for its end is quoted, and that ends its line."""
+        """Skip a here-document with a quoted delimiter, which nothing is expanded in, at the end of its line."""
         line, newline, body = self.text[self.at + 2 :].partition("\n")
         end = line.removeprefix("-").strip()
         bare = end.strip("'\"").removeprefix("\\")

@@ -1,4 +1,4 @@
-"""Tables of Claude Code: names of events, tools and arguments, and what counts at each event."""
+"""Tables of Claude Code: names of events, tools and arguments, and the rules of each event."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def limited(lines: list[str]) -> Iterator[str]:
 def shipped_recipe(found: ProjectHook) -> Recipe | None:
     """Return the recipe whose code, which comes with hookrun, is all that the hook runs; None if there is none.
 
-    It is told by what runs, never by the declaration's `metadata`: a project writes that.
+    It is recognised by what runs, never by the declaration's `metadata`, which a project writes.
     """
     hook = found.hook
     of_its_own = found.inspection.files or hook.files or hook.interpreter or hook.cwd != "/" or hook.kind != "python"

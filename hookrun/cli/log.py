@@ -44,7 +44,7 @@ LABELS = {
     "problems": "config error",
     "error": "error",
     "interrupted": "interrupted by signal",
-    "degraded": "not supported by the agent",
+    "degraded": "changed for the agent",
     "notes": "note",
 }
 """A field of a run's record -> its label."""

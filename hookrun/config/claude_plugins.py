@@ -1,4 +1,4 @@
-"""Find the plugins whose hooks Claude Code would run, by the settings that enable them and where their files lie.
+"""Find the plugins whose hooks Claude Code would run, by the settings that enable them and the places of their files.
 
 Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of all settings that name a plugin the nearest
 counts. A plugin of a marketplace that is a directory runs in that directory; of any other its copy runs that is listed
@@ -27,9 +27,9 @@ MANIFEST = ".claude-plugin/plugin.json"
 HOOKS = "hooks/hooks.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
-"""The layers of settings, those first whose word counts more."""
+"""The layers of settings, in order of precedence."""
 IN_PLACE = ("directory", "file")
-"""Sources of marketplaces whose plugins run where they are, whatever copies were made of them."""
+"""Sources of marketplaces whose plugins run in place, not from a copy."""
 EVERYWHERE = frozenset({"managed", "user"})
 
 
@@ -50,7 +50,7 @@ class Plugins:
     def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
         """Return the files with hooks of each plugin that settings among `included` enable.
 
-        `others` are settings whose own hooks are not included, but whose word counts. The hooks of a plugin belong to
+        `others` are settings that count although their own hooks are not included. The hooks of a plugin belong to
         the first layer that enables it; where another one takes precedence and disables it, they are switched off.
         """
         enabled = _word_of_each_layer(included)
@@ -104,7 +104,7 @@ class Plugins:
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
     ) -> Iterator[ConfigFile]:
-        """Yield what a manifest has under `hooks`: the path of a file, a map of events, or a list of these."""
+        """Yield the hooks of a manifest: `hooks` is the path of a file, a map of events, or a list of these."""
         for index, each in enumerate(hooks if isinstance(hooks, list) else [hooks]):
             path = (*where, index) if isinstance(hooks, list) else where
             if isinstance(each, str):
@@ -125,7 +125,7 @@ class Plugins:
             yield file
 
     def _installed(self, name: str) -> str | None:
-        """Return the root of the first copy that is there for the user or for this project."""
+        """Return the root of the first copy that is installed for the user or this project."""
         plugins = self._read(INSTALLED).get("plugins")
         given = plugins.get(name) if isinstance(plugins, dict) else None
         for each in given if isinstance(given, list) else [given]:
@@ -143,7 +143,7 @@ class Plugins:
             self._looked_for.append(path)
 
     def _document(self, path: str) -> Document | None:
-        """Return a file of Claude Code's, None if there is none; report one that cannot be read."""
+        """Return a file of Claude Code's, None if there is none; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = None
             self._note(path)

@@ -21,7 +21,7 @@ which it works."""
 
 @cache
 def recipes() -> dict[str, dict[str, object]]:
-    """Return what the data file has for each recipe."""
+    """Return the versions of each recipe in the data file."""
     with open(VERSIONS_FILE, encoding="utf-8") as file:
         found: dict[str, dict[str, object]] = json.load(file)
     return found
@@ -61,7 +61,7 @@ def _versions(name: str) -> dict[str, dict[str, object]]:
 
 
 def expanded(entries: Iterable[object]) -> list[object]:
-    """Return the entries with the hooks of recipes in the place of each that names a known one; nothing is checked."""
+    """Return the entries, each that names a known recipe replaced by its hooks; nothing is checked."""
     found: list[object] = []
     for entry in entries:
         text = entry.get("recipe") if isinstance(entry, dict) else None

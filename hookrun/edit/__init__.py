@@ -1,4 +1,4 @@
-"""Edit JSON, YAML and TOML documents in place: whatever an edit is not about keeps its characters."""
+"""Edit JSON, YAML and TOML documents in place: all other characters stay the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def editor_for(path: str, text: str) -> Json | Yaml:
-    """Return the editor of a file's text, YAML where its name says so. Raises ParseError."""
+    """Return the editor of a file's text, by its suffix. Raises ParseError."""
     if path.endswith(YAML_SUFFIXES):
         from hookrun.edit.yaml_edit import Yaml
 

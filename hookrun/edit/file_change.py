@@ -1,4 +1,4 @@
-"""Read, change and write the files of users and agents, each atomically: the old or the new file is there, whole."""
+"""Read, change and write the files of users and agents, each atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 BOM = b"\xef\xbb\xbf"
-"""The byte-order mark of UTF-8, which some editors put before a text."""
+"""The byte-order mark of UTF-8, which some editors write."""
 
 
 class FileError(Exception):
@@ -38,7 +38,7 @@ class ExistingFile:
             raise FileError(str(error)) from error
 
     def of(self, data: bytes | None) -> ExistingFile:
-        """Return the same file with other bytes."""
+        """Return the same file with different bytes."""
         return ExistingFile(self.path, data)
 
     def encoded(self, text: str) -> bytes:
@@ -77,7 +77,7 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file from `now` to `after`, its bytes then (None: no file), worked out without a touch.
+    """A file from `now` to `after`, its later bytes (None: no file). Nothing is written yet.
 
     `mode` is for a new file, less the umask. `directories` go with a file that is removed, if they are empty then.
     What is in a file that `is_generated` is not shown.
@@ -137,7 +137,7 @@ def apply_all(changes: Iterable[FileChange]) -> None:
 
 
 def _revert(each: FileChange, directories: list[str]) -> bool:
-    """Bring a file back to what it was, unless others have changed it since; return whether that was possible."""
+    """Restore a file unless it was changed since; return whether that was possible."""
     try:
         now = existing(each.path)
         if each.now.data is None:
@@ -151,7 +151,7 @@ def _revert(each: FileChange, directories: list[str]) -> bool:
 
 
 def missing_directories(path: str) -> list[str]:
-    """Return the directories above a file that are not there yet, the uppermost first."""
+    """Return the directories above a file that do not exist yet, the uppermost first."""
     missing: list[str] = []
     directory = os.path.dirname(path)
     while not os.path.isdir(directory):
@@ -161,10 +161,10 @@ def missing_directories(path: str) -> list[str]:
 
 
 def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
-    """Put a file in the place of `path` at once, with its mode and owner, or `mode` less the umask for a new one.
+    """Replace the file at `path` atomically, keeping its mode and owner; a new one gets `mode` less the umask.
 
-    `path` is no symbolic link; its directory is there. A process that is killed meanwhile leaves the old or the new
-    file, and perhaps a temporary one that the next write removes. Raises FileError.
+    `path` is not a symbolic link, and its directory exists. If the process is killed, the old or the new file is left,
+    and perhaps a temporary one that the next write removes. Raises FileError.
     """
     try:
         files.sweep(os.path.dirname(path))
@@ -202,7 +202,7 @@ def _removed_if_empty(directory: str) -> bool:
 
 
 def make_directories(directories: list[str]) -> None:
-    """Make the directories, the uppermost first. Raises FileError."""
+    """Create the directories, the uppermost first. Raises FileError."""
     for directory in directories:
         try:
             os.mkdir(directory)

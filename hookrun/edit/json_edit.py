@@ -1,4 +1,4 @@
-"""Edit JSON, with or without comments, in place: in the indentation, line breaks and spacing of its text."""
+"""Edit JSON, with or without comments, in place: keeping its indentation, line breaks and spacing."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 SPACES = " \t\r\n"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT_UNIT = "  "
-"""Indentation of a level where the text itself does not show one."""
+"""Indentation of a level if the text has none."""
 
 
 class SpanParser(JsonParser):
-    """A strict parser that also notes where every value ends."""
+    """A strict parser that also records where every value ends."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.ends: dict[KeyPath, int] = {}
 
     def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
-        """Read a value and note its end."""
+        """Read a value and record its end."""
         data, end = super().value(offset, path, depth, key_offset)
         self.ends[path] = end
         return data, end
 
 
 class SpanParserWithComments(SpanParser):
-    """The same for JSON with comments and trailing commas, as some agents read it."""
+    """A SpanParser for JSON with comments and trailing commas, which some agents accept."""
 
     def skip(self, offset: int) -> int:
-        """Pass over space and comments."""
+        """Skip white space and comments."""
         offset = super().skip(offset)
         while comment := COMMENT.match(self.text, offset):
             offset = super().skip(comment.end())
         return offset
 
     def separator(self, offset: int, close: str) -> int:
-        """Pass over a comma, also over one before the closing bracket."""
+        """Skip a comma, also one before the closing bracket."""
         comma = self.skip(offset)
         if self.text[comma : comma + 1] == ",":
             following = self.skip(comma + 1)
@@ -62,7 +62,7 @@ class Json(SpanEditor):
     """One JSON text."""
 
     def __init__(self, text: str, form: str) -> None:
-        """Parse the text, `form` being "json" or "jsonc". Raises ParseError where it is not valid."""
+        """Parse the text, `form` being "json" or "jsonc". Raises ParseError if it is invalid."""
         self.form = form
         self.blank = not text.strip(SPACES)
         self._spans = spans = PARSERS[form]("{}" if self.blank else text)
@@ -73,7 +73,7 @@ class Json(SpanEditor):
         super().__init__(text, data)
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` begins (or its key), or the nearest value around it that is there."""
+        """Return where the value at `path` begins (or its key), or the nearest enclosing value."""
         return self._spans.parsed.offset(path, key=key)
 
     def _parsed(self, text: str) -> Json:
@@ -121,7 +121,7 @@ class Json(SpanEditor):
         yield self._cut(path, start)
 
     def _cut(self, path: KeyPath, lead: int) -> str:
-        """Return the text without what stands from `lead` to the end of the item at `path`, and without one comma."""
+        """Return the text without the part from `lead` to the end of the item at `path`, and without one comma."""
         end = self._spans.ends[path]
         siblings = self._children(path[:-1])
         position = siblings.index(path)

@@ -1,4 +1,4 @@
-"""The edits that JSON and YAML documents share: each is made by spans and checked against the data it should give."""
+"""Edits of JSON and YAML documents by spans; each result is checked against the expected data."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class EditError(Exception):
-    """A document cannot be edited as asked: through a YAML alias, for example, another place would change too."""
+    """A document cannot be edited: a YAML alias, for example, would change another place too."""
 
     def __init__(self, message: str = "it cannot be edited in place (a YAML alias?); change it by hand") -> None:
         super().__init__(message)
 
 
 class SpanEditor(ABC):
-    """One document. Every edit returns a new one and leaves this one as it is; a blank text counts as an empty object.
+    """One document. Every edit returns a new one and leaves this one unchanged; a blank text is an empty object.
 
     All edits raise EditError where the edited text would not hold exactly the data that is meant.
     """
@@ -34,7 +34,7 @@ class SpanEditor(ABC):
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     def at(self, path: KeyPath) -> object:
-        """Return the value at a path; None where there is none."""
+        """Return the value at a path, None if there is none."""
         try:
             return _walk(self.data, path)
         except (KeyError, IndexError, TypeError):  # TypeError: a key in a list, an index in an object or a number
@@ -87,7 +87,7 @@ class SpanEditor(ABC):
 
     @abstractmethod
     def _parsed(self, text: str) -> Self:
-        """Return another text of the same form. Raises ParseError."""
+        """Return the editor of another text in the same format. Raises ParseError."""
 
     @abstractmethod
     def _has(self, path: KeyPath) -> bool:

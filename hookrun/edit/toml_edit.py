@@ -25,7 +25,7 @@ class Toml:
     """One TOML text. Every edit returns a new one."""
 
     def __init__(self, text: str) -> None:
-        """Parse the text. Raises ParseError where it is not valid."""
+        """Parse the text. Raises ParseError if it is invalid."""
         self.text = text
         try:
             self.data: dict[str, object] = tomllib.loads(text)
@@ -33,16 +33,16 @@ class Toml:
             raise _parse_error(text, str(error)) from error
 
     def at(self, key: TableKey) -> object:
-        """Return the value at a key path; None where there is none."""
+        """Return the value at a key path, None if there is none."""
         value: object = self.data
         for step in key:
             value = value.get(step) if isinstance(value, dict) else None
         return value
 
     def put(self, key: TableKey, name: str, value: str) -> Toml:
-        """Set `name = "value"` in the table `key`, which is added at the end if it is not there.
+        """Set `name = "value"` in the table `key`, which is added at the end if it does not exist.
 
-        Raises ParseError when the text has no place for it: a table around it is written inline.
+        Raises ParseError if an enclosing table is written inline.
         """
         if self.at((*key, name)) == value:
             return self
@@ -101,7 +101,7 @@ def _valid(text: str) -> Iterator[Toml]:
 
 
 def _table_key(header: str) -> TableKey | None:
-    """Return the key path of a `[table]` header; None for an `[[array of tables]]` and for what is no header."""
+    """Return the key path of a `[table]` header; None for an `[[array of tables]]` and for other lines."""
     key: list[str] = []
     try:
         value: object = tomllib.loads(header)
@@ -114,12 +114,12 @@ def _table_key(header: str) -> TableKey | None:
 
 
 def _quoted(text: str) -> str:
-    """Return a basic string of TOML: JSON's escapes are among those that it knows."""
+    """Return a basic string of TOML, which supports the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _parse_error(text: str, message: str) -> ParseError:
-    """Return tomllib's error as ours: it names a line and a column, or the end of the document."""
+    """Return tomllib's error, which names a line and column or the end of the document, as a ParseError."""
     place = PLACE.search(message)
     what = message.partition(" (at ")[0]
     offset = len(text)

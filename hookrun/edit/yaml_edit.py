@@ -1,4 +1,4 @@
-"""Edit the lists and mappings of YAML in place: in the indentation and the style, block or flow, of the text."""
+"""Edit the lists and mappings of YAML in place, keeping the indentation and style (block or flow) of the text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
 INDENT = 2
-"""Columns by which a list stands to the right of its key where the text does not show its own way."""
+"""Indentation of a list below its key if the text has none."""
 
 
 class Yaml(SpanEditor):
     """One YAML text."""
 
     def __init__(self, text: str) -> None:
-        """Parse the text. Raises ParseError where it is not one document of plain data."""
+        """Parse the text. Raises ParseError unless it is one document of plain data."""
         data = parse_yaml(text).data
         self.blank = data is None
         super().__init__(text, {} if self.blank else data)
@@ -71,7 +71,7 @@ class Yaml(SpanEditor):
         return self.text[:start] + written + self.text[end:]
 
     def _without(self, path: KeyPath) -> Iterator[str]:
-        """Remove the item of a list, with the lines that it stands in."""
+        """Remove the item of a list, with its lines."""
         around, node = self._node(path[:-1]), self._node(path)
         if not isinstance(around, yaml.SequenceNode):
             raise EditError
@@ -141,7 +141,7 @@ class Yaml(SpanEditor):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what is there twice out twice, and a list to the right of its key."""
+    """Writes no aliases, and indents a list below its key."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
@@ -171,7 +171,7 @@ def _inline(value: object) -> str:
 
 
 def _child(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
-    """Return a node's item or value where it is written in its place, not merged in from elsewhere."""
+    """Return a node's item or value if it is written there and not merged in."""
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
         return node.value[step] if step < len(node.value) else None
     pair = _pair(node, step)
@@ -189,7 +189,7 @@ def _last(node: yaml.CollectionNode) -> yaml.Node:
 
 
 def _end(node: yaml.Node, text: str) -> int:
-    """Return the offset after a node's last character: PyYAML's own mark is behind the comments that follow."""
+    """Return the offset after a node's last character: PyYAML's mark is after the comments that follow."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = _last(node)
     end = node.end_mark.index

@@ -21,7 +21,6 @@ from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
 from hookrun.files import is_within
 from hookrun.state import config_directory
-from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,8 +106,8 @@ class DeclarationFile:
         except EditError:
             what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
             raise ScaffoldError(
-                f"{self.path}: found hooks that cannot be edited in their place, expected a plain list under hooks; "
-                f"make the change {what}"
+                f"{self.path}: these hooks cannot be edited in place: `hooks` is not a plain list\n"
+                f"hint: make the change {what}"
             ) from None
 
     def _checked(self, index: int) -> list[Diagnostic]:
@@ -137,11 +136,11 @@ def _refuse_broken(file: ConfigFile) -> None:
     """Raise ScaffoldError for a file that cannot be edited safely."""
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors:
-        raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
+        raise ScaffoldError(f"{errors[0]}\nnote: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
-            f"{file.path}: found hooks in Claude Code's form, expected a list of hooks; write them as one, as "
-            f"`hookrun config migrate {shlex.quote(file.path)} --json` shows them: nothing was written"
+            f"{file.path}: its hooks are in Claude Code's format, so nothing was written\n"
+            f"hint: convert them with `hookrun config migrate {shlex.quote(file.path)} --json`"
         )
 
 
@@ -173,8 +172,7 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
         return there[0].path if there and form is None else new
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
         raise ScaffoldError(
-            f"{chosen}: found declarations in it, expected none beside {quote(form)}: hooks of a project stand in one "
-            f"file; leave --{form} out"
+            f"{chosen} already has the project's hooks, which belong in one file\nhint: leave out --{form}"
         )
     return chosen
 
@@ -183,6 +181,4 @@ def check_within(path: str, root: str) -> None:
     """Raise ScaffoldError for a path that symbolic links lead out of its directory."""
     real = os.path.realpath(path)
     if not is_within(real, os.path.realpath(root)):
-        raise ScaffoldError(
-            f"{path}: found a link out of {root}, to {real}, expected a place in it; put a directory in its place"
-        )
+        raise ScaffoldError(f"{path}: links out of {root}, to {real}\nhint: replace the link with a directory")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hookrun.wiring.wired_command import HookrunProgram
 
 MAX_TIMEOUT = 600.0
-"""Seconds that an agent is told to wait for hookrun: the hooks' own timeouts or the deadline end them sooner."""
+"""Timeout in seconds that an agent's settings give hookrun; the hooks' own timeouts or the deadline end them sooner."""
 
 MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
 """An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
@@ -35,14 +35,14 @@ MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
     "`pipx install hookrun`, then run `hookrun trust` in the project"
 )
-"""What a user is told by a project's settings who has no hookrun."""
+"""The message of a project's settings for users without hookrun."""
 
 UNKNOWN_ORIGINAL = "{}"
 """Taken for the original of a file that the ledger does not know: not missing, so that uninstall leaves the file."""
 
 
 def timeout_for(agent: Agent, event: str) -> float:
-    """Return the seconds that an agent is told to wait at an event: its maximum, up to MAX_TIMEOUT."""
+    """Return the timeout for an agent's event, in seconds: the agent's maximum, up to MAX_TIMEOUT."""
     return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
 
 
@@ -80,7 +80,7 @@ def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def newest_measured(agent: Agent) -> str:
-    """Return the newest version of the agent whose behaviour was measured."""
+    """Return the newest version of the agent that was tested."""
     versions: list[str] = re.findall(r"\d+(?:\.\d+)+", agent.TESTED_VERSIONS)
     return max(versions, key=version_number)
 
@@ -140,15 +140,15 @@ def fallback_when_removed(agent: Agent, event: str, program: HookrunProgram) -> 
     from hookrun.agents.reply import build_response
 
     mend = f"put it back, or run `hookrun install {agent.NAME}`"
-    text = f"hookrun is not at {program.main} any more, no hook has run: {mend}"
+    text = f"hookrun is no longer at {program.main}, so no hook has run: {mend}"
     answer = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
     return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
 
 
 def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
-    """Return what a project's line answers to an agent's event on a machine without hookrun; empty for nothing.
+    """Return the answer of a project's line to an agent's event on a machine without hookrun, or "".
 
-    The user is told once in a session where the agent has an event for that. With BLOCK no tool runs.
+    The user is notified once a session if the agent has an event for that. With BLOCK no tool runs.
     """
     from hookrun.agents.base import placeholder_message
     from hookrun.agents.formats import Reply
@@ -157,7 +157,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
     told = event == event_to_tell(agent)
-    # The model too when a session starts, for a run without a terminal; where only it can be told, it is once.
+    # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not told or _can(agent, event, "user_message")) else None
     replies = [Reply(user_message=MISSING if told else None, context=context)] if told or begins else []
@@ -169,7 +169,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
 
 
 def event_to_tell(agent: Agent) -> str:
-    """Return the agent's event at which the user, or else the model, is told: the rarest that can say it."""
+    """Return the agent's event for notifying the user, or else the model: the least frequent one that can."""
     for capability in ("user_message", "context"):
         for event in ("session_start", "user_prompt_submit", "stop", "pre_tool_use"):
             for native, name in agent.EVENTS.items():
@@ -185,7 +185,7 @@ def _can(agent: Agent, event: str, capability: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class InstallChange(FileChange):
-    """The change of a file in which the `scope` of an agent has a part.
+    """The change of a file to which the `scope` of an agent contributes.
 
     `original` is what uninstall gives back one day, None for no file.
     """
@@ -264,7 +264,7 @@ def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger, within
     """Return what removes hookrun from a file.
 
     The file gets its bytes from before install back if it has not changed since and they hold the same data as what is
-    left of it: there is more where another project has a part in it.
+    left of it, which is not so if another project contributes to it.
     """
     now = existing(target.path, within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)

@@ -64,7 +64,7 @@ def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: P
     answer = json.loads(gone.stdout)
     assert tuple(answer) == TOLD_AS[agent]
     text = answer[TOLD_AS[agent][0]]
-    assert f"hookrun is not at {elsewhere}/hookrun/__main__.py any more, no hook has run" in text
+    assert f"hookrun is no longer at {elsewhere}/hookrun/__main__.py, so no hook has run" in text
     assert f"hookrun install {agent}" in text
 
 

@@ -131,7 +131,7 @@ def test_recipes_are_listed_and_shown(recipes: Recipes) -> None:
     recipes.hookrun("add", "say-no")
     listed = recipes.hookrun("recipes").stdout
     assert "say-no" in listed
-    assert "Says no to a word.  (declared: project)" in listed
+    assert "say-no                      project   Says no to a word." in listed
     assert recipes.hookrun("recipes", "list").stdout == listed
     as_json = {each["name"]: each for each in json.loads(recipes.hookrun("recipes", "list", "--json").stdout)}
     assert as_json["say-no"]["declared"] == ["project"]
@@ -348,6 +348,6 @@ def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: t
     before = tree(project.home)
     refused = hookrun(project, *words, "--user", CLAUDECODE="1")
     assert (refused.status, refused.stdout) == (1, "")
-    assert "CLAUDECODE is in the environment" in refused.stderr
+    assert "CLAUDECODE is set" in refused.stderr
     assert tree(project.home) == before
     assert hookrun(project, *words, "--user", "--dry-run", CLAUDECODE="1").status == 0

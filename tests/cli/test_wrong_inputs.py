@@ -53,7 +53,7 @@ ON_THE_COMMAND_LINE = {
     "install claude --scope world": 'invalid value for `--scope`: "world" is not one of user, project',
     "add no-force-push --option lease": 'invalid value for `--option`: "lease" is not NAME=VALUE',
     "add no-force-push --option lease=perhaps": 'recipe "no-force-push" cannot be "perhaps" hint: it takes yes or no',
-    # files and directories that are not there, or something else
+    # files and directories that are missing, or something else
     "list --config none.json": "none.json:1:1: no such file hint: ",
     "validate --config hooks": "hooks:1:1: is a directory hint: ",
     "list --home /nowhere": '--home: no such directory: "/nowhere" hint: name the directory',
@@ -83,7 +83,7 @@ def check(status: int, stdout: str, stderr: str, said: str) -> None:
 
 @pytest.mark.parametrize("line", ON_THE_COMMAND_LINE)
 def test_a_wrong_command_line(project: Project, line: str) -> None:
-    """Typos, wrong values, files that are not there: what, where and what to do; nothing is written."""
+    """Typos, wrong values, missing files: what, where and what to do; nothing is written."""
     project.hooks({"name": "guard", "event": "stop", "command": "true"})
     project.script("hooks/guard.sh", "exit 0\n")
     project.script("list.json", "[]")

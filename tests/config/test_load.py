@@ -297,3 +297,22 @@ def test_file_that_could_not_be_looked_at_is_trouble(house: House) -> None:
     (house.user / "hooks.json").mkdir()
     declarations = house.compile()
     assert ": is a directory;" in declarations.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("hooks", "message"),
+    [
+        ({"pre_tool_use": [{"command": "x"}]}, 'must be a list of hooks, not {"pre_tool_use"'),
+        ({"PreToolUse": [{"hooks": []}], "pre_tool_use": []}, 'Claude Code has no event "pre_tool_use"'),
+        ({"PreToolUze": [{"hooks": []}]}, 'no event "PreToolUze"; did you mean "PreToolUse"?'),
+        ({"BeforeTool": [{"matcher": "x", "hooks": []}]}, 'no event "BeforeTool"; did you mean "PreToolUse"?'),
+        ({"stop": [{"hooks": []}]}, 'no event "stop"; did you mean "Stop"?'),
+        ({"hooks": [{"hooks": []}]}, "a group in Claude Code's form in a list of hooks"),
+    ],
+)
+def test_hooks_by_event_in_hookruns_own_form(tmp_path: Path, hooks: object, message: str) -> None:
+    """An object of events is Claude Code's form only if it has groups; a hint shows what fits."""
+    (problem,) = examined(tmp_path / "a.json", {"hooks": hooks}).declarations.problems
+    assert message in problem
+    if "must be a list" in message:
+        assert problem.endswith('write "hooks": [{"event": "pre_tool_use", "command": ...}]')

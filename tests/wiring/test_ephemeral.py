@@ -149,7 +149,7 @@ def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: list[s
     account.run("rm", "-rf", cache, f"{account.home}/{cache}")
     message = json.dumps({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}})
     fired = account.run("sh", "-c", f"printf '%s' '{message}' | sh -c \"$1\"", "sh", account.wired())
-    assert "hookrun is not at" not in fired
+    assert "hookrun is no longer at" not in fired
 
 
 @pytest.mark.slow
