@@ -244,7 +244,7 @@ def _first_command(line: str) -> tuple[list[ShellWord], bool]:
 
 
 def _is_one_chain(root: Node, data: bytes) -> bool:
-    """Tell whether a line is one command, or what is run only if that could be: `a && b`, `a | b`."""
+    """Return whether a line is one command, or what is run only if that could be: `a && b`, `a | b`."""
     if any(node.type in LEAVING for node in _nodes(root)):
         return False
     end = 0
