@@ -73,7 +73,7 @@ class Place:
         return "/" + os.path.normpath(whole).lstrip("/")
 
     def is_precious(self, word: str) -> bool:
-        """Return whether a word names the project, the home directory, a directory above them, or one of the system's."""
+        """Return whether a word is the project, the home directory, a directory above them, or a system directory."""
         path = self.path(word)
         if any(is_within(home, path) for home in self.homes):
             return True
