@@ -71,12 +71,17 @@ def _lines(path: str) -> list[str]:
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """Return the part of a line around a column that fits the width, and what is before the column in it."""
+    """Return the part of a line around a column that fits the width in cells, and the text before the column in it."""
+    from rich.cells import cell_len, chop_cells  # only for a terminal
+
     line = "".join(char if char.isprintable() else " " for char in line.rstrip())
-    if len(line) <= width:
-        return line, line[:column]
-    start = max(0, min(column - width // 3, len(line) - width))
-    return line[start : start + width], line[start:column]
+    start = 0
+    if cell_len(line[: column + width]) > width and cell_len(line[:column]) > width // 2:
+        start = max(0, column - width // 3)
+        while cell_len(line[start:column]) > width // 3:
+            start += 1
+    shown, *_ = chop_cells(line[start : start + width], width) or [""]
+    return shown, line[start:column]
 
 
 def to_github(problems: Iterable[Diagnostic]) -> list[str]:

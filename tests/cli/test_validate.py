@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.cells import cell_len, chop_cells
 
 from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import at_terminal
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -176,3 +178,38 @@ def test_working_directory_that_is_gone(project: Project) -> None:
     done = hookrun_process(project)
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.startswith("error: the working directory was removed")
+
+
+FAULTY = """{
+  "hooks": [
+    {"event": "pretooluse", "name": "日本", "command": "true", "mod": "off"},
+    {"event": "pre_tool_use", "name": "b", "command": "true", "timeout": "30", "env": {"LONG": "%s"}, "timeuot": 1}
+  ]
+}
+""" % ("x" * 200)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_line_of_the_file_at_a_terminal(project: Project, columns: int) -> None:
+    """With a caret under the place and the hint beside it, in at most three lines; left out where that is too long."""
+    (project.root / "coder.json").write_text(FAULTY, encoding="utf-8")
+    screen = at_terminal(project, "validate", columns=columns, env={"COLUMNS": str(columns)}).screen
+    assert all(cell_len(line) <= columns for line in screen.splitlines())
+    problems = screen.split("error: ")[1:]
+    assert [problem.count("\n") <= 3 for problem in problems[:-1]] == [True] * 3
+    assert problems[0].splitlines() == [
+        'coder.json:3:15: unknown event "pretooluse"',
+        f"  3 | {chop_cells(FAULTY.splitlines()[2], columns - 6)[0]}",
+        '    |               ^ did you mean "pre_tool_use"?',
+    ]
+    _, source, caret = problems[-1].splitlines()[:3]
+    assert source[len(caret.partition("^")[0]) :].startswith('"timeuot"')
+
+
+def test_the_line_of_the_file_where_it_is_asked_for(project: Project) -> None:
+    """`--verbose` shows it also in a pipe, and with a hint that is too long to stand beside the caret."""
+    (project.root / "coder.json").write_text(FAULTY, encoding="utf-8")
+    done = hookrun(project, "validate", "--verbose")
+    assert '  3 |     {"event": "pretooluse", "name"' in done.stdout
+    assert done.stdout.count("^") == 4
+    assert "^" not in hookrun(project, "validate").stdout
