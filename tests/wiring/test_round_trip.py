@@ -103,7 +103,7 @@ def test_what_is_changed_while_install_runs_is_not_lost(tmp_path: Path) -> None:
     machine.settings.write_text('{"a": 1}')
     (planned,) = plan.plan_install(machine.wish, ["Stop"], Ledger(str(machine.home)))
     machine.settings.write_text('{"a": 2}')
-    with pytest.raises(FileError, match="somebody has changed it just now"):
+    with pytest.raises(FileError, match="has just been changed by another program"):
         file_change.apply(planned)
     assert machine.settings.read_text() == '{"a": 2}'
 
