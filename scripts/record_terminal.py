@@ -111,7 +111,7 @@ def _run(command: str, place: Path) -> str:
 def _picture(screens: list[tuple[str, str]]) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     delays: list[float] = []
-    now = 0.0
+    now = -TYPING
     for command, screen in screens:
         now += TYPING
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 GROUPS = {
     "Get started": {
         "init": ("init", "Set up a project: recipes, agents, approval."),
@@ -135,15 +137,12 @@ OPTION_SYNONYMS = {
 }
 """An option -> what people type for it; only options that a command has are proposed."""
 
-OPTION_OF = {
-    "--days": "stats",
-    "--failures": "log",
-    "--for": "pause",
-    "--long": "list",
-    "--prove": "doctor",
-    "--repeat": "try",
-    "--run": "explain",
-    "--strict": "validate",
-    "--watch": "test",
-}
-"""An option -> the command that has it, for those who look for it elsewhere."""
+WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
+"""Commands in which an option is looked for that another command does not have."""
+
+TOPICS = os.path.join(os.path.dirname(__file__), "topics")
+
+
+def topics() -> list[str]:
+    """Return the names of the topics of `hookrun help`."""
+    return sorted(name.removesuffix(".txt") for name in os.listdir(TOPICS) if name.endswith(".txt"))

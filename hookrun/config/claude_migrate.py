@@ -49,7 +49,7 @@ class Migrated:
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return the converted hooks of a file in Claude Code's form, without entries that are `there` already."""
+    """Return the converted hooks of a file in Claude Code's form, without entries that exist already (`there`)."""
     there = list(there)
     migrated = Migrated()
     if file.document is None or file.handlers is None:
@@ -59,7 +59,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     migrated.env = claude_env.variables(file)
     if file.plugin is not None:  # what Claude Code tells the hooks of a plugin alone
         migrated.env = {"CLAUDE_PLUGIN_ROOT": file.plugin}
-        migrated.notes.append(f"the path of the plugin is that of this machine: {file.plugin}")
+        migrated.notes.append(f"the plugin's path is specific to this machine: {file.plugin}")
     found: list[tuple[HandlerEntry, Hook]] = []
     for entry in file.handlers:
         checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
@@ -73,7 +73,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
             found.append((entry, checked.hook))
     often = Counter(_key(entry, hook) for entry, hook in found)
     for entry, hook in found:
-        why = "it is declared several times, and runs once" if often[_key(entry, hook)] > 1 else _why_not(entry, hook)
+        why = "it is declared more than once but runs once" if often[_key(entry, hook)] > 1 else _why_not(entry, hook)
         if why is None:
             declared = _declared(entry, hook) | ({"env": migrated.env} if migrated.env else {})
             if _nameless(declared) not in map(_nameless, there):
@@ -97,12 +97,12 @@ def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
     """Return why a hook cannot be converted, or None."""
     matcher = entry.matcher or ""
     if hook.claude is not None and "if" in hook.claude:
-        return f"hookrun has no rule such as {quote(hook.claude['if'])}"
+        return f"hookrun has no equivalent of the rule {quote(hook.claude['if'])}"
     if matcher in MATCHES_ALL or entry.event in WITHOUT_MATCHER:
         return None
     if entry.event not in TOOL_EVENTS:
         return f"the matcher {quote(matcher)} is not about a tool"
-    return None if globs(matcher, entry.event) else f"no glob on hookrun's names says what {quote(matcher)} does"
+    return None if globs(matcher, entry.event) else f"no glob is equivalent to {quote(matcher)}"
 
 
 def globs(matcher: str, event: str) -> list[str]:
@@ -165,17 +165,17 @@ def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
 
 
 def _changes(hooks: list[Json]) -> list[str]:
-    """Return notes on what is different for the converted hooks."""
+    """Return notes on the differences of the converted hooks."""
     notes = []
     if any("matcher" in hook for hook in hooks):
         notes.append(
-            "matchers are globs on hookrun's names of tools: `edit` is also a NotebookEdit, `bash` a PowerShell"
+            "matchers are globs on hookrun's tool names: `edit` also matches NotebookEdit, `bash` also PowerShell"
         )
     if any(hook.get("timeout") == AT_MOST for hook in hooks):
-        notes.append(f"an async hook has {AT_MOST:g} seconds; Claude Code holds it to no time")
+        notes.append(f"async hooks get a timeout of {AT_MOST:g} seconds; Claude Code has none for them")
     if hooks:
         notes.append(
-            "Claude Code runs what is in its own settings by itself: where hookrun is wired into it, take these hooks "
-            "out of them, or they run twice"
+            "Claude Code also runs the hooks in its own settings: if hookrun is installed there, remove these "
+            "hooks from the settings, or they run twice"
         )
     return notes

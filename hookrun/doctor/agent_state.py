@@ -100,7 +100,7 @@ class AgentState:
 def inspect_agent(
     agent: Agent, spot: InstallLocation, program: HookrunProgram, declared: list[str], problems: list[str]
 ) -> AgentState:
-    """Return the state of an agent. Of its programs only `--version` is run, where nothing else tells the version."""
+    """Return the state of an agent. Its program is run only for `--version`, if no package.json has the version."""
     state = AgentState(agent, spot, program, declared, problems, presence.find_installed(agent.INSTALL["program"]))
     for scope in SCOPES:
         try:

@@ -136,7 +136,7 @@ def _refuse_broken(file: ConfigFile) -> None:
     """Raise ScaffoldError for a file that cannot be edited safely."""
     errors = [problem for problem in file.problems if problem.severity == "error"]
     if errors:
-        raise ScaffoldError(f"{errors[0]}; mend that first: nothing was written")
+        raise ScaffoldError(f"{errors[0]}\nnote: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
             f"{file.path}: its hooks are in Claude Code's format, so nothing was written\n"

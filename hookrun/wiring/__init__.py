@@ -1,1 +1,1 @@
-"""How hookrun comes into the settings of the coding agents, and out of them again, byte for byte."""
+"""Install hookrun into the settings of coding agents, and remove it byte for byte."""

@@ -58,7 +58,7 @@ def find_own(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
 
 
 def find_all(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
-    """Return the handlers that fire hookrun for this agent, those written by hand too, in the order of the file."""
+    """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
     found = []
     events = json.at(TOP)
     for event in events if isinstance(events, dict) else ():
@@ -96,7 +96,7 @@ def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
 def add_handlers(json: Json, layout: EntryLayout, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
     """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
 
-    A matcher keeps none of ours from its event: it is taken out, or ours goes out of a group that others are in.
+    A matcher on one of ours is removed; if its group has other handlers, ours moves to a group of its own.
 
     Raises LayoutError where there is something else than the agent itself would read.
     """

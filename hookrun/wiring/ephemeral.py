@@ -1,4 +1,4 @@
-"""Return whether a hookrun lies where it will be cleaned away: in uv's or pipx's cache or in a temporary directory."""
+"""Detect a hookrun that may be deleted at any time: in uv's or pipx's cache, or in a temporary directory."""
 
 from __future__ import annotations
 

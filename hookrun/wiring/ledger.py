@@ -64,12 +64,12 @@ class Ledger:
                 self.from_here = [str(program) for program in manifest.get("from_here", [])]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError(
-                f"{self.path}: found something else than what install has written; move it away: what is hookrun's is "
-                "then taken out of the settings, but what else stood in them is not given back byte for byte"
+                f"{self.path} is damaged\nhint: move it away; hookrun can then be removed from the settings, but the "
+                "files are not restored byte for byte"
             ) from error
         if version > VERSION:
             raise FileError(
-                f"{self.path}: found version {version}, this hookrun reads version {VERSION}; use the newer hookrun"
+                f"{self.path} has version {version}, but this hookrun reads up to {VERSION}\nhint: use a newer one"
             )
 
     @contextmanager
@@ -80,7 +80,7 @@ class Ledger:
                 state.make_private_dir(self.directory)
                 stack.enter_context(files.locked(self.directory + "/lock"))
             except OSError as error:
-                raise FileError(f"{error.filename}: cannot be written ({error.strerror}); backups lie there") from error
+                raise FileError(f"{error.filename}: cannot write the backups: {error.strerror}") from error
             self._read()
             yield
 

@@ -80,7 +80,7 @@ def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def newest_measured(agent: Agent) -> str:
-    """Return the newest version of the agent whose behaviour was measured."""
+    """Return the newest version of the agent that was tested."""
     versions: list[str] = re.findall(r"\d+(?:\.\d+)+", agent.TESTED_VERSIONS)
     return max(versions, key=version_number)
 
@@ -185,7 +185,7 @@ def _can(agent: Agent, event: str, capability: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class InstallChange(FileChange):
-    """The change of a file in which the `scope` of an agent has a part.
+    """The change of a file to which the `scope` of an agent contributes.
 
     `original` is what uninstall gives back one day, None for no file.
     """
@@ -264,7 +264,7 @@ def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger, within
     """Return what removes hookrun from a file.
 
     The file gets its bytes from before install back if it has not changed since and they hold the same data as what is
-    left of it: there is more where another project has a part in it.
+    left of it, which is not so if another project contributes to it.
     """
     now = existing(target.path, within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)

@@ -98,7 +98,7 @@ class WiredEvent:
 
     @property
     def is_ours(self) -> bool:
-        """Whether `install` wrote it; otherwise it was written by hand."""
+        """Whether `install` wrote it; otherwise it is handwritten."""
         return self.command.is_ours
 
 
@@ -125,7 +125,7 @@ class HookFile(Target, Protocol):
     """A file in which an agent reads hooks."""
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return what fires hookrun in the file: hookrun's part, and what was written by hand."""
+        """Return what fires hookrun in the file: hookrun's part, and handwritten lines."""
 
 
 def install_targets(
@@ -286,7 +286,7 @@ class PluginFile(OwnedFile):
         return self._spec["plugin"]([word for word in argv if word not in lines], lines)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the plugin's command for each of its events; one that was changed counts as written by hand."""
+        """Return the plugin's command for each of its events; a changed one counts as handwritten."""
         text = now.text() if now.data is not None else ""
         parsed = self._spec["parse_plugin"](text)
         if parsed is None:

@@ -1,9 +1,9 @@
-"""Write and read the shell line that an agent runs: hookrun, and the answer when it is gone or was never there.
+"""Write and read the shell line that an agent runs: hookrun, and the answer if hookrun is missing.
 
 In the user's settings the line names hookrun by absolute paths, in a project's it finds hookrun where it is run.
 
-What is read is ours only if `install` could have written it, to the byte; any other line that calls `hookrun fire` was
-written by hand. It counts for who fires, and is neither changed nor started.
+A line is ours only if `install` could have written it, to the byte. Any other line that calls `hookrun fire` is
+handwritten: it counts as an installation, but is neither changed nor run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
 SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
-"""What a line of ours says where hookrun is gone: any text, quoted as `shlex.quote` does it."""
+"""What a line of ours prints if hookrun is missing: any text, quoted as `shlex.quote` does it."""
 
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
@@ -48,7 +48,7 @@ class HookrunProgram:
     main: str
 
     def missing(self) -> str | None:
-        """Return the one of the two that is gone or cannot be used; None if neither is."""
+        """Return the one of the two that is missing or unusable; None if neither is."""
         if not os.access(self.python, os.X_OK):
             return self.python
         return None if os.path.isfile(self.main) else self.main
@@ -165,7 +165,7 @@ def portable_argv(flags: FireFlags, form: PortableForm) -> list[str]:
 class WiredCommand:
     """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
 
-    Of one written by hand, or portable, no program is known. `answers` tells that hookrun can be started and that
+    A handwritten or portable one has no known program. `answers` says that hookrun can be started and that
     nothing around the call keeps its answer from the agent, as far as that can be seen.
     """
 
@@ -277,7 +277,7 @@ def _flags(words: list[str]) -> FireFlags | None:
 
 
 def _is_there(program: str) -> bool:
-    """Return whether a program in a line written by hand can be run: by its path, or by its name on PATH."""
+    """Return whether the program of a handwritten line can be run, by its path or by its name on PATH."""
     if "/" in program:
         return os.path.isabs(program) and os.access(program, os.X_OK)
     directories = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))

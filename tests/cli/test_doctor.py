@@ -163,7 +163,7 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     done = hookrun(project, "doctor", agent, "--prove")
     assert f'{event} reaches hookrun only if matcher "nosuch" matches' in done.stdout.partition("\n")[0]
     assert f"not tried: {event}" in done.stdout
-    assert "ok      proof" not in done.stdout
+    assert not any(line.split()[:2] == ["ok", "proof"] for line in done.stdout.splitlines())
     assert done.status == 1
     explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
     assert 'only where matcher "nosuch" matches' in explained.partition("\n")[0]

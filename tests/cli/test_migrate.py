@@ -182,7 +182,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
     }
     notes = str(done.json["notes"])
     for reason in (
-        "no glob on",
+        "no glob is equivalent",
         "only Claude Code can run",
         "runs once",
         "not about a tool",

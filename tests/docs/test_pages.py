@@ -18,17 +18,11 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 DOCS = ROOT / "docs"
-UNCONVERTED = frozenset(
-    {
-        "adding-an-agent",
-    }
-)
-"""Pages that are still written for another form of blocks."""
 
 PAGES = [
     page
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
-    if page.exists() and page.stem not in UNCONVERTED
+    if page.exists()
 ]
 MOST_WORDS = 1500
 """On a page outside the reference and the appendix."""
