@@ -213,7 +213,9 @@ class ProgressBar:
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         # auto_refresh would start a thread, and a process with threads must not fork
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._progress = Progress(
+            *columns, console=Console(stderr=True), transient=True, auto_refresh=False, redirect_stdout=False
+        )
         self._progress.add_task(self._title, total=total)
         self._progress.start()
 
