@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Agent(Protocol):
-    """A module of hookrun.agents: data, and the function `read`. docs/adding-an-agent.md shows one."""
+    """A module of hookrun.agents: data, and the function `read`. docs/appendix/adding-an-agent.md shows one."""
 
     NAME: str
     """Its name on the command line and in a context's `agent`."""
@@ -56,7 +56,7 @@ class Agent(Protocol):
 
     @property
     def NOTES(self) -> tuple[str, ...]:
-        """Other facts for users, shown in docs/agents.md, a sentence or two each."""
+        """Other facts for users, shown in docs/reference/agents.md, a sentence or two each."""
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return the message in a payload. `event` is the installed one or "". Raises UnreadableMessageError."""

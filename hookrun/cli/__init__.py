@@ -62,7 +62,7 @@ USER_ERRORS = frozenset(
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, message="hookrun %(version)s")
+@click.version_option(__version__, "-V", "--version", message="hookrun %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Write a hook once, in any language; every coding agent obeys it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 GROUPS = {
     "Get started": {
         "init": ("init", "Set up a project: recipes, agents, approval."),
@@ -147,3 +149,10 @@ OPTION_OF = {
     "--watch": "test",
 }
 """An option -> the command that has it, for those who look for it elsewhere."""
+
+TOPICS = os.path.join(os.path.dirname(__file__), "topics")
+
+
+def topics() -> list[str]:
+    """Return the names of the topics of `hookrun help`."""
+    return sorted(name.removesuffix(".txt") for name in os.listdir(TOPICS) if name.endswith(".txt"))

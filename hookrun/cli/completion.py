@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
+from hookrun.cli.commands import COMMANDS, topics
 from hookrun.cli.common import command
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find
@@ -112,6 +113,11 @@ def _declared_recipes() -> Iterable[tuple[str, str]]:
     return ((name, ", ".join(layers)) for name, layers in layers_of_declared(None).items())
 
 
+def _help() -> Iterable[tuple[str, str]]:
+    yield from ((name, purpose) for name, (_, purpose) in COMMANDS.items())
+    yield from ((name, "") for name in topics() if name not in COMMANDS)
+
+
 EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declared_recipes)
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
@@ -136,6 +142,8 @@ BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
     ("recipes test", "names"): RECIPE,
     **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
+    ("help", "words"): OneOf(_help),
+    ("remove", "name"): HOOK,
     ("trust", "what"): DIRECTORY,
 }
 """A parameter of one command -> what is offered for it."""

@@ -29,9 +29,9 @@ from hookrun.cli.printing import (
     count,
     print_json,
     print_line,
-    print_lines,
+    print_problems,
     print_table,
-    warn,
+    print_wrapped,
 )
 from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun
@@ -123,8 +123,7 @@ def explain_command(
         print_json(report)
     else:
         shown()
-        for problem in problems:
-            warn(problem)
+        print_problems(problems)
     ctx.exit(status)
 
 
@@ -173,9 +172,9 @@ class Explanation:
     def show(self) -> None:
         """Print the explanation, the answer first."""
         line = self._answer()
-        print_lines([(truncate(line, MAX_ANSWER), BOLD)])
+        print_wrapped(truncate(line, MAX_ANSWER), style=BOLD)
         if len(line) > MAX_ANSWER and not self.hooks:
-            print_lines([(f"note: {self.localize(self.sources.why_no_hooks())}", "")])
+            print_wrapped(f"note: {self.localize(self.sources.why_no_hooks())}")
         for number, predictions in enumerate(self.predictions):
             rows = self._rows(predictions)
             if rows:
@@ -197,7 +196,10 @@ class Explanation:
         if self.for_user:
             lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
         lines += self._other_lines()
-        print_lines([("", ""), *lines] if lines else [])
+        if lines:
+            print_line("")
+        for text, style in lines:
+            print_wrapped(text, style=style)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
         """Return the rows of the hooks that are asked about, in running order."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.cli.predictions import MAX_ANSWER, UNAPPROVED
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
 from hookrun.dry_run import explain_mismatch
 from hookrun.fastjson import format_value
 from hookrun.fire.agent import AgentFire
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("#", "HOOK", "RESULT", "TIME", "DETAILS")
+FIELD_INDENT = " " * 10
 MAX_VALUE = 60
 """Characters of a value in the table."""
 RESULT_STYLES = {
@@ -78,7 +79,7 @@ class ExplainRun:
         if first is None:
             self.explanation.show()
         else:
-            print_lines([(first, BOLD)])
+            print_wrapped(first, style=BOLD)
             last_input: object = None
             for number, (fire, verdict) in enumerate(self.fires):
                 print_line("")
@@ -90,9 +91,13 @@ class ExplainRun:
                     wrap=True,
                 )
                 lines, last_input = self._transcript(fire, last_input)
-                print_lines([*lines, *_changed_arguments(fire, verdict)])
+                for text, style in lines:
+                    print_wrapped(text, FIELD_INDENT, style)
+                print_lines(_changed_arguments(fire, verdict))
             self.explanation.show_notes()
-        print_lines([*((f"note: {each}", WARNING) for each in self.problems), *self._answer_lines()])
+        for each in self.problems:
+            print_wrapped(f"note: {each}", style=WARNING)
+        print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
         """Yield the rows of the hooks that are asked about: what each answered, or why it did not run."""
@@ -126,7 +131,7 @@ class ExplainRun:
                 if title == "input" and same:
                     lines.append(("  input   as above", DIM))
                     continue
-                texts = shown_lines(data)
+                texts = shown_lines(data if title != "input" else _spaced(data))
                 lines += [(f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts)]
             if run.outcome.exit_code:
                 lines.append((f"  exit status {run.outcome.exit_code}", ""))
@@ -289,6 +294,14 @@ def _result(run: HookResult) -> tuple[str, str, str]:
     answer = [run.verdict.message] if run.verdict.message else []
     answer += [f"{name} {format_value(value, MAX_VALUE)}" for name, value in fields.items()]
     return "started" if runs_in_background(run) else run.verdict.action, took, "; ".join([*answer, *notes, *run.notes])
+
+
+def _spaced(stdin: bytes) -> bytes:
+    """Return a hook's input with spaces between its fields, where it can be wrapped."""
+    try:
+        return dumps(loads(stdin), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    except ValueError:
+        return stdin
 
 
 def _without_name(stdin: bytes) -> object:

@@ -9,18 +9,11 @@ import sys
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, TOPICS, topics
 from hookrun.cli.common import command, json_option
 from hookrun.cli.dispatch import Commands
 from hookrun.cli.printing import print_json
 from hookrun.text import closest, escape
-
-TOPICS = os.path.join(os.path.dirname(__file__), "topics")
-
-
-def topics() -> list[str]:
-    """Return the names of all topics."""
-    return sorted(name.removesuffix(".txt") for name in os.listdir(TOPICS) if name.endswith(".txt"))
 
 
 @command("help", "help all", "help trust", "help recipes show", "help matchers")

@@ -22,7 +22,7 @@ from hookrun.cli.common import (
     load_project,
     report_options,
 )
-from hookrun.cli.printing import CommandReport, aligned, count, is_interactive, print_json
+from hookrun.cli.printing import CommandReport, count, is_interactive, print_json, print_table
 from hookrun.cli.questions import choose
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.agent_state import AgentState, inspect_agent
@@ -375,7 +375,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"agents": [_to_json(each) for each in cases]})
     else:
-        click.echo("\n".join(aligned([COLUMNS, *map(_row, cases)])))
+        print_table(COLUMNS, [*map(_row, cases)], wrap=True)
 
 
 def inspect_agents(home: str | None) -> list[AgentState]:

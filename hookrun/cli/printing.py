@@ -31,6 +31,11 @@ OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 relative_path = files.relative_path
 
 
+def localized(text: str) -> str:
+    """Return a text with paths relative to the working directory."""
+    return text.replace(f"{os.getcwd()}/", "")
+
+
 def is_interactive() -> bool:
     """Return whether a question would be seen and could be answered."""
     return sys.stdin.isatty() and sys.stdout.isatty()
@@ -85,10 +90,15 @@ def print_lines(lines: Iterable[Line]) -> None:
         console.print(Text(escape(text), style=style))
 
 
-def print_wrapped(text: str, indent: str = "  ") -> None:
+def print_wrapped(text: str, indent: str = "  ", style: str = "") -> None:
     """Print a line, on a terminal wrapped at words with the lines after the first one indented."""
     width = terminal_width(1)
-    click.echo("\n".join(wrap_words(escape(text), width, indent)) if width is not None else escape(text))
+    text = escape(text)
+    margin = text[: len(text) - len(text.lstrip())]
+    lines = (
+        wrap_words(text.lstrip(), width - len(margin), indent[len(margin) :]) if width is not None else [text.lstrip()]
+    )
+    print_lines((margin + line, style) for line in lines)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -113,21 +123,20 @@ def print_table(
     """
     if title is not None:
         print_lines([(title, BOLD)])
-    heading = [columns] if columns else []
     screen = terminal_width(1)
+    cells = _right_aligned([[escape(cell) for cell in row] for row in (*([columns] if columns else []), *rows)])
     if screen is None and not wants_color(1):
-        click.echo("\n".join(aligned([*heading, *rows])))
+        click.echo("\n".join(aligned(cells)))
         return
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text  # only for a terminal
 
-    cells = [[escape(cell) for cell in row] for row in (*heading, *rows)]
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
     console = rich_console(1)
     for number, row in enumerate(cells):
         *first, last = row
         parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
-        line = Text(style=DIM if heading and not number else "")
+        line = Text(style=DIM if columns and not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
         indent = " " * cell_len(line.plain)
@@ -136,6 +145,19 @@ def print_table(
         console.print(line)
 
 
+def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the rows, the heading first, with columns of numbers or milliseconds padded at the left."""
+    columns = []
+    for heading, *cells in zip(*rows, strict=True):
+        numbers = [cell.removesuffix(" ms").replace(".", "").isdecimal() for cell in cells]
+        numeric = any(numbers) and all(is_one or cell == "-" for is_one, cell in zip(numbers, cells, strict=True))
+        width = max(MIN_TIME if any(cell.endswith(" ms") for cell in cells) else 0, *map(len, (heading, *cells)))
+        columns.append([cell.rjust(width) if numeric else cell for cell in (heading, *cells)])
+    return list(zip(*columns, strict=True))
+
+
+MIN_TIME = 7
+"""Width of a column of milliseconds."""
 UNLIMITED = 1 << 20
 """Width of what is no terminal."""
 MIN_COLUMN, MIN_WRAPPED = 13, 30

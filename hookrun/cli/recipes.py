@@ -21,7 +21,7 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.new import report_changes
-from hookrun.cli.printing import CommandReport, print_json, print_line, relative_path
+from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
 from hookrun.cli.trust import approve_written
 from hookrun.config.git_includes import GitInclude
 from hookrun.edit.file_change import apply_all
@@ -85,10 +85,11 @@ def list_recipes_command(home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
         return
-    width = max(len(each.name) for each in recipes)
-    for each in recipes:
-        where = f"  (declared: {', '.join(declared[each.name])})" if each.name in declared else ""
-        print_line(f"{each.name.ljust(width)}  {each.summary}{where}")
+    rows = [(each.name, ", ".join(declared.get(each.name, "-")), each.summary) for each in recipes]
+    if declared:
+        print_table(("RECIPE", "ADDED TO", "WHAT IT DOES"), rows, wrap=True)
+    else:
+        print_table(("RECIPE", "WHAT IT DOES"), [(name, summary) for name, _, summary in rows], wrap=True)
 
 
 def layers_of_declared(home: str | None) -> dict[str, list[str]]:
@@ -126,13 +127,13 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(data)
         return
-    print_line(f"{recipe.name}: {recipe.summary}")
+    print_wrapped(f"{recipe.name}: {recipe.summary}")
     options = [f"{each.name} (default {each.default or 'empty'}): {each.description}" for each in recipe.options]
     for title, lines in (("options", options), ("does", recipe.catches), ("does not catch", recipe.misses)):
         if lines:
             click.echo(f"\n{title}:")
         for line in lines:
-            print_line(f"  - {line}")
+            print_wrapped(f"  - {line}", "    ")
     click.echo("\ndeclares:")
     for line in json.dumps(data["hooks"], indent=2, ensure_ascii=False).splitlines():
         print_line(f"  {line}")

@@ -28,6 +28,7 @@ from hookrun.cli.printing import (
     OK,
     WARNING,
     count,
+    localized,
     print_json,
     print_line,
     print_lines,
@@ -78,6 +79,8 @@ VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
 PLACEHOLDERS = 0xE000
 """The first of the private-use characters that stand for variables while credentials are looked for."""
 
+MAX_VALUE = 40
+"""Width of a column of values, which longer ones exceed."""
 STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 
 # --- hookrun list
@@ -307,19 +310,23 @@ def _value_to_json(each: Value) -> dict[str, object]:
 
 def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     settings = origins.settings(examined)
-    every = [*settings, *(each for _, values in hooks for each in values)]
-    name_width = max((len(each.name) for each in every), default=0)
-    value_width = min(max((len(_text(each.value)) for each in every), default=0), 60)
     yield "settings", BOLD
     for hook, values in [(None, settings), *hooks]:
         if hook is not None:
             yield "", ""
             yield f"{hook.name} ({hook.layer})", BOLD
+        name_width = max((len(each.name) for each in values), default=0)
+        value_width = min(max((len(_text(each.value)) for each in values), default=0), MAX_VALUE)
         for each in values:
-            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {each.where}"
+            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {_short(each)}"
             yield line, STYLES.get(each.origin, "")
         if hook is not None and hook.error is not None:
-            yield f"  error: {hook.error}", ERROR
+            yield f"  error: {localized(hook.error)}", ERROR
+
+
+def _short(value: Value) -> str:
+    """Return where a value comes from, with a short path."""
+    return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
 
 
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:

@@ -9,7 +9,7 @@ import click
 
 from hookrun import audit, audit_reader
 from hookrun.cli.common import agent_option, command, event_option, home_option, hook_option, resolve_home
-from hookrun.cli.printing import print_json, print_table
+from hookrun.cli.printing import print_json, print_table, relative_path
 from hookrun.events import resolve_event
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import money
@@ -186,8 +186,9 @@ def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
     rows: list[Row] = []
     for each in (*hooks, *([own] if own.times else [])):
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
+        where = relative_path(each.source) if each.source else "-"
         times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))
-        rows.append((each.name, str(len(each.times)), failed, *map(_ms, times), each.source or "-"))
+        rows.append((each.name, str(len(each.times)), failed, *map(_ms, times), where))
     return "HOOKS", ("HOOK", "RUNS", "FAILED", "P50", "P95", "MAX", "FILE"), rows
 
 

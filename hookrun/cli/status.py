@@ -124,7 +124,7 @@ def _agent(case: AgentState) -> str:
     if not scopes:
         return f"{name:<20} not connected: run `hookrun install {case.agent.NAME}`"
     missing = missing_events(case)
-    more = f", but not for {', '.join(missing)}: run `hookrun install {case.agent.NAME}`" if missing else ""
+    more = f", {count(len(missing), 'event')} missing: run `hookrun install {case.agent.NAME}`" if missing else ""
     return f"{name:<20} connected ({' and '.join(scopes)}){more}"
 
 

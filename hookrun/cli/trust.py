@@ -26,6 +26,7 @@ from hookrun.cli.printing import (
     aligned,
     count,
     is_interactive,
+    localized,
     print_json,
     print_line,
     print_lines,
@@ -185,7 +186,7 @@ HELP = (
 )
 CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
 STATE_STYLES = {"approved": OK, "denied": ERROR, "disabled": DIM}
-FIELD_INDENT = " " * 14
+FIELD_INDENT = " " * 15
 MAX_LISTED = 50
 """Hooks that the summary lists."""
 
@@ -271,7 +272,7 @@ def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
 def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
     """Ask about one hook until there is an answer that decides; return its letter."""
     question = f"  approve {escape(found.hook.name)} ({place})?"
-    if len(question) + len(CHOICES) + 3 > (terminal_width(1) or 80):
+    if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
         question += "\n "
     while True:
         answer = click.prompt(f"{question} {CHOICES}", default="n", show_default=False).strip().lower()
@@ -377,7 +378,7 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
 
 
 def _field(title: str, value: str) -> str:
-    return f"  {title:<12}{value}"
+    return f"  {title:<13}{value}"
 
 
 def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
@@ -409,12 +410,10 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
         yield "purpose", hook.description
     yield "event", ", ".join(hook.events) + _conditions(hook)
     yield hook.kind, hook.target if isinstance(hook.target, str) else json.dumps(list(hook.target), ensure_ascii=False)
-    if hook.look:
-        environment = project.around.variables(hook, b"")
-        program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
-        yield "program", os.path.normpath(program) if program else f"{hook.look[0]} (not found)"
-    for file in found.inspection.files:
-        yield "file", os.path.normpath(file.path)
+    files = [os.path.normpath(file.path) for file in found.inspection.files]
+    if hook.look and (path := _program(hook, project)) not in files:
+        yield "program", path
+    yield from (("file", path) for path in files)
     data, unknown = project.uncovered(found)
     if data:
         yield "not covered", f"{', '.join(data)} (data, which may change; list it in `files` to cover it)"
@@ -427,9 +426,15 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
         if name not in HAS_OWN_LINE and value != DEFAULTS.get(name):
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if found.inspection.problem is not None:
-        yield "problem", found.inspection.problem
+        yield "problem", localized(found.inspection.problem)
     if found.digest:
         yield "digest", found.digest
+
+
+def _program(hook: Hook, project: Project) -> str:
+    environment = project.around.variables(hook, b"")
+    program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
+    return os.path.normpath(program) if program else f"{hook.look[0]} (not found)"
 
 
 def _conditions(hook: Hook) -> str:

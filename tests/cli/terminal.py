@@ -63,7 +63,7 @@ def at_terminal(
         stdout=terminal,
         stderr=terminal,
         cwd=project.root,
-        env=project.environment(**{"TERM": "dumb", **(env or {})}),
+        env=project.environment(**{"TERM": "dumb", "COLUMNS": str(columns), **(env or {})}),
         start_new_session=True,
     )
     os.close(terminal)

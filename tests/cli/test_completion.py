@@ -66,6 +66,9 @@ def asked(project: Project, shell: str, *words: str) -> str:
         (("fire", "--a"), ["--agent"]),
         (("fire", "--agent", "ge"), ["gemini"]),
         (("fire", "sto"), ["stop"]),
+        (("help", "ev"), ["events"]),
+        (("config", "sh"), ["show"]),
+        (("remove", "g"), ["guard"]),
     ],
 )  # fmt: skip
 def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: list[str]) -> None:

@@ -11,9 +11,18 @@ import pytest
 
 from hookrun import __version__
 from hookrun.cli import cli
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE, OLD_NAMES, OPTION_OF, OPTION_SYNONYMS, SYNONYMS
+from hookrun.cli.commands import (
+    COMMANDS,
+    GROUPS,
+    MORE,
+    OLD_NAMES,
+    OPTION_OF,
+    OPTION_SYNONYMS,
+    SYNONYMS,
+    TOPICS,
+    topics,
+)
 from hookrun.cli.dispatch import load_command
-from hookrun.cli.help import TOPICS, topics
 from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal

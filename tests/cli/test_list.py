@@ -123,7 +123,7 @@ def test_trouble_with_a_file(project: Project) -> None:
     done = hookrun(project, "list")
     assert done.status == 1
     assert "user" in done.stdout
-    assert done.stderr.startswith("error: coder.json:1:2: unexpected end of file\nhint: close ")
+    assert done.stderr.startswith("error: coder.json:1:2: unexpected end of file")
 
 
 def test_json_has_every_field_and_no_secret(project: Project) -> None:

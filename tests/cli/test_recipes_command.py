@@ -131,7 +131,7 @@ def test_recipes_are_listed_and_shown(recipes: Recipes) -> None:
     recipes.hookrun("add", "say-no")
     listed = recipes.hookrun("recipes").stdout
     assert "say-no" in listed
-    assert "Says no to a word.  (declared: project)" in listed
+    assert "say-no                      project   Says no to a word." in listed
     assert recipes.hookrun("recipes", "list").stdout == listed
     as_json = {each["name"]: each for each in json.loads(recipes.hookrun("recipes", "list", "--json").stdout)}
     assert as_json["say-no"]["declared"] == ["project"]

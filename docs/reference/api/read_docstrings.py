@@ -1,4 +1,4 @@
-"""How docstrings are read for the reference: fields of a context with their types, examples as code."""  # noqa: INP001  # mkdocs loads it by its path
+"""Read docstrings for the reference: context fields with their types, examples as code."""  # noqa: INP001  # mkdocs loads it by its path
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from griffe import Object
 
 TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "ObjectField": "dict[str, Any]"}
-"""What a field of a context is made by (hookrun.library.handler_context) -> the type that it is read with."""
+"""The maker of a context field (hookrun.library.handler_context) -> the type of the field."""
 
 
 class ReadDocstrings(Extension):
-    """Gives each field of a context its type and words, and puts the examples of docstrings into code blocks."""
+    """Give each context field its type and description, and put docstring examples into code blocks."""
 
     def on_attribute_instance(self, *, attr: Attribute, **_: Any) -> None:
         """Take type and description of a field from the call that makes it."""

@@ -1,0 +1,51 @@
+"""What every command shows at terminals of 80, 120 and 200 columns is what the records in screens/ show."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from hookrun.cli.commands import COMMANDS
+from tests.cli.screens import DIRECTORY, STEPS, WIDTHS, record, screens
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "darwin", reason="another temporary directory, other programs")
+def test_every_screen_is_as_recorded() -> None:
+    """`python -m tests.cli.screens` records them anew: read what has changed."""
+    by_width = {width: screens(width) for width in WIDTHS}
+    shown = {name: record(by_width, name) for name, _, _ in STEPS}
+    assert shown == {path.stem: path.read_text() for path in DIRECTORY.glob("*.txt")}
+
+
+def test_no_screen_is_wider_than_its_terminal() -> None:
+    """But for code, digests, JSON and commands to be copied, which are never wrapped."""
+    for path in DIRECTORY.glob("*.txt"):
+        width = 0
+        for line in path.read_text().splitlines():
+            if line.startswith("--- ") and line.endswith(" columns"):
+                width = int(line.split()[1])
+            copied = (
+                path.stem == "why"
+                or "{" in line
+                or "sha256:" in line
+                or line.startswith(("$ hookrun", "      ", "+++", "---"))
+            )
+            assert copied or len(line) <= width, (path.name, line)
+
+
+def test_every_command_has_a_screen() -> None:
+    """Those that serve programs, and the wizard, are tested elsewhere."""
+    covered = {arguments[0] for _, arguments, _ in STEPS}
+    assert set(COMMANDS) - covered <= {
+        "init",
+        "help",
+        "completion",
+        "schema",
+        "serve",
+        "update",
+        "dump",
+        "migrate",
+        "metrics",
+    }
