@@ -215,7 +215,7 @@ def process_controls(project: Path, home: Path) -> list[Case]:
 
 
 def ran(result: Result) -> bool:
-    """Tell whether the one configured hook ran, read its context and continued: a failure would not block either."""
+    """Return whether the one configured hook ran, read its context and continued: a failure would not block either."""
     return _answered("continue", 1)(result) and result.runs[0].outcome.bytes_out > 0
 
 

@@ -189,10 +189,17 @@ def fires(home: str) -> Iterator[FireRecords]:
     yield from begun.values()
 
 
-def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:
-    """Return the newest wanted requests, at most `limit`, oldest first. Raises OSError."""
+def latest_fires(
+    home: str, wanted: Callable[[FireRecords], bool], limit: int, *, not_before: str = ""
+) -> list[FireRecords]:
+    """Return the newest wanted requests, at most `limit`, oldest first; reading ends at one before `not_before`.
+
+    Raises OSError.
+    """
     found: list[FireRecords] = []
     for fired in fires(home):
+        if str(fired.header.get("time")) < not_before:
+            break
         if wanted(fired):
             found.append(fired)
             if len(found) == limit:

@@ -10,7 +10,7 @@ from time import gmtime, monotonic, strftime
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
 from hookrun.state import now_ns
-from hookrun.text import quote
+from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def from_file(path: str, deadline: float) -> dict[str, object]:
         finally:
             os.close(fd)
     except OSError as error:
-        msg = f"cannot read {quote(path)}: {error.strerror}\nhint: give a file with a JSON object, or - for stdin"
+        msg = f'cannot read "{escape(path)}": {error.strerror}\nhint: give a file with a JSON object, or - for stdin'
         raise ContextError(msg) from None
 
 

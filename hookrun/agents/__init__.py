@@ -56,6 +56,17 @@ def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
     return found
 
 
+def caller_needs_zero() -> bool:
+    """Return whether, judging by the environment, the calling agent takes any other exit status for a refusal."""
+    from os import environ
+
+    try:
+        known = map(load, AGENTS)
+        return any(each.EXIT_ZERO_ONLY and any(map(environ.get, each.ENV_MARKERS)) for each in known)
+    except Exception:  # its module cannot be loaded either: refuse nothing
+        return True
+
+
 def env_markers() -> tuple[str, ...]:
     """Return the environment variables that agents set for the commands they run."""
     return tuple(each for name in AGENTS for each in load(name).ENV_MARKERS)

@@ -180,11 +180,12 @@ def build_response(
     message: Message,
     replies: Sequence[Reply],
     notice: Callable[[list[str]], str | None] = lambda _names: None,
+    refused_by: Callable[[], tuple[Sequence[str], str]] = lambda: ((), ""),
 ) -> AgentResponse:
     """Return the response to a message whose calls have these replies, in order.
 
     `notice` returns the text for the user about the degradations with the given names; it is only called if the user
-    can be shown one.
+    can be shown one. `refused_by` returns the names of the hooks behind a refusal, and the command that shows why.
     """
     merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
@@ -196,6 +197,8 @@ def build_response(
     reply, names = degrade(merged, able, message.event, message.tool, kept)
     if form is None:
         return AgentResponse({}, reply, names, kept)
+    if not reply.allows and reply.action != "ask":
+        _name_hooks(reply, able, message.event, *refused_by())
     names += form.caveats(reply, message)
     shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
     lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
@@ -203,6 +206,22 @@ def build_response(
         if lost and able_to in able and (text := notice(lost)):
             shown.user_message = join_paragraphs(shown.user_message, text)
     return AgentResponse(form.render(reply, message), reply, names, kept)
+
+
+def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[str], command: str) -> None:
+    # For the user; in the reason, which the model reads, only where nothing else reaches them and it is no instruction.
+    known = reply.reason or ""
+    if "user_message" in able:
+        by = f" by {', '.join(hooks)}" if hooks else ""
+        text = f"hookrun: blocked{by}{f'; `{command}` shows why' if command else ''}"
+        reply.user_message = join_paragraphs(text if by or command else None, reply.user_message)
+        return
+    if event in STOP_EVENTS:
+        return
+    new = [name for name in hooks if name not in known]
+    parts = [f"hook {', '.join(new)}" if new else "", f"`{command}`" if command else ""]
+    if any(parts):
+        reply.reason = f"{known} ({', '.join(filter(None, parts))})"
 
 
 def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:

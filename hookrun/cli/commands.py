@@ -137,18 +137,8 @@ OPTION_SYNONYMS = {
 }
 """An option -> what people type for it; only options that a command has are proposed."""
 
-OPTION_OF = {
-    "--days": "stats",
-    "--failures": "log",
-    "--for": "pause",
-    "--long": "list",
-    "--prove": "doctor",
-    "--repeat": "try",
-    "--run": "explain",
-    "--strict": "validate",
-    "--watch": "test",
-}
-"""An option -> the command that has it, for those who look for it elsewhere."""
+WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
+"""Commands in which an option is looked for that another command does not have."""
 
 TOPICS = os.path.join(os.path.dirname(__file__), "topics")
 

@@ -129,6 +129,7 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
     "event": EVENT,
     "events": EVENT,
     "home": DIRECTORY,
+    "project": DIRECTORY,
     "hook": HOOK,
     "recipe": RECIPE,
     "source": FILE,
@@ -137,7 +138,7 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
 
 BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
     **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
-    **dict.fromkeys((("explain", "name"), ("log", "name")), HOOK),
+    ("explain", "name"): HOOK,
     **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
     **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
     ("recipes test", "names"): RECIPE,

@@ -178,7 +178,10 @@ class Setup:
     def show(self, agents: list[Agent]) -> None:
         """Show as a diff what would be written."""
         self.report.show_diff(self._changes)
-        events = [event for entry in self._declaring.entries for event in _events(entry, self._declaring.events)]
+        known = set(catalog.names()).intersection(self._recipes.declared())
+        shipped = [hook for name in known for hook in catalog.find(name).hooks]
+        entries = [*self._declaring.entries, *shipped]
+        events = [event for entry in entries for event in _events(entry, self._declaring.events)]
         for agent in agents:
             with errors_in(self.report, agent):
                 Installation(agent, "user", install_location(self.report.home), self.report, planned=events).show_diff()
@@ -241,5 +244,6 @@ class Setup:
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
+    """Return the canonical events of a hook's entry; none for a recipe's."""
     events = entry.get("event") if isinstance(entry, dict) else None
     return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +12,14 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords
-from hookrun.cli.common import command, home_option, json_option, resolve_home
-from hookrun.cli.printing import BOLD, DIM, ERROR, WARNING, print_json, print_lines
-from hookrun.text import quote
+from hookrun.cli.common import command, json_option
+from hookrun.cli.log_filter import RunFilter, filter_options
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, relative_path
+from hookrun.terminal import terminal_width, wrap
+from hookrun.text import diff, escape, quote, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hookrun.audit_reader import Record
     from hookrun.cli.printing import Line
@@ -26,59 +29,66 @@ FOLLOW_INTERVAL = 0.2
 
 MIN_ID = 4
 """Characters of a request id that are enough to name it."""
+SHORT_ID = 8
+"""Characters of a request id that `hookrun log` shows."""
+
+MAX_ANSWER = 120
+"""Characters of the first line of `hookrun why`."""
+MAX_LOG_TEXT = 200
+"""Characters of a text that `hookrun log` shows."""
 
 LABELS = {
-    "skipped": "HOOKRUN_SKIP",
+    "skipped": "skipped by HOOKRUN_SKIP",
     "switched_off": "switched off",
     "left_to": "nothing was run",
-    "problems": "trouble",
-    "error": "trouble",
+    "problems": "config error",
+    "error": "error",
     "interrupted": "interrupted by signal",
     "degraded": "changed for the agent",
+    "notes": "note",
 }
-"""A field of a run's record -> how it is labelled."""
+"""A field of a run's record -> its label."""
+
+VERBS = {
+    "block": "blocked by",
+    "skip": "skipped by",
+    "stop": "stopped by",
+    "ask": "approval asked by",
+    "modify": "modified by",
+    "allow": "allowed by",
+}
+"""The action of a run -> how it was decided."""
+
+STYLES = {"block": ERROR, "skip": ERROR, "stop": ERROR, "ask": WARNING, "modify": WARNING, "allow": OK}
+
+TEXTS = (("additional_context", "model"), ("system_message", "user"))
+"""A hook's texts besides its message, and who they are for."""
 
 
 # --- hookrun log
 
 
-@command("log", "log", "log -n 100 --failures", "log --hook no-force-push --json", "log --follow")
-@click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="How many runs to show.")
-@click.option("--hook", "name", metavar="NAME", help="Only runs that included this hook.")
-@click.option("--failures", is_flag=True, help="Only runs in which something failed.")
+@command(
+    "log", "log", "log --since 2h --failures", "log --hook no-force-push --json", "log --action block --all-projects"
+)
+@click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="Number of runs to show.")
+@filter_options
 @click.option("--follow", is_flag=True, help="Keep showing new runs, until Ctrl-C.")
-@home_option
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
-def log_command(*, limit: int, name: str | None, failures: bool, follow: bool, home: str | None, as_json: bool) -> None:
-    """Show the latest runs, newest last: event, tool, agent, the result, and what each hook answered."""
-    where = resolve_home(home)
-
-    def wanted(fired: FireRecords) -> bool:
-        if name is not None and all(each.get("hook") != name for each in fired.hooks):
-            return False
-        return not failures or _has_failures(fired)
-
-    tail = AuditTail(where) if follow else None
-    found = audit_reader.latest_fires(where, wanted, limit)
+def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> None:
+    """Show the latest runs of this project, newest last: the call, the result, and what each hook answered."""
+    tail = AuditTail(runs.home) if follow else None
+    found = runs.latest(limit)
     if not found and not follow and not as_json:
-        click.echo(f"no matching entries in {audit.path(where)}")
+        _show_lines([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
     for fired in found:
         _show(fired, as_json=as_json)
     seen = {fired.request_id for fired in found}
     while tail is not None:
         for fired in tail.new():
-            if wanted(fired) and (fired.fire is None or fired.request_id not in seen):
+            if runs.selects(fired) and (fired.fire is None or fired.request_id not in seen):
                 _show(fired, as_json=as_json)
         time.sleep(FOLLOW_INTERVAL)
-
-
-def _has_failures(fired: FireRecords) -> bool:
-    header = fired.header
-    return (
-        fired.unfinished
-        or any(each.get("failure") for each in fired.hooks)
-        or bool(header.get("problems") or header.get("error") or header.get("interrupted"))
-    )
 
 
 def _show(fired: FireRecords, *, as_json: bool) -> None:
@@ -87,40 +97,101 @@ def _show(fired: FireRecords, *, as_json: bool) -> None:
             if record is not None:
                 click.echo(orjson.dumps(record))
         return
-    lines = [(_headline(fired), BOLD)]
-    lines += [line for record in fired.hooks for line in _hook_lines(record, "    ")]
-    lines += [(f"    {problem}", ERROR) for problem in _problems(fired.header)]
-    print_lines(lines)
+    lines: list[Line] = [(_headline(fired), STYLES.get(_action(fired), ERROR if fired.failed else BOLD))]
+    for record in fired.hooks:
+        lines += _hook_lines(record, "  ", MAX_LOG_TEXT)
+    _show_lines([*lines, *((f"  {problem}", WARNING) for problem in _problems(fired.header))])
+
+
+def _show_lines(lines: Iterable[Line]) -> None:
+    """Print lines, on a terminal wrapped at words, further lines indented."""
+    width = terminal_width(1)
+    for text, style in lines:
+        indent = " " * (len(text) - len(text.lstrip()))
+        wrapped = [text] if width is None else wrap(escape(text), width, f"{indent}  ")
+        print_lines((each, style) for each in wrapped)
 
 
 def _headline(fired: FireRecords) -> str:
     header = fired.header
-    event = " ".join(str(header[key]) for key in ("event", "tool") if header.get(key))
-    agent = f" from {header['agent']}" if header.get("agent") else ""
+    project = os.path.basename(str(header.get("project", "")))
+    parts = (_local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
+    return "  ".join(part for part in parts if part)
+
+
+def _local_time(header: Record, *, with_date: bool = False) -> str:
+    """Return the local time of a record, with the date unless it is today."""
+    try:
+        when = datetime.fromisoformat(str(header.get("time"))).astimezone()
+    except ValueError:
+        return str(header.get("time"))
+    today = when.date() == datetime.now().astimezone().date() and not with_date
+    return when.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
+
+
+def _call(header: Record) -> str:
+    return " ".join(str(header[key]) for key in ("event", "tool") if header.get(key))
+
+
+def _subject(header: Record) -> str:
+    """Return the command or the file of a call, in one line; a file in the project relative to that."""
+    inside = f"{header.get('project')}/"
+    return " ".join(str(header.get("command") or str(header.get("file") or "").removeprefix(inside)).split())
+
+
+def _action(fired: FireRecords) -> str:
+    """Return what the agent got: the verdict, unless the agent does not support that."""
+    return str(fired.header.get("answered") or fired.header.get("action") or "")
+
+
+def _result(fired: FireRecords) -> str:
     if fired.unfinished:
-        result = "has not answered: it still runs, or was killed"
-    else:
-        result = str(header.get("action") or "no verdict") + (f" in {header['ms']} ms" if "ms" in header else "")
-    return f"{header.get('time')}  {event}{agent}: {result}  ({fired.request_id})"
+        return "not finished"
+    verdict, action = fired.header.get("action"), _action(fired)
+    return action if verdict in (None, action) else f"{verdict} -> {action}"
 
 
-def _hook_lines(record: Record, indent: str) -> Iterator[Line]:
+def _hook_lines(record: Record, indent: str, limit: int) -> Iterator[Line]:
+    """Yield what a hook answered: the result, its texts and its changes, each text at most `limit` characters."""
     failure = record.get("failure")
     marks = [mark for mark in ("recheck", "interrupted", "truncated") if record.get(mark)]
+    marks += [str(record["mode"])] if record.get("mode") else []
     marks += ["background"] if record.get("kind") == audit_reader.BACKGROUND else []
     marked = f" ({', '.join(marks)})" if marks else ""
-    failed = f", failed ({failure}: {record.get('detail')})" if failure else ""
-    message = f": {record['message']}" if record.get("message") and not failure else ""
-    result = f"{record.get('action') or 'no verdict'} in {record.get('ms')} ms{failed}{message}"
-    yield f"{indent}{record.get('hook')}{marked}: {result}", ERROR if failure else ""
-    changed, notes = record.get("changed"), record.get("notes")
-    if isinstance(changed, list):
-        yield f"{indent}    changed: {', '.join(map(str, changed))}", WARNING
-    yield from ((f"{indent}    note: {note}", WARNING) for note in (notes if isinstance(notes, list) else ()))
+    action = str(record.get("action") or "no verdict")
+    result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
+    reason = f": {_one_line(text, limit)}" if text else ""
+    style = ERROR if failure else STYLES.get(action, "")
+    yield f"{indent}{record.get('hook')}{marked}: {result} in {record.get('ms')} ms{reason}", style
+    for field, reader in TEXTS if not failure else ():
+        if record.get(field):
+            yield f"{indent}  to the {reader}: {_one_line(record[field], limit)}", ""
+    yield from _changes(record, f"{indent}  ")
+    notes = record.get("notes")
+    yield from ((f"{indent}  note: {note}", WARNING) for note in (notes if isinstance(notes, list) else ()))
+
+
+def _changes(record: Record, indent: str) -> Iterator[Line]:
+    """Yield what a hook changed, as a diff where the values were recorded."""
+    changed, values = record.get("changed"), record.get("changes")
+    values = values if isinstance(values, dict) else {}
+    for name, value in values.items():
+        if isinstance(value, list) and len(value) == len(("before", "after")):
+            yield f"{indent}changed {name}:", WARNING
+            for line in diff(*(str(each) if each is not None else "" for each in value)):
+                if not line.startswith("@@"):
+                    yield f"{indent}  {line}", {"-": ERROR, "+": OK}.get(line[:1], "")
+    others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
+    if others:
+        yield f"{indent}changed {', '.join(others)}", WARNING
+
+
+def _one_line(text: object, limit: int) -> str:
+    return truncate(" ".join(str(text).split()), limit)
 
 
 def _problems(header: Record) -> Iterator[str]:
-    """Yield what the record of a run says besides its hooks' results."""
+    """Yield what the record of a run contains besides its hooks' results."""
     if header.get("off"):
         yield "HOOKRUN=0: every hook was switched off"
     for key, label in LABELS.items():
@@ -130,7 +201,7 @@ def _problems(header: Record) -> Iterator[str]:
 
 
 class AuditTail:
-    """The records that are appended to an audit from now on."""
+    """Read the records that are appended to an audit from now on."""
 
     def __init__(self, home: str) -> None:
         self._path = audit.path(home)
@@ -183,79 +254,107 @@ class AuditTail:
 @command(
     "why",
     "why",
-    "why 9db9ad05a220fadd --json",
+    "why 9db9ad05",
+    "why --action block",
     note="The request id is in every verdict, in every hook's context, and in `hookrun log`.",
 )
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
-@home_option
+@filter_options
 @json_option
-def why_command(request_id: str | None, home: str | None, *, as_json: bool) -> None:
-    """Show the result of a run and which hook decided it: of the last run, or of the one whose id begins like this."""
-    fired = _find(resolve_home(home), request_id or "last")
+def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> None:
+    """Show the result of a run and which hook decided it: of the last run of this project, or of the one with this id.
+
+    The beginning of the id is enough.
+    """
+    fired = _find(runs, request_id or "last")
     if as_json:
         report = {"answer": _answer(fired), "fire": fired.fire, "start": fired.start, "hooks": fired.hooks}
         print_json(report)
     else:
-        print_lines(_details(fired))
+        _show_lines(_details(fired))
 
 
-def _find(home: str, name: str) -> FireRecords:
-    if name != "last" and len(name) < MIN_ID:
+def _find(runs: RunFilter, name: str) -> FireRecords:
+    if name == "last":
+        found = runs.latest(1)
+        if not found:
+            raise click.ClickException(f"no matching entries\n{runs.why_nothing('why')}")
+        return found[-1]
+    if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
-    found = audit_reader.latest_fires(home, lambda fired: name == "last" or fired.request_id.startswith(name), 1)
+    everywhere = runs.with_all_projects()
+    found = audit_reader.latest_fires(
+        runs.home, lambda fired: fired.request_id.startswith(name) and everywhere.selects(fired), 1
+    )
     if not found:
-        where = audit.path(home)
-        if name == "last":
-            raise click.ClickException(
-                f"{where} has no run at all; `hookrun doctor` checks whether agents call hookrun"
-            )
-        raise click.ClickException(f"{where} has no run {quote(name)}; `hookrun log` lists the latest")
+        raise click.ClickException(f"no run {quote(name)} in the audit\n{everywhere.why_nothing('log')}")
     return found[-1]
 
 
 def _answer(fired: FireRecords) -> str:
     """Return the result and which hook decided it, in one line."""
     header = fired.header
-    event = header.get("event")
+    return truncate(" ".join(f"{_call(header)}: {_decision(fired)}".split()), MAX_ANSWER)
+
+
+def _decision(fired: FireRecords) -> str:
+    header, action = fired.header, _action(fired)
     if fired.unfinished:
-        return f"{event}: began at {header.get('time')} and has not answered: it still runs, or was killed"
-    action = header.get("action")
-    if action is None:
-        return f"{event}: no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
-    reasons = [_reason(each) for each in fired.hooks if each.get("action") == action and action != "continue"]
-    if reasons:
-        return f"{event}: {action}: {'; '.join(reasons)}"
+        return f"not finished: it began at {_local_time(header)} and still runs, or was killed"
+    if not action:
+        return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
+    verdict = str(header.get("action"))
+    deciding = [each for each in fired.hooks if each.get("action") == verdict and verdict != "continue"]
+    if deciding:
+        names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in deciding))
+        reason = next(filter(None, map(_reason, deciding)), "")
+        return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
+    if action in VERBS and action != "allow":
+        return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
+    failed = [f"{each.get('hook')} failed ({each['failure']})" for each in fired.hooks if each.get("failure")]
     ran = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
-    failures = [_reason(each) for each in fired.hooks if each.get("failure")]
     declared = header.get("declared")
-    none = f"of {declared} hooks that are declared for it none ran" if declared else "no hook was declared for it"
-    parts = [f"ran: {ran}" if ran else none, *failures, *_problems(header)]
-    return f"{event}: {action}: {'; '.join(parts)}"
+    none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
+    problems = [] if failed else [*_problems(header)]
+    return f"continued: {'; '.join(failed or problems or [f'no objection from {ran}' if ran else none])}"
 
 
 def _reason(record: Record) -> str:
     if record.get("failure"):
-        return f"{record.get('hook')} failed ({record['failure']}: {record.get('detail')})"
+        return f"it failed ({record['failure']}: {record.get('detail')})"
     changed = record.get("changed")
-    what = f"changed {', '.join(map(str, changed))}" if isinstance(changed, list) else record.get("message")
-    return f"{record.get('hook')}{f': {what}' if what else ''}"
+    return ", ".join(map(str, changed)) if isinstance(changed, list) else str(record.get("message") or "")
 
 
 def _details(fired: FireRecords) -> Iterator[Line]:
-    yield _answer(fired), BOLD
-    yield f"  {_headline(fired)}", DIM
     header = fired.header
-    if header.get("session_id"):
-        yield f"  session {header['session_id']}", DIM
+    yield _answer(fired), STYLES.get(_action(fired), BOLD)
+    ms = f", {header['ms']} ms" if "ms" in header else ""
+    own = f" ({header['own_ms']} ms of it in hookrun)" if "own_ms" in header else ""
+    for label, value in (
+        ("command", " ".join(str(header.get("command", "")).split())),
+        ("file", header.get("file")),
+        ("agent", header.get("agent")),
+        ("session", header.get("session_id")),
+        ("project", header.get("project")),
+        ("time", f"{_local_time(header, with_date=True)}{ms}{own}"),
+        ("run", fired.request_id),
+    ):
+        if value:
+            yield f"  {label:<8} {value}", ""
     for record in fired.hooks:
-        (first, style), *more = _hook_lines(record, "  ")
-        yield f"{first}  ({record.get('source')})", style
+        (first, style), *more = _hook_lines(record, "  ", audit.MAX_TEXT + 100)
+        yield f"{first} ({_source(record)})", style
         yield from more
-    for problem in _problems(header):
-        yield f"  {problem}", ERROR
+    yield from ((f"  {problem}", WARNING) for problem in _problems(header))
     ran = len({str(each.get("hook")) for each in fired.hooks})
     declared = header.get("declared")
     if isinstance(declared, int) and declared > ran:
         tool = f" --tool {header['tool']}" if header.get("tool") else ""
-        more_text = f"{declared - ran} more declared for it did not run"
-        yield f"  {more_text}: hookrun explain {header.get('event')}{tool}", DIM
+        others = count(declared - ran, "hook" if not ran else "other hook")
+        yield f"  {others} did not run: `hookrun explain {header.get('event')}{tool}` shows why", DIM
+
+
+def _source(record: Record) -> str:
+    path, _, line = str(record.get("source")).rpartition(":")
+    return f"{relative_path(path)}:{line}" if path else line

@@ -1,4 +1,4 @@
-"""`hookrun remove`: remove a hook or a recipe from the config file that declares it."""
+"""`hookrun remove`: remove a hook or a recipe from its config file."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import COMMANDS, OPTION_OF, OPTION_SYNONYMS, SYNONYMS
+from hookrun.cli.commands import COMMANDS, OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
 from hookrun.text import closest, escape, quote
 
 if TYPE_CHECKING:
@@ -57,11 +57,23 @@ def _option_meant(given: str, options: list[str]) -> str | None:
     return f"--{near}" if near else None
 
 
+def _command_with(option: str, ctx: click.Context | None) -> str | None:
+    """Return a command that has an option."""
+    group = ctx.find_root().command if ctx is not None else None
+    if ctx is None or not isinstance(group, click.Group):
+        return None
+    for name in WITH_OPTIONS:
+        command = group.get_command(ctx, name)
+        if command is not None and any(option in param.opts for param in command.params):
+            return name
+    return None
+
+
 def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
         near = _option_meant(error.option_name, options)
-        other = OPTION_OF.get(error.option_name)
+        other = None if near else _command_with(error.option_name, error.ctx)
         hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
         return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):

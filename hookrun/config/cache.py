@@ -138,7 +138,7 @@ def path_for(found: ConfigFiles) -> str:
 
 
 def seal(text: str) -> bytes:
-    """Return what a cache file of a text holds: a checksum before it."""
+    """Return a text as the content of a cache file, with a checksum before it."""
     data = text.encode("ascii")
     return _checksum(data) + data
 

@@ -41,7 +41,7 @@ def by_layer(files: list[ConfigFile]) -> ByLayer:
 
 
 def variables(file: ConfigFile) -> Variables:
-    """Return the variables that a file's `env` sets, without those that say whose files and decisions count."""
+    """Return the variables that a file's `env` sets, without those that select whose decisions apply."""
     given = file.says("env")
     if given is None or file.document is None:
         return {}

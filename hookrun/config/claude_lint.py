@@ -158,7 +158,7 @@ REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
 
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
-    """Yield warnings about what a hook of the project at `root` runs, without running it."""
+    """Yield warnings about the script of a hook of the project at `root`, without running it."""
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return

@@ -49,7 +49,7 @@ class Migrated:
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return the converted hooks of a file in Claude Code's form, without entries that are `there` already."""
+    """Return the converted hooks of a file in Claude Code's form, without entries that exist already (`there`)."""
     there = list(there)
     migrated = Migrated()
     if file.document is None or file.handlers is None:
@@ -165,7 +165,7 @@ def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
 
 
 def _changes(hooks: list[Json]) -> list[str]:
-    """Return notes on what is different for the converted hooks."""
+    """Return notes on the differences of the converted hooks."""
     notes = []
     if any("matcher" in hook for hook in hooks):
         notes.append(

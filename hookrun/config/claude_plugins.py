@@ -104,7 +104,7 @@ class Plugins:
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
     ) -> Iterator[ConfigFile]:
-        """Yield what a manifest has under `hooks`: the path of a file, a map of events, or a list of these."""
+        """Yield the hooks of a manifest: `hooks` is the path of a file, a map of events, or a list of these."""
         for index, each in enumerate(hooks if isinstance(hooks, list) else [hooks]):
             path = (*where, index) if isinstance(hooks, list) else where
             if isinstance(each, str):
@@ -125,7 +125,7 @@ class Plugins:
             yield file
 
     def _installed(self, name: str) -> str | None:
-        """Return the root of the first copy that is there for the user or for this project."""
+        """Return the root of the first copy that is installed for the user or this project."""
         plugins = self._read(INSTALLED).get("plugins")
         given = plugins.get(name) if isinstance(plugins, dict) else None
         for each in given if isinstance(given, list) else [given]:
@@ -143,7 +143,7 @@ class Plugins:
             self._looked_for.append(path)
 
     def _document(self, path: str) -> Document | None:
-        """Return a file of Claude Code's, None if there is none; report one that cannot be read."""
+        """Return a file of Claude Code's, None if there is none; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = None
             self._note(path)

@@ -143,7 +143,7 @@ def plugin_root(path: str) -> str | None:
 
 
 def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[HandlerEntry]:
-    """Return the handlers of a map of events, in order; report what is no group or handler.
+    """Return the handlers of a map of events, in order; report invalid groups and handlers.
 
     An unknown event is a warning, or with `strict` (for files that Claude Code does not read) an error. If Claude Code
     would reject the whole file, nothing is returned.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hookrun.shell.simple_command import SimpleCommand
 
 NO_FILES = frozenset({"", "-", "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty", "."})
-"""Words that name no file of code: what is read from them is the input of the command."""
+"""Words that name no file of code but the command's input."""
 
 
 def looks_like_code(path: str) -> bool:
@@ -42,7 +42,7 @@ def looks_like_code(path: str) -> bool:
 
 
 def state_that_is_code(code: Iterable[str], state: Iterable[str]) -> list[str]:
-    """Return the paths of `state` that a reference names as code, or whose directory holds what one names."""
+    """Return the paths of `state` that a reference names as code, or that contain such a file."""
     named = []
     for reference in code:
         kind, _, value = reference.partition(":")
@@ -95,7 +95,7 @@ class Arguments:
         self._from_stdin = False
 
     def read(self, words: Sequence[Word]) -> None:
-        """Add all that the words name."""
+        """Add all files that the words name."""
         operands = self._operands(list(words))
         for word in self._inline:
             self._reader.inline(self._program.language, word, self._directory, self._libraries)
@@ -201,7 +201,7 @@ class Arguments:
         self._reader.module(language, name.lstrip("-"), self._directory, [".", *self._libraries])
 
     def _take(self, operands: list[Word], command: SimpleCommand) -> None:
-        """Add what the operands name, and the files that the program looks for."""
+        """Add the files that the operands name, and those that the program looks for."""
         reader, program = self._reader, self._program
         first = program.first
         if self._given:

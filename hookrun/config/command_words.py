@@ -1,4 +1,4 @@
-"""Find the files that a hook's command names, without running it: what `look` shows and what an approval covers.
+"""Find the files that a hook's command names, without running it, for `look` and for approvals.
 
 A program and a script are named only where the shell, an option and chance leave no other reading. Any word that may be
 a path is covered by the approval.
@@ -22,14 +22,14 @@ VARIABLES = (
 """Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
 
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
-"""How a line begins that first goes into the project."""
+"""The beginning of a line that first changes to the project's directory."""
 
 LONGEST_LINE = 65536
-"""Characters of a shell line that is read here; a longer one names nothing plainly."""
+"""Limit on the characters of a shell line; longer ones are not parsed."""
 
 SLOW_TO_PARSE = ("|", "<<", "=(")
 MAX_SLOW = 128
-"""Tokens of SLOW_TO_PARSE in a line that is read."""
+"""Limit on the tokens of SLOW_TO_PARSE in a line."""
 
 SHELL_LETTERS = "aefuvx"
 SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
@@ -37,7 +37,7 @@ SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
 
 class Interpreter(NamedTuple):
-    """Flags without a value that leave the next word the script: `letters` may be combined, `flags` stand alone.
+    """Flags without a value, after which the next word is the script: `letters` may be combined, `flags` not.
 
     With `suffixes` only a word that ends in one of them is a script: others may be resolved to something else.
     """
@@ -75,13 +75,13 @@ SHELL_WORDS = (
     "umask unalias unset wait "
 )
 BUILTINS = frozenset(SHELL_WORDS.split())
-"""Words that the shell itself understands: they name no program."""
+"""Keywords and builtins of the shell: they name no program."""
 
 PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
 """Words that run the command after them."""
 
 PREFIX_PROGRAMS = frozenset({"env", "nohup"})
-"""Those that are programs, and may stand after another one."""
+"""Those of them that are programs and may follow each other."""
 
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 BLANK = " \t"
@@ -100,20 +100,20 @@ QUOTING = frozenset({"ansi_c_string", "concatenation", "raw_string", "string", "
 """Nodes of the tree in which a line may end without ending a command."""
 
 LONGEST_WORD = 4096
-"""Characters of a path, the system's own limit (PATH_MAX, limits.h)."""
+"""Limit on the characters of a path (PATH_MAX in limits.h)."""
 
 SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^ \t\n;&|<>()'"`\\])+""", re.DOTALL)
-"""A word of a line, or of what is no shell at all."""
+"""A word of a line, also of one that is not shell."""
 
 RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
 """A piece of a text without the characters that a shell or an option puts around a path."""
 
 FROM_VARIABLE = re.compile(rf"\$\{{?({KNOWN})\}}?\"?(/[^\s'\"`$(){{}}<>|&;\\,*?\[\]]+)")
-"""A path that begins with one of the variables whose value is known, wherever it stands."""
+"""A path that begins with one of the variables whose value is known, anywhere in a text."""
 
 # An approval that covered a log would be asked for again after each run.
 WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
-"""A redirection into a file: what a hook writes, such as a log, is no part of it."""
+"""A redirection to a file: the output of a hook, such as a log, is not part of it."""
 
 
 class ShellWord(NamedTuple):
@@ -125,7 +125,7 @@ class ShellWord(NamedTuple):
 
 
 def is_slow_to_parse(line: str) -> bool:
-    """Return whether the parser, which takes the square of the number of some tokens, would take long for a line."""
+    """Return whether parsing a line would be slow: its time grows with the square of some tokens."""
     return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
@@ -148,13 +148,13 @@ def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[
 
 
 def _within(directory: str, word: str, index: int) -> str:
-    """Return what a word names for a line that has changed to a directory. The first is a program."""
+    """Return the path that a word names after a change of directory. The first word is a program."""
     begins = word.startswith(("/", "~/", "${")) or (index == 0 and "/" not in word)
     return word if begins else f"{directory}/{word.removeprefix('./')}"
 
 
 def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
-    """Return the program and script words that are relative paths: what they run depends on the working directory.
+    """Return the program and script words that are relative paths, and so depend on the working directory.
 
     A program without a slash is looked up on the PATH and is not relative; a script without one is.
     """
@@ -203,7 +203,7 @@ def _is_harmless(flag: str, interpreter: Interpreter) -> bool:
 
 
 def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[ShellWord]:
-    """Return the words from the program's on; none when it is a word of the shell's own or, if `sure`, in doubt."""
+    """Return the words from the program's on; none if it is a builtin or, with `sure`, if it is in doubt."""
     path_changes = False
     prefix = ""
     for index, word in enumerate(words):
@@ -244,7 +244,7 @@ def _first_command(line: str) -> tuple[list[ShellWord], bool]:
 
 
 def _is_one_chain(root: Node, data: bytes) -> bool:
-    """Tell whether a line is one command, or what is run only if that could be: `a && b`, `a | b`."""
+    """Return whether a line is one command, or runs the rest only if that can run: `a && b`, `a | b`."""
     if any(node.type in LEAVING for node in _nodes(root)):
         return False
     end = 0

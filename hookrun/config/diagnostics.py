@@ -1,4 +1,4 @@
-"""Describe an error or a warning in a configuration file: where it is, what is wrong and what to do."""
+"""Describe an error or a warning in a config file: its place, a message and a hint."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Claude Code's settings in a project: shared, and the user's own."""
 
 UNREAD = "unread:"
-"""Prefix of a reference among `Hook.words` that says why the command of a hook was not read."""
+"""Prefix of a reference among `Hook.words` that is the reason why a command was not read."""
 
 _CODE_SUFFIXES = (
     "sh bash zsh fish ksh csh py pyw pyc pyz js mjs cjs ts mts cts jsx tsx rb pl pm php lua awk sed jq tcl exp r "
@@ -66,7 +66,7 @@ class ConfigFiles:
 
 
 def identity(path: str | int) -> Identity:
-    """Return what changes with a file (a path or a descriptor). Raises OSError if it cannot be examined."""
+    """Return attributes that change with a file (a path or a descriptor). Raises OSError if they are unavailable."""
     return identity_of(os.stat(path))
 
 

@@ -1,4 +1,4 @@
-"""Work out which files a hook's command executes or reads as code: what an approval covers.
+"""Find the files that a hook's command executes or reads as code: an approval covers them.
 
 It is done when declarations are compiled. A reference is `KIND:VALUE`; `trust.hook_files` finds its files before each
 run. KIND is `path` (a file, or a directory that a program enters), `program` (a file that is started, without a slash
@@ -62,7 +62,7 @@ MOST_DIRECTORIES = 8
 
 
 class Executed:
-    """The references of a hook's `code`, and the parts of its command that only a run can tell (`unknown`)."""
+    """The references of a hook's `code`, and the parts of its command that are known only at run time (`unknown`)."""
 
     __slots__ = ("code", "unknown")
 
@@ -74,7 +74,7 @@ class Executed:
 def executed(
     kind: str, target: str | Sequence[str], env: Mapping[str, str] | None = None, dialect: str = "hookrun"
 ) -> Executed:
-    """Return what the command of a hook executes; `kind` is its field, `env` what it declares."""
+    """Return the files that the command of a hook executes; `kind` is its field, `env` its declared variables."""
     made = Executed()
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
@@ -159,7 +159,7 @@ class CodeReader:
                 self._contents(command)
 
     def _contents(self, command: SimpleCommand) -> None:
-        """Add what a command prints or copies: the line runs that."""
+        """Add the files that a command prints or copies, because the line runs its output."""
         for redirection in command.redirections:
             if redirection.reads:
                 self.path(redirection.target, command.directory)
@@ -219,7 +219,7 @@ class CodeReader:
             self._maybe_all(rest, command)
 
     def _named(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add what the words of one of NAMING name."""
+        """Add the files that the words of one of NAMING name."""
         if name in {".", "source"}:
             if words and words[0].output is None:
                 self.path(words[0], command.directory)
@@ -235,7 +235,7 @@ class CodeReader:
                 self._nested(word.text.partition("=")[2], command.directory)
 
     def _runner(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Run the words after `exec` or `run`, whichever of them is the program."""
+        """Add the code of the words after `exec` or `run`, any of which may be the program."""
         at = next((i for i, word in enumerate(words) if word.text in RUNNERS[name]), len(words))
         rest = [word for i, word in enumerate(words) if i > at]
         while rest and rest[0].text[:1] == "-":
@@ -283,7 +283,7 @@ class CodeReader:
     # --- variables
 
     def variables(self, values: Mapping[str, str], directory: str | None, *, exported: bool = False) -> None:
-        """Add the code that values of variables name; of `exported` ones only what programs are known to read."""
+        """Add the code that values of variables name; of `exported` ones only those that programs are known to read."""
         for name, value in values.items():
             if not value or value == UNKNOWN or name == "PATH":
                 continue
@@ -334,7 +334,7 @@ class CodeReader:
                     self.path(Word(part.removeprefix("@")), directory, "maybe")
 
     def inline(self, language: str, word: Word, directory: str | None, libraries: Sequence[str]) -> None:
-        """Add what inline code names: in its literals, and as modules."""
+        """Add the files that inline code names, in literals and as modules."""
         text = word.text
         if UNKNOWN in text:
             self.unknown[text] = None
@@ -389,7 +389,7 @@ class CodeReader:
         self._add("up", f"{self._located('.', directory)}:{name}")
 
     def stdin(self, program: Program, command: SimpleCommand) -> None:
-        """Add what a program runs that reads its code from standard input."""
+        """Add the code of a program that reads it from standard input."""
         read = [each.target for each in command.redirections if each.reads]
         for target in read:
             self.path(target, command.directory)

@@ -15,7 +15,7 @@ DATA = -1
 
 
 class Program(NamedTuple):
-    """How a program takes its words.
+    """The command line syntax of a program.
 
     `options` say what the values of options are, `first` what the first operand is, `rest` what the others are.
     `without` are options that give the code, so that no operand is. `language` is that of its inline code and modules.
@@ -267,7 +267,7 @@ _NO_CODE = (
     "inotifywait fswatch watchman find xargs parallel sudo tput dialog redis-cli kubectl"
 )
 NO_CODE = frozenset(_NO_CODE.split())
-"""Programs that run nothing of what the files hold that they are given."""
+"""Programs that never execute the files that they are given."""
 
 _CONTENTS = (
     "cat tac head tail more less grep egrep fgrep rg sort uniq cut tr paste base64 base32 xxd gunzip zcat bzcat "
@@ -275,7 +275,7 @@ _CONTENTS = (
     "printf ls find fd curl wget tar unzip cp mv ln install dd rsync tee pr strings join comm column git echo"
 )
 CONTENTS = frozenset(_CONTENTS.split())
-"""Programs that print, copy or name files: those become code where a line runs what it makes itself."""
+"""Programs that print, copy or name files: these are code in a line that runs its own output."""
 
 _CODE_PATHS = (
     "BASH_ENV DOCKER_CONFIG DYLD_INSERT_LIBRARIES ENV GCONV_PATH GIT_CONFIG GIT_CONFIG_GLOBAL INPUTRC LD_AUDIT "
@@ -312,7 +312,7 @@ LIBRARY_VARIABLES = {
     "GIT_EXEC_PATH": ("", "*"),
     "GIT_TEMPLATE_DIR": ("", "hooks/*"),
 }
-"""Variables that name directories of code: the language whose modules are there, and which files are code."""
+"""Variables that name directories of code -> the language of the modules, and which files are code."""
 
 EXECUTING_OPTIONS = re.compile(
     r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE
@@ -320,7 +320,7 @@ EXECUTING_OPTIONS = re.compile(
 """Options of programs without code of their own that name some."""
 
 CONFIG_OPTIONS = frozenset({"-K", "-c", "--config", "--config-file", "--plugin", "--rulesdir"})
-"""Options behind which a file stands that may be code, such as eslint's."""
+"""Options whose value is a file that may be code, such as eslint's."""
 
 NAMING = frozenset({".", "source", "go", "run-parts", "alias"})
 """Programs that take code in a way of their own."""

@@ -1,4 +1,4 @@
-"""Warn about declarations that are valid but cannot work as meant: names that no tool, argument or field has."""
+"""Warn about config that is valid but cannot work as intended: names that no tool, argument or field has."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *OTHERS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
 
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
-"""What only a regular expression has: no tool is called like that."""
+"""Syntax of regular expressions that no tool name has."""
 
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
 """A permission rule, such as `Bash(rm:*)`, whole or cut at a `|`."""
 
 SEPARATED = re.compile(r".+[_/-].+", re.DOTALL)
-"""A name that may be of an MCP server and its tool: some agents write them so."""
+"""A name that may be an MCP server's tool in the notation of some agents."""
 
 NEAR = 0.85
 """Likeness from which a name that could be of an MCP server's tool is taken for a misspelled one."""
@@ -187,7 +187,7 @@ class _Scope(NamedTuple):
 
 
 def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) -> None:
-    """Warn about a condition on a field or argument that there is none of, or on a value that it never has."""
+    """Warn about a condition on an unknown field or argument, or on a value that it never has."""
     first, _, rest = path.partition(".")
     if first not in CONTEXT_FIELDS:
         instead = MISNAMED.get(first)

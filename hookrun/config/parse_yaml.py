@@ -33,7 +33,7 @@ def parse_yaml(text: str) -> PositionedData:
 
 
 def _measure(text: str) -> bool:
-    """Return whether there is a document; reject, before composing it, what could exhaust stack or memory."""
+    """Return whether there is a document; first reject input that could exhaust stack or memory."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.DocumentStartEvent):

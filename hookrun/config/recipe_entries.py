@@ -82,7 +82,7 @@ def hooks_from_data(
 
 
 def _expand(entry: Entry, at: Location) -> list[Entry]:
-    """Return the hooks that the entry of a recipe stands for; none, with an error, if it cannot be understood."""
+    """Return the hooks of a recipe's entry; none, with an error, if it is invalid."""
     values: dict[str, object] = {}
     for field in RECIPE_FIELDS:
         if field.name in entry:

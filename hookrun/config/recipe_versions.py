@@ -21,7 +21,7 @@ which it works."""
 
 @cache
 def recipes() -> dict[str, dict[str, object]]:
-    """Return what the data file has for each recipe."""
+    """Return the versions of each recipe in the data file."""
     with open(VERSIONS_FILE, encoding="utf-8") as file:
         found: dict[str, dict[str, object]] = json.load(file)
     return found

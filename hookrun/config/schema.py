@@ -50,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A string, a number or a boolean; numbers and booleans stand for their JSON text."""
+    """A string, a number or a boolean; numbers and booleans are converted to their JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyOb
 class Field:
     """A field: its name, the shape of its value, its description and its default (None for none).
 
-    `runs` marks the fields that say what a hook runs, of which it has exactly one.
+    `runs` marks the fields that name what a hook runs; a hook has exactly one of them.
     """
 
     name: str
@@ -331,7 +331,7 @@ HOOK_FIELDS = (
 """Every field of a hook."""
 
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
-"""The fields that say what a hook runs; it has exactly one of them."""
+"""The fields that name what a hook runs; it has exactly one of them."""
 
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
 """Fields of a single hook, which `defaults` cannot set."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hookrun.config.parse import KeyPath
 
 MAX_PROJECT_HOOKS = 500
-"""Hooks of a project whose commands are read, so that they can be approved."""
+"""Limit on the hooks of a project whose commands are read, and that can be approved."""
 
 SETTING_FIELDS = names(SETTINGS)
 CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form: "hooks": {"PreToolUse": [...]}'
@@ -213,7 +213,7 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
 
 
 def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dialect: str, scope: Scope) -> list[str]:
-    """Return the references to what a hook executes; only why there are none if its command is not to be read."""
+    """Return the references to what a hook executes; only the reason if its command is not read."""
     from hookrun.config.executed import executed
 
     if not scope.reads_commands:
@@ -228,7 +228,7 @@ def _with_canonical_names(matcher: list[str]) -> list[str]:
 
 
 def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
-    """Return the settings of a file that fit, and what is wrong with the others."""
+    """Return the valid settings of a file, and the problems of the others."""
     at = Location(document, ("hookrun",))
     settings: dict[str, object] = {}
     if not isinstance(value, dict):
@@ -273,7 +273,7 @@ FIELDS = names(HOOK_FIELDS)
 RECIPE_NAMES = ("recipe", "options")
 """Fields that only the entry of a recipe has: see recipe_entries."""
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
-"""Headers, in lower case, that say where a request's body ends: the HTTP client sets them."""
+"""Headers, in lower case, that delimit a request's body: the HTTP client sets them."""
 
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 

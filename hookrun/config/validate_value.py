@@ -1,4 +1,4 @@
-"""Validate one value against its shape: return it normalized, or report what is wrong with it."""
+"""Validate one value against its shape: return it normalized, or report its errors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from hookrun.agents.base import (
     placeholder_message,
 )
 from hookrun.agents.formats import REFUSED_BY_STATUS, STOP_EVENTS
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import NoHomeError, account_home, kept_texts_dir
 from hookrun.text import one_line, print_for_agent, write_all, write_stderr
@@ -49,9 +49,9 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
         contexts.drain_stdin()
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
         print_for_agent(one_line(trouble or unknown or internal_error(error, options.home, for_agent=True)))
-        return GO_ON if _caller_needs_zero() else TROUBLE
+        return GO_ON if agents.caller_needs_zero() else TROUBLE
     if agent.EXIT_ZERO_ONLY:
-        _end_with_zero()
+        end_with_zero()
     fire = AgentFire(agent, options, trouble)
     try:
         return fire.run()
@@ -60,24 +60,6 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
     except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
         print_for_agent(internal_error(error, options.home, for_agent=True))
         return fire.status_without_answer()
-
-
-def _caller_needs_zero() -> bool:
-    """Return whether, judging by the environment, the calling agent takes any other exit status for a refusal."""
-    try:
-        known = map(agents.load, agents.AGENTS)
-        return any(each.EXIT_ZERO_ONLY and any(map(os.environ.get, each.ENV_MARKERS)) for each in known)
-    except Exception:  # its module cannot be loaded either: deny nothing
-        return True
-
-
-def _end_with_zero() -> None:
-    """End silently on signals, for an agent that takes any other exit status than 0 for a refusal."""
-    import _signal  # type: ignore[import-not-found]  # see process/spawn.py
-
-    for number in (1, 2, 15):
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, lambda _number, _frame: os._exit(GO_ON))
 
 
 class AgentFire:
@@ -303,15 +285,27 @@ class AgentFire:
         ]
         saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
         told = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
-        answer = build_response(
-            self.agent, self.message, [*saids, self._kept_texts(), self._own_failure(), told], self._notice
-        )
+        replies = [*saids, self._kept_texts(), self._own_failure(), told]
+        answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
         if self.message.session_id and (answer.kept.context or answer.kept.user_message):
             from hookrun.session import keep_texts
 
             texts = (("context", answer.kept.context), ("user_message", answer.kept.user_message))
             keep_texts(self._command().home, self.message.session_id, texts)
         return answer
+
+    def _strongest(self) -> tuple[EventFire, Verdict] | None:
+        """Return the fire that decides what the agent gets."""
+        return max(self.fires, key=lambda each: PRECEDENCE[each[1].action], default=None)
+
+    def _refused_by(self) -> tuple[list[str], str]:
+        """Return the hooks behind a refusal, and the command that shows why; nothing where no hook refused."""
+        fire, verdict = self._strongest() or (None, None)
+        if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
+            return [], ""
+        home = f" --home {self.options.home}" if self.options.home else ""
+        recorded = self._command().settings.get("audit") is not False
+        return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{home}" if recorded else ""
 
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""
@@ -412,16 +406,21 @@ class AgentFire:
         command = self.invocation
         if command is None:
             return
-        degraded = list(dict.fromkeys(answer.degraded)) if answer is not None else []
         error = audit.redacted("; ".join(self.trouble)) if self.trouble else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
             records: list[dict[str, object]] = []
+            deciding, _ = self._strongest() or (None, None)
             for fire, verdict in fires:
-                records += fire.records(verdict, exit=status, error=error, degraded=degraded, left_to=self.skipped)
-                error, degraded = None, []
+                more: dict[str, object] = {}
+                if answer is not None and deciding in (None, fire):
+                    action = answer.reply.action
+                    same = verdict is not None and verdict.action == action
+                    more = {"degraded": list(dict.fromkeys(answer.degraded)), "answered": None if same else action}
+                records += fire.records(verdict, exit=status, error=error, left_to=self.skipped, **more)
+                error = None
             if records:
                 command.write_audit(records)
             command.close()

@@ -318,13 +318,20 @@ class EventFire:
 
     # --- the audit
 
+    def decided_by(self, verdict: Verdict) -> list[str]:
+        """Return the names of the hooks whose action the verdict has."""
+        runs = self.chain.runs if self.chain is not None else ()
+        return list(dict.fromkeys(run.name for run in runs if run.action == verdict.action))
+
     def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
+        own_message = verdict.message if verdict is not None and not self.decided_by(verdict) else None
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
             self.context,
+            message=audit.redacted(own_message),
             action=verdict.action if verdict is not None else None,
             declared=len(self.candidates) if self.candidates is not None else 0,
             ms=total * 1000,
@@ -376,3 +383,12 @@ def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> st
         return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
     except Exception:  # hookrun is incomplete
         return f"internal error, please report it: {type(error).__name__}: {error}"
+
+
+def end_with_zero() -> None:
+    """End silently on signals, for an agent that takes any other exit status than 0 for a refusal."""
+    import _signal  # type: ignore[import-not-found]  # see process/spawn.py
+
+    for number in (1, 2, 15):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda _number, _frame: os._exit(0))

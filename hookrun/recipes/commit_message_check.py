@@ -44,9 +44,9 @@ EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
 """Prefixes of first lines that git itself writes."""
 
 WITH_VALUE = frozenset("CcFmSut")
-"""Short options of commit whose value follows the letter, or is the next word."""
+"""Short options of commit with a value after the letter or in the next word."""
 WITH_OPTIONAL_VALUE = frozenset("Su")
-"""Those whose value is never the next word."""
+"""Those with a value that is never the next word."""
 
 LONG = {
     "--file": "F",

@@ -1,4 +1,4 @@
-"""Find and edit the file that declares the hooks of a project or user, and write it with others or not at all."""
+"""Find and edit the config file of a project or user, and write it together with other files or not at all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ScaffoldError(Exception):
 class DeclarationFile:
     """A declaration file with edits that are not written yet. The file at `path` may not exist.
 
-    `root` is its directory, `layer` is project or user, `events` are the events of a program that it declares.
+    `root` is its directory, `layer` is project or user, `events` are its custom events.
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
@@ -67,7 +67,7 @@ class DeclarationFile:
 
     @property
     def entries(self) -> list[object]:
-        """The declared hooks in order."""
+        """The hooks in order."""
         data = self._text.data
         found = data.get("hooks") if isinstance(data, dict) else None
         if isinstance(found, dict):
@@ -145,7 +145,7 @@ def _refuse_broken(file: ConfigFile) -> None:
 
 
 def project_file(directory: str, home: str, form: str | None = None) -> DeclarationFile:
-    """Return the file that declares the hooks of the project around a directory; `form` is json, yaml or None.
+    """Return the config file of the project around a directory; `form` is json, yaml or None.
 
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
     directory itself if there is no repository. Raises ScaffoldError and FileError.
@@ -156,7 +156,7 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
 
 
 def user_file(home: str, form: str | None = None) -> DeclarationFile:
-    """Return the file that declares the user's own hooks. Raises ScaffoldError and FileError."""
+    """Return the user's config file. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
     return DeclarationFile(_chosen(paths, "user", form), "user", [])
 

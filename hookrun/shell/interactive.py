@@ -1,4 +1,4 @@
-"""Tell whether a command would read further commands from the terminal, as a bare `bash` or `python3` does."""
+"""Return whether a command would read further commands from the terminal, as a bare `bash` or `python3` does."""
 
 from __future__ import annotations
 

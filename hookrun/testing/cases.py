@@ -343,7 +343,9 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
             context = contexts.from_file(case.reads[0], NO_DEADLINE)
         except contexts.ContextError as error:
             message, _, hint = str(error).partition("\nhint: ")
-            case.place("context_file").report(message, hint or "correct the file or its path")
+            case.place("context_file").report(
+                message, hint.removesuffix(", or - for stdin") or "correct the file or its path"
+            )
     if isinstance(given := values.get("context"), dict):
         context = {**context, **given}
     for name, short in (("tool_name", "tool"), ("tool_args", "args")):

@@ -124,6 +124,16 @@ def test_options_answer_the_questions(project: Project) -> None:
         assert (wrong.status, said in wrong.stderr) == (1, True)
 
 
+def test_a_dry_run_shows_the_agents_settings_too(project: Project) -> None:
+    """What the hooks need that are not written yet; nothing is written."""
+    before = tree(project.root, project.home)
+    done = hookrun(project, "init", "--agent", "claude", "--dry-run")
+    assert (done.status, done.stderr) == (0, "")
+    assert "coder.json" in done.stdout
+    assert "PreToolUse" in done.stdout
+    assert tree(project.root, project.home) == before
+
+
 def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
     """What only the user may do is a hint, and the status says that something is missing."""
     done = hookrun(project, "init", "--agent", "codex")

@@ -1,19 +1,28 @@
-"""`hookrun log` and `hookrun why`: what the audit knows of fires, for people and for programs."""
+"""`hookrun log` and `hookrun why`: which runs they select, and what they show of them."""
 
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hookrun import audit_reader
+from hookrun.cli.log_filter import parse_time
 from tests.cli.command import hookrun
-from tests.fire.agents import says
+from tests.cli.terminal import at_terminal
+from tests.fire.agents import Agent, says
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
+ENOUGH = 60
+"""Seconds: a bound for what must happen, never waited for."""
+TOKEN = "ghp_" + "a1B2c3D4" * 5
 LS = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
 
 
@@ -31,31 +40,189 @@ def three_fires(project: Project) -> list[str]:
     return ids
 
 
-def test_the_last_fires_and_what_each_hook_did(project: Project) -> None:
-    """The newest last; a hook's answer, its failure, and what it changed."""
+def heads(output: str) -> list[str]:
+    """Return the first line of each run that `hookrun log` shows."""
+    return [line for line in output.splitlines() if not line.startswith(" ")]
+
+
+def test_the_latest_runs_and_what_each_hook_did(project: Project) -> None:
+    """The newest last: time, id, project, call, result, command; then each hook's answer, failure and change."""
     ids = three_fires(project)
     done = hookrun(project, "log", "-n", "2")
     assert (done.status, done.stderr) == (0, "")
-    heads = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
-    assert [head.rpartition("(")[2] for head in heads] == [f"{each})" for each in ids[1:]]
-    assert "pre_tool_use bash: block in " in heads[1]
-    assert "    bad: continue in " in done.stdout
-    assert "failed (exit_code: " in done.stdout
-    assert "        changed: command\n" in hookrun(project, "log").stdout
+    assert [head.split("  ")[1:] for head in heads(done.stdout)] == [
+        [ids[1][:8], project.root.name, "pre_tool_use bash", "continue", "ls"],
+        [ids[2][:8], project.root.name, "pre_tool_use bash", "block", "ls"],
+    ]
+    assert re.match(r"\d\d:\d\d:\d\d  ", done.stdout)
+    assert re.search(r"^  bad: failed \(exit_code\) in [\d.]+ ms: it exited with status 3", done.stdout, re.MULTILINE)
+    assert re.search(r"^  guard: block in [\d.]+ ms: R$", done.stdout, re.MULTILINE)
+    assert "    changed command:\n      -ls\n      +ls -l\n" in hookrun(project, "log").stdout
 
 
-def test_only_those_that_are_wanted(project: Project) -> None:
-    """By a hook's name, or those in which something failed; `--json` gives the records as they were written."""
+def test_texts_changes_and_credentials(project: Project) -> None:
+    """Texts for model and user are shown, a changed command as a diff, another argument by its path, no credential."""
+    answer = says(
+        action="modify", args_patch={"command": "b", "x": 1}, additional_context="C", system_message=f"S {TOKEN}"
+    )
+    project.hooks({"name": "h", "command": answer})
+    project.fire({"tool_name": "bash", "tool_args": {"command": f"a {TOKEN}"}})
+    shown = hookrun(project, "log").stdout
+    assert TOKEN not in shown
+    for line in (
+        "    to the model: C",
+        "    to the user: S [redacted]",
+        "      -a [redacted]",
+        "      +b",
+        "    changed x",
+    ):
+        assert f"{line}\n" in shown
+
+
+def test_a_file_is_shown_relative_to_its_project(project: Project) -> None:
+    """Where a call has no command."""
+    project.hooks({"command": "true"})
+    project.fire({"tool_name": "read", "tool_args": {"file_path": "src/a.py"}})
+    assert heads(hookrun(project, "log").stdout)[0].endswith("  continue  src/a.py")
+
+
+@pytest.mark.parametrize(
+    ("options", "selected"),
+    [
+        (("--hook", "guard"), [2]),
+        (("--hook", "g*"), [2]),
+        (("--failures",), [1]),
+        (("--action", "modify"), [0]),
+        (("--event", "PreToolUse"), [0, 1, 2]),
+        (("--event", "stop"), []),
+        (("--tool", "read|ba*"), [0, 1, 2]),
+        (("--tool", "read"), []),
+        (("--session", "s"), [0, 1, 2]),
+        (("--session", "t"), []),
+        (("--agent", "claude"), []),
+        (("--since", "1h"), [0, 1, 2]),
+        (("--since", "today", "--until", "now"), [0, 1, 2]),
+        (("--until", "1h30m"), []),
+        (("--since", "2999-01-01"), []),
+        (("--project", "."), [0, 1, 2]),
+        (("--project", "elsewhere"), []),
+    ],
+)
+def test_filters(project: Project, options: tuple[str, ...], selected: list[int]) -> None:
+    """Each option leaves the runs that match; `--json` gives the records as they were written."""
     ids = three_fires(project)
-    shown = [json.loads(line) for line in hookrun(project, "log", "--hook", "guard", "--json").stdout.splitlines()]
-    by_hook = [record for record in shown if record["kind"] != "start"]  # which a run on a slow machine has too
-    assert [record["request_id"] for record in by_hook] == [ids[2]] * 2
-    assert by_hook == project.audit()[-2:]
-    failed = hookrun(project, "log", "--failures", "-n", "1").stdout
-    assert ids[1] in failed
-    assert ids[2] not in failed
-    nothing = hookrun(project, "log", "--hook", "none")
-    assert (nothing.status, nothing.stdout) == (0, f"no matching entries in {project.audit_path}\n")
+    shown = [json.loads(line) for line in hookrun(project, "log", *options, "--json").stdout.splitlines()]
+    assert list(dict.fromkeys(record["request_id"] for record in shown)) == [ids[index] for index in selected]
+    assert [each for each in shown if each["kind"] != "start"] == [  # which a run on a slow machine has too
+        record for record in project.audit() if record["request_id"] in [ids[index] for index in selected]
+    ]
+    why = hookrun(project, "why", *options, "--json")
+    assert why.status == (0 if selected else 1)
+    if selected:
+        assert why.json["fire"] == project.audit()[-1] if selected[-1] == 2 else True
+
+
+def test_runs_of_other_projects_are_shown_on_request(project: Project) -> None:
+    """By `--all-projects`, by directory or by name; without it the hint has the command that shows them."""
+    [*_, last] = three_fires(project)
+    other = project.root.parent / "other"
+    (other / "src").mkdir(parents=True)
+    (other / ".git").mkdir()
+    done = hookrun(project, "log", "--action", "block", cwd=other)
+    assert done.stdout.splitlines() == [
+        "no matching entries",
+        "hint: other projects have some: `hookrun log --action block --all-projects`",
+    ]
+    why = hookrun(project, "why", cwd=other)
+    assert (why.status, why.stderr.splitlines()) == (
+        1,
+        ["error: no matching entries", "hint: other projects have some: `hookrun why --all-projects`"],
+    )
+    for options in (("--all-projects",), ("--project", str(project.root)), ("--project", project.root.name)):
+        assert heads(hookrun(project, "log", *options, cwd=other / "src").stdout)[-1].split("  ")[1] == last[:8]
+    assert hookrun(project, "why", last[:6], cwd=other).status == 0
+
+
+def test_nothing_found_says_why(project: Project) -> None:
+    """No run yet, the audit switched off, and names that are nearly right."""
+    assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing has run yet; `hookrun doctor`")
+    three_fires(project)
+    for options, hint in (
+        (("--hook", "gard"), "hint: did you mean `--hook guard`?"),
+        (("--agent", "cluade"), "hint: did you mean `--agent claude`?"),
+        (("--tool", "read"), "hint: `hookrun log --all-projects` shows the latest runs"),
+    ):
+        assert hookrun(project, "log", *options).stdout.splitlines() == ["no matching entries", hint]
+    project.user_hooks(audit=False)
+    assert "the setting `audit` is false" in hookrun(project, "log", "--hook", "none").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("log", "--since", "soon"), '"soon" is not a time'),
+        (("log", "--since", "99999999999w"), "is not a time"),
+        (("log", "--event", "pretoolusee"), "unknown event"),
+        (("log", "--action", "deny"), "deny"),
+        (("log", "--project", "./missing"), "no such directory"),
+        (("log", "--project", "x", "--all-projects"), "exclude each other"),
+        (("log", "-n", "0"), "0"),
+        (("why", "01"), "give at least 4 characters"),
+        (("why", "0123456789"), 'no run "0123456789" in the audit'),
+    ],
+)
+def test_wrong_options(project: Project, arguments: tuple[str, ...], message: str) -> None:
+    """The error names the value; the exit status is 1."""
+    three_fires(project)
+    done = hookrun(project, *arguments)
+    assert (done.status, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") <= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1h30m", timedelta(minutes=90)),
+        ("3d", timedelta(days=3)),
+        ("2w", timedelta(days=14)),
+        ("now", timedelta()),
+    ],
+)
+def test_durations(text: str, expected: timedelta) -> None:
+    """They count back from now."""
+    assert abs(datetime.now(UTC) - parse_time(text) - expected) < timedelta(seconds=ENOUGH)
+
+
+def test_dates_and_clock_times_are_local() -> None:
+    """A date is its midnight, a clock time is today's, an offset is kept."""
+    assert parse_time("2026-11-22").replace(tzinfo=None) == datetime.fromisoformat("2026-11-22")
+    assert parse_time("2026-11-22 14:30").replace(tzinfo=None) == datetime.fromisoformat("2026-11-22T14:30")
+    assert parse_time("2026-11-22T14:30Z") == datetime(2026, 11, 22, 14, 30, tzinfo=UTC)
+    today = datetime.now(UTC).astimezone().date()
+    assert parse_time("9:05").replace(tzinfo=None) == datetime(today.year, today.month, today.day, 9, 5)  # noqa: DTZ001  # local
+    assert parse_time("today") - parse_time("yesterday") == timedelta(days=1)
+
+
+def test_the_time_is_local_and_has_the_date_of_another_day(project: Project) -> None:
+    """The audit has UTC."""
+    record = {"v": 1, "kind": "fire", "time": "2026-01-02T03:04:05.000Z", "request_id": "abcdef", "event": "stop"}
+    project.audit_path.parent.mkdir(parents=True)
+    project.audit_path.write_text(json.dumps({**record, "action": "continue", "ms": 2}) + "\n")
+    shown = hookrun(project, "log", "--all-projects", TZ="Asia/Tokyo").stdout
+    assert shown == "2026-01-02 12:04:05  abcdef  stop  continue\n"
+
+
+def test_at_a_terminal_lines_are_wrapped_and_coloured(project: Project) -> None:
+    """No line is wider than the terminal, further ones are indented, a block is red."""
+    project.hooks({"name": "guard", "command": says(action="block", message="because " * 40)})
+    project.fire(LS)
+    screen = at_terminal(project, "log", env={"TERM": "xterm-256color", "COLUMNS": "80"}).screen
+    assert "\x1b[31m" in screen
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[2].startswith("    because")
 
 
 def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
@@ -91,33 +258,58 @@ def test_following_shows_what_is_fired_from_now_on(project: Project) -> None:
 
 
 def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
-    """Who refused and why, who changed what, who failed; by an id, its beginning, or the last one."""
+    """Who blocked and why, who changed what, who failed; by an id, its beginning, or the last one."""
     ids = three_fires(project)
-    said = [hookrun(project, "why", each[:8]).stdout.splitlines() for each in ids]
-    assert said[0][0] == "pre_tool_use: modify: dry: changed command"
-    assert said[1][0].startswith("pre_tool_use: continue: ran: bad, fine; bad failed (exit_code: ")
-    assert said[2][0] == "pre_tool_use: block: guard: R"
-    assert said[2][-1].strip() == "1 more declared for it did not run: hookrun explain pre_tool_use --tool bash"
-    assert hookrun(project, "why").stdout.splitlines() == said[2]
-    assert hookrun(project, "why", "last", "--json").json["answer"] == said[2][0]
+    shown = [hookrun(project, "why", each[:8]).stdout.splitlines() for each in ids]
+    assert shown[0][0] == "pre_tool_use bash: modified by dry: command"
+    assert shown[1][0] == "pre_tool_use bash: continued: bad failed (exit_code)"
+    assert shown[2][0] == "pre_tool_use bash: blocked by guard: R"
+    assert "  command  ls" in shown[2]
+    assert f"  project  {project.root}" in shown[2]
+    assert shown[2][-2].endswith(" ms: R (coder.json:1)")
+    assert shown[2][-1] == "  1 other hook did not run: `hookrun explain pre_tool_use --tool bash` shows why"
+    assert hookrun(project, "why").stdout.splitlines() == shown[2]
+    assert hookrun(project, "why", "last", "--json").json["answer"] == shown[2][0]
+    assert hookrun(project, "why", "--hook", "dry").stdout.splitlines() == shown[0]
 
 
-def test_why_of_a_fire_that_was_killed(project: Project) -> None:
-    """It had begun, and there is no end: that is said, and not that nothing was fired."""
+def test_the_first_line_of_why_is_short(project: Project) -> None:
+    """At most 120 characters and one line, whatever the reason is; the whole reason follows."""
+    project.hooks({"name": "guard", "command": says(action="block", message="one\ntwo " * 50)})
+    project.fire(LS)
+    first, *more = hookrun(project, "why").stdout.splitlines()
+    assert len(first) == 120
+    assert first.startswith("pre_tool_use bash: blocked by guard: one two one two")
+    assert any("one two " * 49 in line for line in more)
+
+
+def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
+    """No hooks at all, none that matches, and none that objects."""
+    cases: list[tuple[list[dict[str, object]], str]] = [
+        ([], "no hooks"),
+        ([{"command": "true", "matcher": "write"}], "none of 1 hook ran"),
+        ([{"name": "fine", "command": "true"}], "no objection from fine"),
+    ]
+    for hooks, answer in cases:
+        project.hooks(*hooks)
+        project.fire(LS)
+        assert hookrun(project, "why").stdout.splitlines()[0] == f"pre_tool_use bash: continued: {answer}"
+
+
+def test_what_the_agent_got_is_what_counts(project: Project) -> None:
+    """Gemini cannot ask: it gets a block, and so says `why`."""
+    project.user_hooks({"name": "careful", "event": "pre_tool_use", "command": says(action="ask", message="R")})
+    gemini = Agent("gemini", project)
+    gemini.fire(gemini.shell())
+    assert heads(hookrun(project, "log").stdout)[0].split("  ")[4] == "ask -> block"
+    assert hookrun(project, "why").stdout.splitlines()[0].endswith(": blocked by careful: R")
+
+
+def test_why_of_a_run_that_was_killed(project: Project) -> None:
+    """It had begun, and there is no end: it is not finished."""
     start = {"v": 1, "kind": "start", "time": "2026-01-02T03:04:05.000Z", "request_id": "abcdef", "event": "stop"}
     project.audit_path.parent.mkdir(parents=True)
-    project.audit_path.write_text(json.dumps(start) + "\n")
-    said = "stop: began at 2026-01-02T03:04:05.000Z and has not answered: it still runs, or was killed"
-    assert hookrun(project, "why").stdout.splitlines()[0] == said
-
-
-def test_a_fire_that_is_not_there(project: Project) -> None:
-    """One line that says where was looked, and the status is 1."""
-    for arguments, said in (
-        ((), "audit.jsonl has no run at all; "),
-        (("0123456789",), 'audit.jsonl has no run "0123456789"; '),
-        (("01",), "give at least 4 characters"),
-    ):
-        done = hookrun(project, "why", *arguments)
-        assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
-        assert said in done.stderr
+    project.audit_path.write_text(json.dumps({**start, "project": str(project.root), "command": "sleep 9"}) + "\n")
+    shown = hookrun(project, "why", TZ="UTC").stdout.splitlines()
+    assert shown[0] == "stop: not finished: it began at 2026-01-02 03:04:05 and still runs, or was killed"
+    assert shown[1] == "  command  sleep 9"

@@ -57,10 +57,11 @@ VALUES = {
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
+    "fire.request_id[:8]": "9db9ad05",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
 
-EMPTY = frozenset({"tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"})
+EMPTY = frozenset({"home", "tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"})
 """Expressions with a piece of a command line, which may be empty."""
 
 MARK = "\0"
@@ -408,6 +409,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
 
 ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
+    "hookrun log --all-projects": "test_log.py looks for what is not there",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
     "hookrun install AGENT": "words in capitals",

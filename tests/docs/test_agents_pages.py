@@ -14,7 +14,7 @@ from hookrun.agents.formats import CAPABILITIES
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.fire.command import help_text
 from tests.conftest import ROOT, Project
-from tests.fire.agents import says
+from tests.fire.agents import says, without_origin
 
 ADDING = (ROOT / "docs" / "appendix" / "adding-an-agent.md").read_text()
 
@@ -125,7 +125,8 @@ def test_following_the_page_adds_an_agent(project: Project) -> None:
     }
     assert toy(project, shell) == {}
     project.hooks({"matcher": "bash", "when": {"tool_args.command": "ls"}, "command": "echo no >&2; exit 2"})
-    assert toy(project, shell) == {"veto": "no"}
+    refusal = toy(project, shell)
+    assert (list(refusal), without_origin(str(refusal["veto"]))) == (["veto"], "no")
     project.hooks({"matcher": "shell", "command": says(action="modify", args_patch={"command": "ls -l"})})
     assert toy(project, shell) == {"with": {"cmd": "ls -l", "n": 1}}
     project.hooks({"command": says(action="ask", message="sure?", system_message="P")})

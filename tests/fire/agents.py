@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,18 @@ class Agent:
         return Told(self, done)
 
 
+ORIGIN = re.compile(
+    r"(?:\n\n)?hookrun: blocked[^\n`]*`(hookrun why [0-9a-f]{8}[^`]*)` shows why(?:\n\n)?"
+    r"| \((?:hook [^`()]*, )?`(hookrun why [0-9a-f]{8}[^`]*)`\)"
+)
+"""Which hook blocked, and how to ask why, for the user."""
+
+
+def without_origin(text: str) -> str:
+    """Return a text for an agent without the words about the hook that it is from."""
+    return ORIGIN.sub("", text)
+
+
 class Told:
     """What an agent got."""
 
@@ -158,7 +171,13 @@ class Told:
 
     @property
     def reason(self) -> str | None:
-        """Why the tool is refused, None where it is not: by what the agent was measured to obey."""
+        """Why the tool is refused, as the hook said it; None where it is not."""
+        refusal = self.refusal
+        return without_origin(refusal) if refusal is not None else None
+
+    @property
+    def refusal(self) -> str | None:
+        """The whole text of a refusal, None where it is none: by what the agent was measured to obey."""
         assert self.status == 0, (self.status, self.stderr)
         match self.agent.name:
             case "claude" | "codex" | "qwen":
@@ -178,7 +197,12 @@ class Told:
 
     @property
     def person(self) -> str:
-        """What the user sees, or the model for them."""
+        """What the user is shown, or the model for them, besides which hook blocked."""
+        return without_origin(self.shown)
+
+    @property
+    def shown(self) -> str:
+        """All that the user is shown, or the model for them."""
         if self.agent.name == "opencode":
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):

@@ -13,7 +13,7 @@ import pytest
 
 from hookrun import agents as table
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, Told, says
+from tests.fire.agents import AGENTS, Agent, Told, says, without_origin
 from tests.slow import sampled
 
 NOTHING = (0, b"", "")
@@ -389,7 +389,8 @@ class TestCopilotReadsClaudeSSettings:
         """Told from Claude by its message; hooks know who calls."""
         copilot.project.hooks({"matcher": "bash", "agents": ["copilot"], "command": "echo no >&2; exit 2"})
         told = claude.fire(copilot.shell())
-        assert told.json == {"permissionDecision": "deny", "permissionDecisionReason": "no"}
+        said = {name: without_origin(str(value)) for name, value in told.json.items()}
+        assert said == {"permissionDecision": "deny", "permissionDecisionReason": "no"}
         assert claude.fire(claude.shell()).json == {}
 
     @pytest.mark.parametrize("place", ["home/.copilot/hooks/hookrun.json", "project/.github/hooks/any.json"])

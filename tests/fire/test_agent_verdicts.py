@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 
 import pytest
 
+from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, says
+from tests.fire.agents import AGENTS, ORIGIN, Agent, says, without_origin
 from tests.slow import sampled
 
 MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
@@ -90,12 +93,44 @@ def test_a_stop_never_lets_the_tool_run(agent: Agent) -> None:
     """It ends the turn where that can be said, and refuses the call everywhere."""
     agent.project.hooks({"command": says(action="stop", message="enough")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
+    said = {name: without_origin(value) if isinstance(value, str) else value for name, value in told.json.items()}
     ends = {
         "claude": told.json.get("continue") is False and told.reason == "enough",
-        "gemini": told.json == {"continue": False, "stopReason": "enough"},
-        "cline": told.json == {"cancel": True, "errorMessage": "enough"},
+        "gemini": said == {"continue": False, "stopReason": "enough", "systemMessage": ""},
+        "cline": said == {"cancel": True, "errorMessage": "enough"},
     }
     assert ends.get(agent.name, told.reason == "enough"), told.json
+
+
+def test_the_user_sees_which_hook_blocked_and_how_to_ask_why(agent: Agent) -> None:
+    """Once, and where the agent shows users a text of their own, the model's reason has nothing of it."""
+    agent.project.hooks({"name": "guard", "command": says(action="block", message="enough")})
+    told = agent.fire(agent.shell(), event=agent.events["pre"])
+    shown = "\n".join(filter(None, (told.refusal, told.shown if told.shown != told.refusal else "")))
+    [command] = [first or second for first, second in ORIGIN.findall(shown)]
+    assert shown.count("guard") == 1
+    in_reason = agent.name in ("qwen", "copilot", "cline")
+    assert (told.refusal == "enough") is not in_reason
+    done = hookrun(agent.project, *shlex.split(command)[1:])
+    assert done.stdout.splitlines()[0] == "pre_tool_use bash: blocked by guard: enough"
+
+
+def test_a_reason_that_names_the_hook_is_not_followed_by_its_name(project: Project) -> None:
+    """A failed guard, for one: only the command is added."""
+    project.hooks({"name": "guard", "command": "exit 3", "on_failure": "block"})
+    copilot = Agent("copilot", project)
+    refusal = copilot.fire(copilot.shell()).refusal
+    assert refusal is not None
+    assert re.search(r"hook guard failed .* \(`hookrun why [^`]*`\)$", refusal)
+
+
+def test_without_an_audit_nothing_is_proposed_that_cannot_work(project: Project) -> None:
+    """`hookrun why` has nothing to show there; the hook is named."""
+    project.user_hooks(audit=False)
+    project.hooks({"name": "guard", "command": says(action="block", message="enough")})
+    copilot, claude = Agent("copilot", project), Agent("claude", project)
+    assert copilot.fire(copilot.shell()).refusal == "enough (hook guard)"
+    assert claude.fire(claude.shell()).shown == "hookrun: blocked by guard"
 
 
 def test_text_for_the_model_before_a_tool(agent: Agent) -> None:
@@ -149,7 +184,7 @@ def test_a_prompt_can_be_kept_from_the_model(agent: Agent) -> None:
         assert told.json == {}
         assert "block -> nothing" in str(agent.project.audit()[-1]["degraded"])
         return
-    assert told.json.get("reason", told.json.get("refuse")) == "not that"
+    assert without_origin(str(told.json.get("reason", told.json.get("refuse")))) == "not that"
     assert agent.fire(agent.prompt("hello"), event=agent.events["prompt"]).context == "it is Monday"
 
 

@@ -89,7 +89,7 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
         ("cases:\n- {name: a, event: stop, files: {../x: a}}\n", '"../x" is outside the working directory'),
         (
             "cases:\n- {name: a, event: stop, context_file: gone.json}\n",
-            "gone.json: No such file or directory",
+            'gone.json": No such file or directory',
         ),
         (
             "cases:\n- {name: a, event: stop, context: {user_prompt: 1}}\n",

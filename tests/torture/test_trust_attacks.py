@@ -104,7 +104,7 @@ def test_non_interactive_use_is_not_consent(stranger: Stranger) -> None:
         env=stranger.project.environment(),
         check=False,
     )
-    assert (done.returncode, b"without a terminal" in done.stderr) == (1, True)
+    assert (done.returncode, b"in a terminal" in done.stderr) == (1, True)
     assert is_untrusted(stranger)
 
 

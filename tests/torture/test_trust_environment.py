@@ -328,7 +328,7 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
 def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
     """Nothing, no unit, for ever: refused, with what was expected."""
     done = at_terminal(agent.project, "pause", "--for", duration)
-    assert (done.status, "expected a time up to 24h" in done.screen) == (1, True)
+    assert (done.status, "write a time up to 24h" in done.screen) == (1, True)
 
 
 def test_a_hook_has_the_account_as_its_home_when_an_agent_fires(agent: Stranger) -> None:

@@ -1,0 +1,196 @@
+"""Select runs of the audit by the options that `hookrun log` and `hookrun why` share."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING
+
+import click
+
+from hookrun import audit_reader
+from hookrun.agents import AGENTS
+from hookrun.cli.common import home_option, read_config, resolve_home
+from hookrun.events import UnknownEventError, resolve_event
+from hookrun.files import is_within
+from hookrun.globs import glob
+from hookrun.model import PRECEDENCE
+from hookrun.text import closest, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hookrun.audit_reader import FireRecords, Record
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+DURATION = re.compile(r"(?:\d+[smhdw])+")
+CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
+"""The first part of a record's time, which is UTC."""
+
+DISORDER = timedelta(hours=1)
+"""How much older than the records behind it a record may be, where the clock was set back."""
+
+OPTIONS = (
+    click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
+    click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
+    click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name; default this one."),
+    click.option("--all-projects", is_flag=True, help="Runs in all projects."),
+    click.option("--agent", metavar="NAME", help="Only runs for this agent."),
+    click.option("--session", metavar="ID", help="Only runs of sessions whose id begins with this."),
+    click.option("--event", metavar="EVENT", help="Only runs for this event, by any of its names."),
+    click.option("--tool", metavar="NAME", help="Only runs for this tool, or tools that match a glob."),
+    click.option("--hook", metavar="NAME", help="Only runs that included this hook."),
+    click.option("--action", type=click.Choice(sorted(PRECEDENCE)), help="Only runs with this result."),
+    click.option("--failures", is_flag=True, help="Only runs in which something failed."),
+    home_option,
+)
+
+
+def filter_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options to a command, which gets them as the RunFilter `runs`."""
+
+    @wraps(function)
+    def with_filter(*, home: str | None, **arguments: object) -> None:
+        names = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action")
+        given = {name: arguments.pop(name) for name in (*names, "failures")}
+        function(runs=RunFilter(home, given), **arguments)
+
+    for option in reversed(OPTIONS):
+        with_filter = option(with_filter)
+    return with_filter
+
+
+class RunFilter:
+    """What the options select; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
+
+    def __init__(self, home: str | None, given: dict[str, object]) -> None:
+        self.home = resolve_home(home)
+        self._named_home = home
+        self.given = {name: str(value) for name, value in given.items() if value not in (None, False)}
+        if "project" in self.given and "all_projects" in self.given:
+            raise click.UsageError("--project and --all-projects exclude each other")
+        self.since, self._until = (self._time(name) for name in ("since", "until"))
+        if "event" in self.given:
+            self.given["event"] = self._event(self.given["event"])
+        self._project = None if "all_projects" in self.given else self._project_root()
+
+    def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
+        """Return the newest selected runs, oldest first. Raises OSError."""
+        stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
+        return audit_reader.latest_fires(
+            self.home, lambda fired: self.selects(fired, any_project=any_project), limit, not_before=stop
+        )
+
+    def selects(self, fired: FireRecords, *, any_project: bool = False) -> bool:
+        """Return whether a run is selected; with `any_project` whatever project it was in."""
+        header = fired.header
+        if not any_project and not self._in_project(header):
+            return False
+        given, when = self.given, str(header.get("time"))[: len("2026-11-22T14:30:00")]
+        if when < self.since or (self._until and when > self._until):
+            return False
+        if any(given.get(name, header.get(name)) != header.get(name) for name in ("agent", "event", "action")):
+            return False
+        return (
+            str(header.get("session_id", "")).startswith(given.get("session", ""))
+            and ("tool" not in given or _matches(given["tool"], header.get("tool")))
+            and ("hook" not in given or any(_matches(given["hook"], each.get("hook")) for each in fired.hooks))
+            and ("failures" not in given or fired.failed)
+        )
+
+    def with_all_projects(self) -> RunFilter:
+        """Return the same filter for all projects."""
+        given: dict[str, object] = {name: value for name, value in self.given.items() if name != "project"}
+        return RunFilter(self._named_home, {**given, "all_projects": True})
+
+    def why_nothing(self, command: str) -> str:
+        """Return the hints for a user who sees no run: with which command, or why, there are none."""
+        if read_config(None, self._named_home).declarations.settings.get("audit") is False:
+            return "hint: runs are not logged: the setting `audit` is false"
+        if not audit_reader.paths(self.home):
+            return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
+        home = f" --home {self._named_home}" if self._named_home is not None else ""
+        if self._project is not None and self.latest(1, any_project=True):
+            options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in self._repeatable())
+            return f"hint: other projects have some: `hookrun {command}{options} --all-projects{home}`"
+        return "\n".join(self._suggestions()) or f"hint: `hookrun log --all-projects{home}` shows the latest runs"
+
+    def _repeatable(self) -> Iterator[tuple[str, str]]:
+        import shlex  # only for a hint
+
+        for name, value in self.given.items():
+            if name not in ("project", "all_projects"):
+                yield name, "" if name == "failures" else shlex.quote(value)
+
+    def _suggestions(self) -> Iterator[str]:
+        if "agent" in self.given and self.given["agent"] not in AGENTS:
+            near = closest(self.given["agent"], AGENTS)
+            yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
+        if "hook" in self.given:
+            hooks = [hook.name for hook in read_config(None, self._named_home).declarations.hooks]
+            near = closest(self.given["hook"], hooks) if self.given["hook"] not in hooks else None
+            if near:
+                yield f"hint: did you mean `--hook {near}`?"
+
+    def _in_project(self, header: Record) -> bool:
+        project = header.get("project")
+        if self._project is None:
+            return True
+        if not isinstance(project, str):
+            return False
+        return project.rpartition("/")[2] == self._project or is_within(_real(project), self._project)
+
+    def _project_root(self) -> str:
+        """Return the root of the selected project, or the name that `--project` gives."""
+        directory = self.given.get("project")
+        if directory is not None and not os.path.isdir(directory):
+            if "/" in directory:
+                raise click.BadParameter(f"no such directory: {quote(directory)}", param_hint="--project")
+            return directory
+        return _real(read_config(None, self._named_home, directory and os.path.abspath(directory)).project)
+
+    def _event(self, name: str) -> str:
+        try:
+            return resolve_event(name)
+        except UnknownEventError:
+            return resolve_event(name, read_config(None, self._named_home).declarations.events)
+
+    def _time(self, option: str) -> str:
+        if option not in self.given:
+            return ""
+        try:
+            return parse_time(self.given[option]).astimezone(UTC).strftime(TIME_FORMAT)
+        except (ValueError, OverflowError):
+            hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
+            message = f"{quote(self.given[option])} is not a time\nhint: {hint}"
+            raise click.BadParameter(message, param_hint=f"--{option}") from None
+
+
+def parse_time(text: str) -> datetime:
+    """Return the time that a duration before now, a clock time of today, a day or a date names. Raises ValueError."""
+    now = datetime.now().astimezone()
+    days = {"now": now, "today": _midnight(now), "yesterday": _midnight(now - timedelta(days=1))}
+    if text in days:
+        return days[text]
+    if DURATION.fullmatch(text):
+        parts = re.findall(r"(\d+)([smhdw])", text)
+        return now - timedelta(seconds=sum(int(number) * SECONDS[unit] for number, unit in parts))
+    if CLOCK.fullmatch(text):
+        text = f"{now:%Y-%m-%d} {text.zfill(len('14:30') if text.count(':') == 1 else len('14:30:00'))}"
+    return datetime.fromisoformat(text).astimezone()
+
+
+def _midnight(day: datetime) -> datetime:
+    return datetime(day.year, day.month, day.day).astimezone()  # local time is meant
+
+
+def _matches(pattern: str, name: object) -> bool:
+    return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
+
+
+@lru_cache(maxsize=256)
+def _real(path: str) -> str:
+    return os.path.realpath(path)
