@@ -150,7 +150,7 @@ def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     columns = []
     for heading, *cells in zip(*rows, strict=True):
         numbers = [cell.removesuffix(" ms").replace(".", "").isdecimal() for cell in cells]
-        numeric = any(numbers) and all(is_one or cell == "-" for is_one, cell in zip(numbers, cells, strict=True))
+        numeric = any(numbers) and all(one or cell in ("", "-") for one, cell in zip(numbers, cells, strict=True))
         width = max(MIN_TIME if any(cell.endswith(" ms") for cell in cells) else 0, *map(len, (heading, *cells)))
         columns.append([cell.rjust(width) if numeric else cell for cell in (heading, *cells)])
     return list(zip(*columns, strict=True))
@@ -213,7 +213,9 @@ class ProgressBar:
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         # auto_refresh would start a thread, and a process with threads must not fork
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._progress = Progress(
+            *columns, console=Console(stderr=True), transient=True, auto_refresh=False, redirect_stdout=False
+        )
         self._progress.add_task(self._title, total=total)
         self._progress.start()
 

@@ -362,3 +362,16 @@ def test_options_that_do_not_go_together(project: Project) -> None:
     """They are distinguished, not ignored."""
     assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
     assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr
+
+
+def test_a_progress_bar_at_a_terminal_only(project: Project) -> None:
+    """While many tests run, and while many hooks are approved; nothing of it where output is piped."""
+    project.hooks(GUARD, {"name": "two", "event": "stop", "command": "true"}, {"name": "three", "command": "true"})
+    write(project, *({**LIST, "name": f"n{number}", "expect": {"action": "continue"}} for number in range(5)))
+    screen = at_terminal(project, "test", env={"TERM": "xterm"}).screen
+    assert "0/5" in screen
+    assert "tests" in screen.partition("0/5")[0]
+    done = hookrun(project, "test")
+    assert (done.status, "/5" in done.stdout + done.stderr) == (0, False)
+    screen = at_terminal(project, "trust", answers=("a",), env={"TERM": "xterm"}).screen
+    assert "approving" in screen.partition("0/3")[0]
