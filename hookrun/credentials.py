@@ -44,10 +44,13 @@ FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """Credentials known by their form, hidden whole: words of which one is in the text, in lower case, and a pattern."""
 
+URL = ("://",)
+"""What a password in a URL is behind; before an `@`."""
+
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
     (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
-    (("://",), r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
+    (URL, r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
     (
         (
             "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey",
@@ -136,11 +139,16 @@ def redact(text: str) -> str:
     low = text.lower()
     for forms, replacement in ((FORMS, HIDDEN), (PLACES, rf"\g<1>{HIDDEN}")):
         for words, pattern in forms:
-            if any(word in low for word in words):
+            if _may_match(words, low):
                 import re
 
                 text = re.sub(pattern, replacement, text)
     return text
+
+
+def _may_match(words: tuple[str, ...], low: str) -> bool:
+    """Return whether a pattern with these words is worth the import of `re`; most URLs have no password."""
+    return any(word in low for word in words) and (words is not URL or "@" in low)
 
 
 def redact_json(value: object, name: str = "") -> object:
@@ -185,7 +193,7 @@ def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Itera
 
     low = text.lower()
     for words, pattern in forms:
-        if any(word in low for word in words):
+        if _may_match(words, low):
             yield from re.finditer(pattern, text)
 
 
