@@ -29,7 +29,7 @@ COMMANDS = (
     'hookrun try "rm -rf /"',
     'hookrun try "rm -r build"',
 )
-TYPING, READING, LINE = 1.2, 1.5, 0.08
+TYPING, READING, LINE = 0.6, 0.8, 0.04
 """Seconds before a command appears, after its output, and between lines of output."""
 
 FORMAT = """\
