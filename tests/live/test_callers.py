@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_a_guard_on_the_shell_blocks(grok: Agent, matcher: str | None) -> None:
     assert ran.model.results() == ["Hook denied: reason-of-guard"], ran
     fires = [each for each in ran.audit if each["kind"] == "fire"]
     assert {(each.get("agent"), each.get("through")) for each in fires} == {("grok", "claude")}, ran
-    assert "also fired by: Grok Build" in grok.hookrun("doctor", "claude")
+    assert re.search(r"other agents +Grok Build", grok.hookrun("doctor", "claude"))
 
 
 def test_a_guard_on_files_blocks_each_way_to_change_one(grok: Agent) -> None:
