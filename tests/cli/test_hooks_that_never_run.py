@@ -94,7 +94,7 @@ def test_an_event_that_never_comes(project: Project, agent: str, event: str) -> 
     project.hooks({"event": event, "command": "true"})
     installed = hookrun(project, "install", agent)
     assert installed.status == 0
-    assert f"{agent}: never sends {event}: hooks for that do not run there" in installed.stdout
+    assert f"{agent}: never sends {event}; hooks for that do not run there" in installed.stdout
     explained = hookrun(project, "explain", event, "--agent", agent)
     assert f"{title} never sends this event (seen up to " in explained.stdout.partition("\n")[0]
     (found,) = findings(project, agent, "declared")
@@ -137,5 +137,5 @@ def test_a_version_newer_than_the_newest_measured_one(project: Project, agent: s
         found = findings(project, agent, "version", str(directory))
         assert len(found) == is_newer, version
         if found:
-            assert found[0]["found"] == f"version {version} is newer than {newest}, the newest that was measured"
+            assert found[0]["found"] == f"version {version} is newer than {newest}, the newest tested version"
             assert found[0]["level"] == "note"

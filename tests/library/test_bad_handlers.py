@@ -270,7 +270,7 @@ def test_arguments_beside_a_refusal_are_not_used(engine: Engine, fire: Fire) -> 
     engine.register("pre_tool_use", answers(Verdict("block", "m", modified_args={"x": 1})), name="h")
     result = fire(engine)
     assert (result.action, result.modified_args) == ("block", None)
-    assert "were not used" in result.runs[0].notes[0]
+    assert "are ignored" in result.runs[0].notes[0]
 
 
 def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
