@@ -98,7 +98,7 @@ def test_an_event_that_never_comes(project: Project, agent: str, event: str) -> 
     explained = hookrun(project, "explain", event, "--agent", agent)
     assert f"{title} never sends this event (seen up to " in explained.stdout.partition("\n")[0]
     (found,) = findings(project, agent, "declared")
-    assert found["found"] == f"hooks are declared for {event}, which {title} never sends"
+    assert found["found"] == f"there are hooks for {event}, which {title} never sends"
 
 
 def test_an_event_that_comes_is_not_said_to_be_missing(project: Project) -> None:
