@@ -15,7 +15,7 @@ from hookrun.cli.commands import GROUPS
 from hookrun.cli.common import FAILED, INTERRUPTED
 from hookrun.cli.dispatch import Commands, color_option, require_command
 from hookrun.cli.printing import print_message
-from hookrun.terminal import ColorChoice
+from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import escape
 
 if TYPE_CHECKING:
@@ -119,7 +119,11 @@ def _run(argv: list[str]) -> int:
     except click.ClickException as error:
         return _print_error(error.format_message())
     except click.Abort as abort:
-        return INTERRUPTED if isinstance(abort.__cause__, KeyboardInterrupt) else _print_error("aborted")
+        if isinstance(abort.__cause__, KeyboardInterrupt):
+            return INTERRUPTED
+        if is_terminal(2):
+            click.echo(err=True)  # the cursor is still on the line of the question
+        return _print_error("aborted")
     except SystemExit as end:  # click's answer to a broken pipe
         if end.code == FAILED:
             raise BrokenPipeError from end

@@ -21,7 +21,7 @@ from hookrun.cli.install import (
 )
 from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
-from hookrun.cli.questions import choose
+from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
@@ -102,13 +102,18 @@ def init_command(
     setup.add_recipes([each for each in chosen if each != CUSTOM])
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
-        found = agents_named(choose_agents("Agents to install into", found))
+        found = agents_named(choose_agents("Agents to connect", found))
+    if asks and not (setup.names or found):
+        print_line("\nNothing to add and no agent to connect.")
+        return
     if asks:
-        click.confirm(f"\n{setup.summary(found)}", default=True, abort=True)
+        click.echo()
+        if not confirm(setup.summary(found), default=True):
+            raise click.Abort
     if report.dry_run:
         setup.show(found)
     else:
-        setup.write(found, agents_missing=not (found or no_install), directory=directory)
+        setup.write(found, agents_missing=not (found or no_install or installed_agents()), directory=directory)
 
 
 class Setup:
@@ -152,25 +157,28 @@ class Setup:
             self._recipes.add(catalog.find(name), {})
 
     @property
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         """The names of the hooks to write."""
         return [*([self._own.name] if self._own is not None else ()), *self._recipes.names(ADDED)]
 
     @property
     def _changes(self) -> list[FileChange]:
         """The files to write, the config file last."""
+        if not self.names:
+            return []
         return [*(self._own.files if self._own is not None else ()), *self._recipes.changes]
 
     def summary(self, agents: list[Agent]) -> str:
         """Return the question whether to go ahead."""
-        names = self._names
+        names = self.names
         steps = []
         if names:
             steps.append(f"write {count(len(names), 'hook')} to {relative_path(self._declaring.path)} and approve")
             steps[-1] += " them" if len(names) > 1 else " it"
         if agents:
-            steps.append(f"install into {' and '.join(agent.DISPLAY_NAME for agent in agents)}")
-        text = ", then ".join(steps) or "change nothing"
+            *first, last = [agent.DISPLAY_NAME for agent in agents]
+            steps.append(f"connect {', '.join(first)}{' and ' if first else ''}{last}")
+        text = ", then ".join(steps)
         return f"{text[0].upper()}{text[1:]}?"
 
     # --- doing it
@@ -188,7 +196,7 @@ class Setup:
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what is left to do."""
-        report, changes, names = self.report, self._changes, self._names
+        report, changes, names = self.report, self._changes, self.names
         apply_all(changes)
         for status in self._recipes.statuses:
             if report.as_json or status.state != ADDED:
@@ -199,14 +207,16 @@ class Setup:
             approve_written(self._declaring.root, self._home, names, changes, report)
         if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
+        connected = 0
         for agent in agents:
             with errors_in(report, agent):
                 installation = Installation(agent, "user", install_location(report.home), report)
                 installation.run(trust=user_is_present(report))
+                connected += 1
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
-        report.next_steps(self._next_steps(directory, approved=approved))
+        report.next_steps(self._next_steps(directory, approved=approved, failed=connected < len(agents)))
 
     @property
     def _needs_build(self) -> bool:
@@ -224,7 +234,7 @@ class Setup:
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
-    def _next_steps(self, directory: str, *, approved: bool) -> Iterator[tuple[str, str]]:
+    def _next_steps(self, directory: str, *, approved: bool, failed: bool) -> Iterator[tuple[str, str]]:
         report, own = self.report, self._own
         if own is not None:
             if shutil.which(LANGUAGES[self._language_of(own)].program) is None:
@@ -233,7 +243,9 @@ class Setup:
         elif os.path.realpath(directory) != os.path.realpath(self._declaring.root):
             yield f"cd {relative_path(self._declaring.root)}", "go to the project's root"
         if own is None and not approved:
-            yield report.with_home("hookrun trust"), "review and approve the hooks; agents skip them until then"
+            yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
+        if failed:
+            yield report.with_home("hookrun install"), "connect the agents, once the errors are fixed"
         if GUARD in self._recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"

@@ -23,13 +23,12 @@ from hookrun.cli.common import (
     report_options,
 )
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_json, print_table
-from hookrun.cli.questions import choose
+from hookrun.cli.questions import choose, confirm
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.doctor.agent_state import AgentState, inspect_agent
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
-from hookrun.text import escape
 from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, plan
@@ -138,7 +137,7 @@ def _chosen_agents(
     known = [agent.NAME for agent in found]
     if report.as_json or not is_interactive():
         raise click.UsageError(f"no agent named; found: {', '.join(known)}\nhint: name some, or give --all")
-    return agents_named(choose_agents(f"Agents to {verb}", found))
+    return agents_named(choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found))
 
 
 def choose_agents(question: str, found: list[Agent]) -> list[str]:
@@ -157,7 +156,7 @@ def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
 
 
 def review_hooks(report: CommandReport) -> bool:
-    """Ask about the project's unapproved hooks, or warn that agents skip them; return whether all are approved."""
+    """Ask about the project's unapproved hooks, or warn that they do not run; return whether all are approved."""
     project = load_project(None, report.home)
     try:
         hooks = project.hooks()
@@ -171,8 +170,10 @@ def review_hooks(report: CommandReport) -> bool:
         return not any(found.state in UNDECIDED for found in review(project, undecided))
     if undecided:
         names = ", ".join(found.hook.name for found in undecided)
+        blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
+        note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
         approving = report.with_home("hookrun trust")
-        report.warn(f"not approved yet, so agents skip them: {names}\nhint: run `{approving}`")
+        report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
     return not undecided
 
 
@@ -216,7 +217,9 @@ class Installation:
         all_events = all_events or scope == "project"
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, self.declared)
         if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
-            if self.declared:
+            if declarations.problems and not declarations.hooks:
+                cause = "nothing to install: the config has errors\nhint: run `hookrun validate`"
+            elif self.declared:
                 cause = f"{agent.DISPLAY_NAME} has no event for {', '.join(self.unknown)}, so nothing was installed"
             elif declarations.hooks:
                 cause = (
@@ -287,7 +290,7 @@ class Installation:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
         question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
-        if given or (user_is_present(self.report) and click.confirm(escape(question))):
+        if given or (user_is_present(self.report) and confirm(question)):
             _write(needed, ledger)
             self.report.add_files([needed])
             self.report.note(f"{name}: hooks marked as trusted in {path}")

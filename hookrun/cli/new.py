@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.printing import CommandReport, print_line
+from hookrun.cli.printing import CommandReport, print_wrapped
 from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import apply_all
 from hookrun.files import relative_path
@@ -74,7 +74,8 @@ def new_command(
     apply_all(changes)
     report_changes(changes, report)
     if made.stub:
-        report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail until you write the check")
+        effect = ", and it blocks every matching call," if made.blocks else ""
+        report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")
     approved = False
     if made.build:
         report.add_approvals((), [made.name])
@@ -93,7 +94,7 @@ def report_changes(changes: list[FileChange], report: CommandReport) -> None:
             relative_path(each.path) for each in changes if each.has_effect and (each.after is not None) is written
         ]
         if paths:
-            print_line(f"{verb} {', '.join(paths)}")
+            print_wrapped(f"{verb} {', '.join(paths)}")
 
 
 def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
@@ -104,4 +105,7 @@ def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directo
         yield made.build, "build the hook; it fails until then"
     yield "hookrun test", "run its tests"
     if not approved:
-        yield report.with_home("hookrun trust"), "review and approve it; agents skip it until then"
+        yield (
+            report.with_home("hookrun trust"),
+            "review and approve it; it does not run until then, but may block calls",
+        )

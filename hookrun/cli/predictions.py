@@ -52,9 +52,13 @@ def why_not(prediction: Prediction) -> str:
     if failure is not None and _is_unapproved(prediction):
         why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
     if failure is not None and prediction.state == FAILS:
-        blocks = prediction.hook.on_failure == "block" and prediction.hook.enforcing
-        why += f" ({'blocks the call' if blocks else 'the call continues'})"
+        why += f" ({'blocks the call' if _blocks(prediction) else 'the call continues'})"
     return "; ".join(filter(None, (why, _depends(prediction))))
+
+
+def _blocks(prediction: Prediction) -> bool:
+    """Return whether a failure of the hook blocks the call."""
+    return prediction.hook.on_failure == "block" and prediction.hook.enforcing
 
 
 def _depends(prediction: Prediction) -> str:
@@ -77,8 +81,9 @@ def phrase(prediction: Prediction) -> str:
 
 def answer(predictions: Sequence[Prediction]) -> str:
     """Return which hooks would run and how many would not, or why the only one would not."""
+    blocked = any(each.state == FAILS and not each.depends and _blocks(each) for each in predictions)
     if len(predictions) == 1 and predictions[0].state != RUNS:
-        return phrase(predictions[0])
+        return f"{'blocked: ' if blocked else ''}{phrase(predictions[0])}"
     by_state: dict[str, list[str]] = {}
     for each in predictions:
         by_state.setdefault(state(each), []).append(each.hook.name)
@@ -91,4 +96,6 @@ def answer(predictions: Sequence[Prediction]) -> str:
         return "; ".join(
             [f"{len(running)} of {count(len(predictions), 'hook')} would run: {', '.join(running)}", *others]
         )
+    if blocked:
+        return f"blocked: {', '.join(others)}"
     return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"

@@ -65,6 +65,10 @@ def print_problems(problems: Iterable[str]) -> None:
         print_message(f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else ""))
 
 
+CONFIG_ERRORS = "the config has errors: run `hookrun validate`"
+"""Printed where no hook was loaded because of them."""
+
+
 def warn(message: str) -> None:
     """Print `warning: MESSAGE` and its hints on stderr."""
     print_message(message, "warning")
@@ -261,7 +265,7 @@ class CommandReport:
         """Report something on stdout."""
         self._lists["notes"].append(text)
         if not self.as_json:
-            print_line(text)
+            print_wrapped(text)
 
     def warn(self, message: str) -> None:
         """Report a possible mistake on stderr."""

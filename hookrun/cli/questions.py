@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.printing import print_table
-from hookrun.text import quote
+from hookrun.cli.printing import print_message, print_table
+from hookrun.terminal import terminal_width, wrap
+from hookrun.text import escape, quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 SEPARATORS = re.compile(r"[\s,]+")
+RANGE = re.compile(r"(\d+)-(\d+)")
+CHOICES = len(" [Y/n]: ")
+"""Characters that click adds to a question."""
+
+
+def confirm(question: str, *, default: bool = False) -> bool:
+    """Ask a question that is answered with yes or no, wrapped at words."""
+    lines = wrap(escape(question), (terminal_width(1) or 80) - CHOICES)
+    return click.confirm("\n".join(lines), default=default)
 
 
 def choose(
@@ -21,7 +31,7 @@ def choose(
 ) -> list[str]:
     """Return the names that the user chooses from `options`, names and their descriptions; Enter takes `selected`.
 
-    The user answers with numbers or names; `all` and `none` are answers too.
+    The user answers with numbers, ranges or names; `all` and `none` are answers too.
     """
     names = [name for name, _ in options]
     chosen = [name for name in names if name in selected]
@@ -32,9 +42,15 @@ def choose(
             return names if words == ["all"] else []
         found = []
         for word in words:
-            if word not in names and not (word.isdecimal() and 0 < int(word) <= len(names)):
-                raise click.UsageError(f"{quote(word)} is not in the list: give numbers such as 1,3, or all, or none")
-            found.append(word if word in names else names[int(word) - 1])
+            if word in names:
+                found.append(word)
+                continue
+            ends = RANGE.fullmatch(word if "-" in word else f"{word}-{word}")
+            first, last = (int(ends[1]), int(ends[2])) if ends is not None else (0, 0)
+            if not 0 < first <= last <= len(names):
+                hint = "give numbers such as `1,3` or `1-3`, names, `all` or `none`"
+                raise click.UsageError(f"{quote(word)} is not in the list\nhint: {hint}")
+            found += names[first - 1 : last]
         return [name for name in names if name in found]
 
     rows = [
@@ -44,5 +60,8 @@ def choose(
     click.echo()
     print_table(("", "", *columns), rows, title=question, wrap=True)
     default = ",".join(str(names.index(name) + 1) for name in chosen) or "none"
-    answer: list[str] = click.prompt("Numbers, all or none", default=default, value_proc=parsed)
-    return answer
+    while True:
+        try:
+            return parsed(click.prompt("Numbers, all or none", default=default))
+        except click.UsageError as error:
+            print_message(error.message)

@@ -325,4 +325,7 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.with_home("hookrun trust"), "review and approve it; agents skip it until then"
+        yield (
+            report.with_home("hookrun trust"),
+            "review and approve it; it does not run until then, but may block calls",
+        )

@@ -12,7 +12,7 @@ import click
 from hookrun import __version__, audit_reader
 from hookrun.cli.common import agent_to_json, command, home_option, json_option, load_project, resolve_home
 from hookrun.cli.install import inspect_agents, missing_events
-from hookrun.cli.printing import OK, WARNING, count, print_json, print_lines, print_problems
+from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
 from hookrun.trust.approvals import clock
@@ -104,7 +104,9 @@ def _lines(
         yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
     total = sum(states.values())
     by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
-    yield f"hooks      {total}{f': {by_state}' if total else ': `hookrun init` or `hookrun add` adds the first'}", ""
+    if not total:
+        by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
+    yield f"hooks      {total}: {by_state}", ""
     if waiting := _to_approve(states):
         yield f"approvals  {count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING
     for pause in pauses:

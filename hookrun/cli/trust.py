@@ -18,6 +18,7 @@ from hookrun.cli.approval_texts import (
 )
 from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import (
+    CONFIG_ERRORS,
     DIM,
     ERROR,
     OK,
@@ -101,7 +102,8 @@ def trust_command(
 ) -> None:
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
-    Agents run only the hooks of a project that you have approved. Any change to a hook's declaration, or to a file that
+    Agents run only the hooks of a project that you have approved. Until then, a hook with `on_failure: block` blocks
+    every matching call. Any change to a hook's declaration, or to a file that
     it names, needs a new approval.
     """
     given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
@@ -225,7 +227,7 @@ def _show_lines(lines: Iterable[str]) -> None:
 def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
     """Print how many hooks there are in each state, and a line for each."""
     if not hooks:
-        print_line(f"no hooks in {project.root}")
+        print_line(CONFIG_ERRORS if project.declarations.problems else f"no hooks in {project.root}")
         return
     states = [found.state for found in hooks]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))

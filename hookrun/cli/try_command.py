@@ -23,7 +23,21 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, print_table, warn
+from hookrun.cli.printing import (
+    BOLD,
+    CONFIG_ERRORS,
+    DIM,
+    ERROR,
+    OK,
+    WARNING,
+    count,
+    print_json,
+    print_line,
+    print_problems,
+    print_table,
+    print_wrapped,
+    warn,
+)
 from hookrun.events import resolve_event
 from hookrun.fire.explanation import runs_in_background, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
@@ -92,8 +106,8 @@ def try_command(
 ) -> None:
     """Show what each hook says to a command line, a file or a prompt.
 
-    The matching hooks really run, the command does not. As for an agent, hooks that you have not approved are skipped.
-    Nothing is logged.
+    The matching hooks really run, the command does not. As for an agent, hooks that you have not approved do not run,
+    and those with `on_failure: block` block the call. Nothing is logged.
     """
     if len(words) > 1:
         quoted = shlex.quote(" ".join(words))
@@ -229,8 +243,7 @@ class Trial:
 
     def show(self, *, repeated: bool) -> None:
         """Print a table of the hooks, and the result."""
-        for problem in self.problems:
-            warn(problem)
+        print_problems(self.problems)
         if self.interrupted:
             warn(f"interrupted by signal {self.interrupted}")
         columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")
@@ -239,8 +252,9 @@ class Trial:
         rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
         if rows:
             print_table(columns, rows, styles=STYLES, wrap=True)
-            print_lines([("", "")])
-        print_lines(self._result_lines(has_rows=bool(rows), repeated=repeated))
+            print_line("")
+        for text, style in self._result_lines(has_rows=bool(rows), repeated=repeated):
+            print_wrapped(text, style=style)
         unapproved = self._unapproved()
         if unapproved:
             hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
@@ -275,6 +289,8 @@ class Trial:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
     def _why_nothing_runs(self, fire: TrialFire) -> str:
+        if self.problems and not fire.candidates:
+            return CONFIG_ERRORS
         if not self._sources.declarations.hooks:
             return "no hooks are configured here; `hookrun init` adds some"
         if not fire.candidates:

@@ -101,7 +101,8 @@ class HookTemplateRequest:
 class HookPlan:
     """A new hook: its `name`, and the `files` to write beside `declaring`, the edited config file.
 
-    `build` is the command that makes the program, if one is needed; `stub` is the path of a script that is unfinished.
+    `build` is the command that makes the program, if one is needed; `stub` is the path of a script that is unfinished;
+    `blocks` is whether its failure blocks the call.
     """
 
     declaring: DeclarationFile
@@ -109,6 +110,7 @@ class HookPlan:
     files: list[FileChange]
     build: str = ""
     stub: str = ""
+    blocks: bool = False
 
 
 def canonical_event(name: str, own: list[str]) -> str:
@@ -157,7 +159,8 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
         FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
-    return HookPlan(declaring, name, files, build, script if is_stub else "")
+    blocks = entry.get("on_failure") == "block"
+    return HookPlan(declaring, name, files, build, script if is_stub else "", blocks)
 
 
 def _is_named_after(name: str, template: Purpose) -> bool:

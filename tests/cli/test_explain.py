@@ -344,3 +344,16 @@ def test_what_can_be_seen_of_a_program_without_running_it(
     project.hooks({"name": "g", **fields})
     told = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
     assert told["g"]["state"] == ("fails" if fails else "runs")
+
+
+def test_unapproved_guards_are_answered_with_blocked(project: Project) -> None:
+    """Not with "no hook would run": the call is blocked. A hook without `on_failure: block` blocks nothing."""
+    guard: dict[str, object] = {"name": "one", "event": "pre_tool_use", "command": "true", "on_failure": "block"}
+    other: dict[str, object] = {**guard, "name": "two", "on_failure": "continue"}
+    project.hooks(guard)
+    asked = ("explain", "pre_tool_use", "--tool", "bash")
+    assert hookrun(project, *asked).stdout.startswith("pre_tool_use: blocked: one is not approved")
+    project.hooks(guard, other)
+    assert hookrun(project, *asked).stdout.startswith("pre_tool_use: blocked: 2 not approved (one, two)")
+    project.hooks(other)
+    assert "blocked" not in hookrun(project, *asked).stdout

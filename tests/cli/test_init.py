@@ -70,11 +70,11 @@ def test_answers_choose_hooks_and_agents(project: Project) -> None:
     """By number or name; a wrong one is asked for again; Codex's trust is part of the choice."""
     (project.root / "pyproject.toml").touch()
     path = agents_on_path(project, "claude", "codex")
-    answers = ("1,77", "1 custom", "codex", "y")
+    answers = ("1,77", "1-1 custom", "codex", "y")
     session = at_terminal(project, "init", answers=answers, question=ASKED, env={"PATH": path})
     assert session.status == 0, session.screen
     assert "a Python project" in session.screen
-    assert '"77" is not in the list' in session.screen
+    assert 'error: "77" is not in the list\nhint: give numbers such as `1,3` or `1-3`' in session.screen
     assert states(project) == {"protect-env": "approved", "block-destructive-commands": "approved"}
     assert (project.root / "hooks" / "protect-env.py").stat().st_mode & 0o111
     assert "codex: hooks marked as trusted" in session.screen
@@ -90,6 +90,37 @@ def test_a_no_changes_nothing(project: Project) -> None:
     assert tree(project.root, project.home) == before
 
 
+def test_nothing_chosen_writes_nothing(project: Project) -> None:
+    """Without hooks and agents there is no last question, and no warning about agents."""
+    before = tree(project.root, project.home)
+    path = agents_on_path(project, "claude")
+    session = at_terminal(project, "init", answers=("none", "none"), question=ASKED, env={"PATH": path})
+    assert session.status == 0, session.screen
+    assert session.screen.endswith("Nothing to add and no agent to connect.\n")
+    assert tree(project.root, project.home) == before
+
+
+def test_the_last_question_lists_the_agents(project: Project) -> None:
+    """With commas and one `and`, wrapped at words; the end of input there ends the line before the error."""
+    path = agents_on_path(project, "claude", "codex", "gemini")
+    session = at_terminal(project, "init", answers=("", "", "\x04"), question=ASKED, env={"PATH": path})
+    assert "connect Claude Code, Codex CLI and Gemini CLI?" in " ".join(session.screen.split())
+    assert max(map(len, session.screen.splitlines()[1:])) <= 80
+    assert "Agents to connect" in session.screen
+    assert session.status != 0
+    assert "\nerror: aborted" in session.screen
+
+
+def test_an_agent_that_could_not_be_connected_is_a_next_step(project: Project) -> None:
+    """The other steps do not hide it."""
+    settings = settings_file(project, "claude")
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("{")
+    done = hookrun(project, "init", "--agent", "claude")
+    assert done.status == 1
+    assert "hookrun install" in done.stdout.partition("next:")[2]
+
+
 def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
     """Recipes and agents, but no approval: the last lines name the command for that."""
     path = agents_on_path(project, "claude")
@@ -97,7 +128,8 @@ def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
     assert done.status == 0, done.stderr
     assert states(project) == dict.fromkeys(sorted(GUARDS), "new") == dict(sorted(states(project).items()))
     assert "claude: installed for" in done.stdout
-    assert "not approved yet, so agents skip them" in done.stderr
+    assert "not approved yet, so agents do not run them" in done.stderr
+    assert "note: until then, these block every matching call: block-destructive-commands" in done.stderr
     assert "hookrun trust" in done.stdout
     assert hookrun(project, "test").status == 0
     before = tree(project.root, project.home / ".claude")
@@ -154,7 +186,7 @@ def test_a_project_with_hooks_keeps_them(project: Project) -> None:
     before = tree(project.root)
     done = hookrun(project, "init", "--yes", "--agent", "claude")
     assert tree(project.root) == before
-    assert (done.status, "agents skip them: one" in done.stderr) == (0, True)
+    assert (done.status, "agents do not run them: one" in done.stderr) == (0, True)
     session = at_terminal(project, "init", "--yes", "--agent", "claude", answers=("y",))
     assert (session.status, states(project)) == (0, {"one": "approved"})
 
@@ -261,7 +293,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     assert done.status == 0, done.stderr
     (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
     assert (entry["event"], entry["when"]) == ("pre_tool_use", {"tool_args.command": "*git push*"})
-    assert "hooks/ask.sh is a stub: it and its tests fail until you write the check" in done.stdout
+    assert "hooks/ask.sh is a stub: it and its tests fail, and it blocks every matching call, until" in done.stdout
     tested = hookrun(project, "test")
     assert (tested.status, "2 tests: 1 passed, 1 failed" in tested.stdout) == (1, True), tested.stdout
     done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
@@ -324,3 +356,12 @@ def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project, words
     assert (done.status, done.stdout) == (1, "")
     assert 'matcher "bash" never matches: stop has no tool' in done.stderr
     assert [path.name for path in project.root.iterdir()] == [".git"]
+
+
+def test_the_files_written_are_wrapped_at_words(project: Project) -> None:
+    """On a terminal a long list of files has several lines, each indented."""
+    plain = at_terminal(project, "new", "another-hook-with-a-long-name", "--lang", "sh")
+    assert plain.status == 0
+    wrote = plain.screen.partition("approved")[0]
+    assert wrote.count("\n") > 1
+    assert max(map(len, wrote.splitlines())) <= 80

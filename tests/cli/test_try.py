@@ -165,3 +165,18 @@ def test_without_a_hook_the_result_says_why(project: Project) -> None:
     (project.root / "coder.json").write_text("{")
     done = hookrun(project, "try", "ls")
     assert (done.status, "coder.json:1" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("try", "ls"), ("status",), ("trust",), ("install", "claude", "--dry-run")], ids=lambda each: each[0]
+)
+def test_a_config_with_errors_is_not_reported_as_no_hooks(project: Project, arguments: tuple[str, ...]) -> None:
+    """Every command that finds no hooks for that reason says so, and names `hookrun validate`."""
+    (project.root / "coder.json").write_text('{"hooks": {"pretooluse": []}}')
+    done = hookrun(project, *arguments)
+    assert done.status == 1
+    shown = done.stdout + done.stderr
+    assert "hookrun validate" in shown
+    assert "the config has errors" in shown
+    assert "hookrun init" not in shown
+    assert "no hooks" not in shown.replace("hint: write [] for no hooks", "")
