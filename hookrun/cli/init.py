@@ -207,16 +207,16 @@ class Setup:
             approve_written(self._declaring.root, self._home, names, changes, report)
         if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
-        connected = 0
+        failed = [agent.NAME for agent in agents]
         for agent in agents:
             with errors_in(report, agent):
                 installation = Installation(agent, "user", install_location(report.home), report)
                 installation.run(trust=user_is_present(report))
-                connected += 1
+                failed.remove(agent.NAME)
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
-        report.next_steps(self._next_steps(directory, approved=approved, failed=connected < len(agents)))
+        report.next_steps(self._next_steps(directory, approved=approved, failed=failed))
 
     @property
     def _needs_build(self) -> bool:
@@ -234,7 +234,7 @@ class Setup:
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
-    def _next_steps(self, directory: str, *, approved: bool, failed: bool) -> Iterator[tuple[str, str]]:
+    def _next_steps(self, directory: str, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         report, own = self.report, self._own
         if own is not None:
             if shutil.which(LANGUAGES[self._language_of(own)].program) is None:
@@ -245,7 +245,10 @@ class Setup:
         if own is None and not approved:
             yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
         if failed:
-            yield report.with_home("hookrun install"), "connect the agents, once the errors are fixed"
+            yield (
+                report.with_home(f"hookrun install {' '.join(failed)}"),
+                "connect the agents, once the errors are fixed",
+            )
         if GUARD in self._recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"

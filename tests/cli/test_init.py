@@ -118,7 +118,7 @@ def test_an_agent_that_could_not_be_connected_is_a_next_step(project: Project) -
     settings.write_text("{")
     done = hookrun(project, "init", "--agent", "claude")
     assert done.status == 1
-    assert "hookrun install" in done.stdout.partition("next:")[2]
+    assert "hookrun install claude" in done.stdout.partition("next:")[2]
 
 
 def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
