@@ -80,7 +80,7 @@ HAS_OWN_LINE = FROM_OTHERS | {
     "trust",
     "trust --digest",
     "trust --yes sha256:5891b5b5...",
-    note="Exit status: 0 every hook of the project is decided about, 1 one is not.",
+    note="Exit status: 0 every hook of the project is approved, denied or disabled, 1 otherwise.",
 )
 @click.argument("what", nargs=-1, metavar="[PATH]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
@@ -106,8 +106,8 @@ def trust_command(
     """
     given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
-    if bool(given) != yes or len(paths) > 1:
-        raise click.UsageError("give one PATH at most, and digests only after --yes", ctx)
+    if error := _usage_error(given, paths, yes=yes):
+        raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests", ctx)
     project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
     if list_all:
         _list_all(project, as_json=as_json)
@@ -126,6 +126,15 @@ def trust_command(
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED]
     ctx.exit(FAILED if undecided or project.declarations.problems else 0)
+
+
+def _usage_error(given: list[str], paths: list[str], *, yes: bool) -> str | None:
+    """Return the error of a command line that mixes digests and directories up."""
+    if given and not yes:
+        return f"a digest needs `--yes`: {quote(given[0])}"
+    if yes and not given:
+        return f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
+    return "more than one PATH" if len(paths) > 1 else None
 
 
 def _list_all(project: Project, *, as_json: bool) -> None:
