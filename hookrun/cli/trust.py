@@ -106,7 +106,10 @@ def trust_command(
     """
     given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
-    if error := _usage_error(given, paths, yes=yes):
+    if bool(given) != yes or len(paths) > 1:
+        error = f"a digest needs `--yes`: {quote(given[0])}" if given else "more than one PATH"
+        if yes:
+            error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
         raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests", ctx)
     project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
     if list_all:
@@ -126,15 +129,6 @@ def trust_command(
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED]
     ctx.exit(FAILED if undecided or project.declarations.problems else 0)
-
-
-def _usage_error(given: list[str], paths: list[str], *, yes: bool) -> str | None:
-    """Return the error of a command line that mixes digests and directories up."""
-    if given and not yes:
-        return f"a digest needs `--yes`: {quote(given[0])}"
-    if yes and not given:
-        return f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
-    return "more than one PATH" if len(paths) > 1 else None
 
 
 def _list_all(project: Project, *, as_json: bool) -> None:
