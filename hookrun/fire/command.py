@@ -34,31 +34,39 @@ HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
        hookrun fire --agent NAME [EVENT] [OPTIONS]
 
-Run the hooks configured for EVENT on a JSON context and print the combined verdict as one line of JSON.
-With --agent, read the agent's own message and answer in the agent's own format.
+Run the hooks configured for EVENT on a JSON context and print the combined
+verdict as one line of JSON. With --agent, read the agent's own message and
+answer in the agent's own format.
 
 Options:
   --ctx FILE          the context; - or none: stdin
   --config FILE       a config file to use instead of the project's
   --deadline SECONDS  time limit for all hooks together
-  --home DIR          home of the user's hooks, cache and audit; default HOME, with --agent the account's home
+  --home DIR          home of the user's hooks, cache and audit; default HOME,
+                      with --agent the account's home
   --agent NAME        {agents}
-  --scope SCOPE       with --agent: `project` in a project's settings; does nothing if the user's own settings
-                      fire the event already
-  --probe DIR         with --agent: use only the config in DIR, as hookrun doctor --prove does
-  --trust DIGEST,...  project hooks to treat as approved; only --agent requires approval
-  --explain           on stderr: every hook, why it ran or not, its answer and its time
-  --repeat N          run it N times; print the verdict once, times and advice on stderr
+  --scope SCOPE       with --agent: `project` in a project's settings; does
+                      nothing if the user's own settings fire the event
+  --probe DIR         with --agent: use only the config in DIR, as
+                      hookrun doctor --prove does
+  --trust DIGEST,...  project hooks to treat as approved; only --agent
+                      requires approval
+  --explain           on stderr: every hook, why it ran or not, its answer and
+                      its time
+  --repeat N          run it N times; print the verdict once, times and advice
+                      on stderr
   -h, --help          show this help
 
-Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop (the reason is on stderr too);
-1 if hookrun failed (the reason is on stderr). With --agent it is 0, and the answer is on stdout.
+Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop
+(the reason is on stderr too); 1 if hookrun failed (the reason is on stderr).
+With --agent it is 0, and the answer is on stdout.
 
-Environment: HOOKRUN=0 disables all hooks, HOOKRUN_SKIP=NAME,NAME these. Both are ignored with --agent.
+Environment: HOOKRUN=0 disables all hooks, HOOKRUN_SKIP=NAME,NAME these. Both
+are ignored with --agent.
 
 Examples:
   hookrun fire pre_tool_use --ctx ctx.json
-  echo '{"tool_name": "bash", "tool_args": {"command": "ls"}}' | hookrun fire pre_tool_use --explain
+  echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
 """
 
 

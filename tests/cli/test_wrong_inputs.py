@@ -38,7 +38,7 @@ ON_THE_COMMAND_LINE = {
     # missing, superfluous and contradictory things
     "explain": "missing argument `EVENT` hint: `hookrun explain --help`",
     "remove": "missing argument `HOOK|RECIPE` hint: `hookrun remove --help`",
-    "list extra": "got unexpected extra argument (extra) hint: `hookrun list --help`",
+    "list extra": "unexpected argument `extra` hint: `hookrun list --help`",
     "list --hook": "option `--hook` needs a value hint: `hookrun list --help`",
     "try": "nothing to try hint: ",
     "try rm x": "more than one command line hint: quote it: `hookrun try 'rm x'`",
