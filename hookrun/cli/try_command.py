@@ -24,6 +24,7 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, print_table, warn
+from hookrun.config.diagnostics import problem_message
 from hookrun.events import resolve_event
 from hookrun.fire.explanation import runs_in_background, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
@@ -230,7 +231,7 @@ class Trial:
     def show(self, *, repeated: bool) -> None:
         """Print a table of the hooks, and the result."""
         for problem in self.problems:
-            warn(problem)
+            warn(problem_message(problem))
         if self.interrupted:
             warn(f"interrupted by signal {self.interrupted}")
         columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")

@@ -34,31 +34,39 @@ HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
        hookrun fire --agent NAME [EVENT] [OPTIONS]
 
-Run the hooks configured for EVENT on a JSON context and print the combined verdict as one line of JSON.
-With --agent, read the agent's own message and answer in the agent's own format.
+Run the hooks configured for EVENT on a JSON context and print the combined
+verdict as one line of JSON. With --agent, read the agent's own message and
+answer in the agent's own format.
 
 Options:
   --ctx FILE          the context; - or none: stdin
   --config FILE       a config file to use instead of the project's
   --deadline SECONDS  time limit for all hooks together
-  --home DIR          home of the user's hooks, cache and audit; default HOME, with --agent the account's home
+  --home DIR          home of the user's hooks, cache and audit; default HOME,
+                      with --agent the account's home
   --agent NAME        {agents}
-  --scope SCOPE       with --agent: `project` in a project's settings; does nothing if the user's own settings
-                      fire the event already
-  --probe DIR         with --agent: use only the config in DIR, as hookrun doctor --prove does
-  --trust DIGEST,...  project hooks to treat as approved; only --agent requires approval
-  --explain           on stderr: every hook, why it ran or not, its answer and its time
-  --repeat N          run it N times; print the verdict once, times and advice on stderr
+  --scope SCOPE       with --agent: `project` in a project's settings; does
+                      nothing if the user's own settings fire the event
+  --probe DIR         with --agent: use only the config in DIR, as
+                      `hookrun doctor --prove` does
+  --trust DIGEST,...  project hooks to treat as approved; only --agent
+                      requires approval
+  --explain           on stderr: every hook, why it ran or not, its answer and
+                      its time
+  --repeat N          run it N times; print the verdict once, times and advice
+                      on stderr
   -h, --help          show this help
 
-Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop (the reason is on stderr too);
-1 if hookrun failed (the reason is on stderr). With --agent it is 0, and the answer is on stdout.
+Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop
+(the reason is on stderr too); 1 if hookrun failed (the reason is on stderr).
+With --agent it is 0, and the answer is on stdout.
 
-Environment: HOOKRUN=0 disables all hooks, HOOKRUN_SKIP=NAME,NAME these. Both are ignored with --agent.
+Environment: HOOKRUN=0 disables all hooks, HOOKRUN_SKIP=NAME,NAME these. Both
+are ignored with --agent.
 
 Examples:
   hookrun fire pre_tool_use --ctx ctx.json
-  echo '{"tool_name": "bash", "tool_args": {"command": "ls"}}' | hookrun fire pre_tool_use --explain
+  echo '{"tool_name": "bash"}' | hookrun fire pre_tool_use --explain
 """
 
 
@@ -119,7 +127,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
             msg = f"unknown option {quote(word)}\nhint: {hint}"
             raise FireError(msg)
         elif options.event:
-            msg = f"unexpected argument {quote(word)}: the event is {options.event}"
+            msg = f"unexpected argument {quote(word)}: the event is {options.event}\nhint: give one event"
             raise FireError(msg)
         else:
             options.event = word
@@ -152,7 +160,7 @@ def _seconds(text: str) -> float:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
         msg = f"--deadline must be a number of seconds greater than 0, not {quote(text)}"
-        raise FireError(msg)
+        raise FireError(f"{msg}\nhint: write a number without a unit")
     return seconds
 
 
@@ -235,8 +243,11 @@ class ProgramFire:
 
     def _tell(self) -> None:
         """Report config errors and failed hooks."""
-        for problem in self.invocation.problems:
-            print_message(problem)
+        if self.invocation.problems:
+            from hookrun.config.diagnostics import problem_message
+
+            for problem in self.invocation.problems:
+                print_message(problem_message(problem))
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
             print_message(f"hook {each}", "warning")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():

@@ -36,10 +36,10 @@ ON_THE_COMMAND_LINE = {
     "add no-force": 'unknown recipe "no-force" hint: did you mean `no-force-push`?',
     "help matcher": 'no help for "matcher" hint: did you mean `hookrun help matchers`?',
     # missing, superfluous and contradictory things
-    "explain": "missing argument `EVENT` hint: `hookrun explain --help`",
-    "remove": "missing argument `HOOK|RECIPE` hint: `hookrun remove --help`",
-    "list extra": "got unexpected extra argument (extra) hint: `hookrun list --help`",
-    "list --hook": "option `--hook` needs a value hint: `hookrun list --help`",
+    "explain": "missing argument `EVENT` hint: see `hookrun explain --help`",
+    "remove": "missing argument `HOOK|RECIPE` hint: see `hookrun remove --help`",
+    "list extra": "unexpected argument `extra` hint: see `hookrun list --help`",
+    "list --hook": "option `--hook` needs a value hint: see `hookrun list --help`",
     "try": "nothing to try hint: ",
     "try rm x": "more than one command line hint: quote it: `hookrun try 'rm x'`",
     "config show --yaml --json": "--yaml and --json",
@@ -51,6 +51,8 @@ ON_THE_COMMAND_LINE = {
     "test -j 0": "invalid value for `-j`: 0 is not from 1 to 256",
     "stats --days x": 'invalid value for `--days`: "x" is not a number',
     "install claude --scope world": 'invalid value for `--scope`: "world" is not one of user, project',
+    "stats --days -1": "invalid value for `--days`: -1 is not a number greater than 0 hint: ",
+    "add no-force-push@99": 'has no version "99" of `no-force-push` hint: use no-force-push@1',
     "add no-force-push --option lease": 'invalid value for `--option`: "lease" is not NAME=VALUE',
     "add no-force-push --option lease=perhaps": 'recipe "no-force-push" cannot be "perhaps" hint: it takes yes or no',
     # files and directories that are missing, or something else
@@ -97,7 +99,7 @@ def test_a_wrong_command_line(project: Project, line: str) -> None:
 IN_THE_CONFIG = {
     '{"hooks": [{"event": "stop" "command": "x"}]}': "coder.json:1:29: unexpected",
     '{"hooks": [{"event": "pretooluse", "command": "x"}]}': 'coder.json:1:22: unknown event "pretooluse"',
-    '{"hooks": {"a": 1}}': "coder.json:1:11: `hooks` must be a list",
+    '{"hooks": {"a": 1}}': 'coder.json:1:11: `hooks` must be a list of hooks, not {"a": 1} hint: list the hooks, ',
     f'{{"hooks": [{HOOK[:-1]}, "timout": 3}}]}}': 'unknown hook field "timout" hint: did you mean "timeout"?',
     f'{{"hooks": [{HOOK[:-1]}, "timeout": "5"}}]}}': '`timeout` must be a number greater than 0, not "5"',
     '{"hooks": [{"event": "stop"}]}': "coder.json:1:12: the hook has nothing to run hint: add `command`",
