@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +117,15 @@ def test_sarif(project: Project) -> None:
     assert done.status == 1
 
 
+def test_sarif_of_a_subdirectory(project: Project) -> None:
+    """Paths are relative to the checkout, as in annotations."""
+    (project.root / "sub").mkdir()
+    (project.root / "sub" / "coder.json").write_text('{"hooks": [{"event": "stpo", "command": "true"}]}')
+    options = ("validate", "coder.json", "--format", "sarif")
+    done = hookrun(project, *options, cwd=project.root / "sub", GITHUB_WORKSPACE=str(project.root))
+    assert '"uri": "sub/coder.json"' in done.stdout
+
+
 def test_json_is_a_format(project: Project) -> None:
     """`--format json` is `--json`."""
     project.hooks({"event": "stpo", "command": "true"})
@@ -154,7 +164,10 @@ def test_the_hooks_of_pre_commit(project: Project) -> None:
 
 @pytest.mark.slow
 def test_the_action(project: Project, tmp_path: Path) -> None:
-    """Each step's shell lines as they stand, in the shell that GitHub runs them in."""
+    """Each step's shell lines as they stand, in the shell that GitHub runs them in, beside a checkout of hookrun."""
+    checkout = project.root / ".hookrun"
+    shutil.copytree(ROOT / "hookrun" / "recipes" / "cases", checkout / "hookrun" / "recipes" / "cases")
+    (checkout / ".git").mkdir()
     write(project, GOOD)
     assert [step["status"] for step in run_action(project, tmp_path)] == [0, 0, 0]
     write(project, {**GOOD, "matcher": "bahs"}, "block")

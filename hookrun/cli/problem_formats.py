@@ -86,15 +86,19 @@ def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
 
 def to_github(problems: Iterable[Diagnostic]) -> list[str]:
     """Return each problem as a command that GitHub Actions shows beside the line."""
-    root = os.environ.get("GITHUB_WORKSPACE") or os.curdir
     lines = []
     for problem in problems:
-        path = _escaped(os.path.relpath(problem.path, root)).replace(":", "%3A").replace(",", "%2C")
+        path = _escaped(_path_in_repository(problem)).replace(":", "%3A").replace(",", "%2C")
         text = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
         lines.append(
             f"::{problem.severity} file={path},line={problem.line},col={problem.column},title=hookrun::{_escaped(text)}"
         )
     return lines
+
+
+def _path_in_repository(problem: Diagnostic) -> str:
+    """Return the path of the file relative to the checkout of GitHub Actions, elsewhere to the working directory."""
+    return os.path.relpath(problem.path, os.environ.get("GITHUB_WORKSPACE") or os.curdir)
 
 
 def _escaped(text: str) -> str:
@@ -113,7 +117,7 @@ def to_sarif(problems: Iterable[Diagnostic]) -> dict[str, object]:
 
 
 def _result(problem: Diagnostic) -> dict[str, object]:
-    path = os.path.relpath(problem.path)
+    path = _path_in_repository(problem)
     uri = quote_url(path) if not path.startswith("..") else f"file://{quote_url(os.path.abspath(problem.path))}"
     text = problem.message if problem.hint is None else f"{problem.message} ({problem.hint})"
     region = {"startLine": problem.line, "startColumn": problem.column}

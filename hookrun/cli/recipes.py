@@ -23,12 +23,12 @@ from hookrun.cli.common import (
 from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
 from hookrun.cli.trust import approve_written
-from hookrun.config.git_includes import GitInclude
+from hookrun.config.git_includes import GitInclude, tree_digest
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import (
     ADDED,
-    CONFLICT,
+    CONFLICTS,
     CURRENT,
     REMOVED,
     UPDATED,
@@ -122,6 +122,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @home_option
 def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
+    name = name.partition("@")[0]
     recipe = catalog.find(name)
     data = _to_json(recipe, layers_of_declared(home).get(name, []))
     if as_json:
@@ -219,22 +220,28 @@ def update_command(name: str | None, report: CommandReport, *, replace: bool, us
 
 
 def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
-    """Return the repositories that the project's config includes, or the user's own, each once."""
+    """Return the repositories that the project's config includes, or the user's own, each once.
+
+    Raises click.ClickException for one that is not pinned.
+    """
     layers = ("user",) if user else ("project", "local")
-    settings = [file.settings.get("include") for file in read_config(None, home).files if file.layer in layers]
-    items = [item for listed in settings if isinstance(listed, list) for item in listed if isinstance(item, dict)]
-    return list(dict.fromkeys(GitInclude.from_dict(item) for item in items))
+    found = []
+    for file in read_config(None, home).files:
+        items = file.settings.get("include") if file.layer in layers else None
+        for item in items if isinstance(items, list) else []:
+            if isinstance(item, dict):
+                include = GitInclude.from_dict(item, file.path)
+                if problem := include.problem(resolve_home(home), fetching=True):
+                    raise click.ClickException(f"{relative_path(file.path)}: " + "\nhint: ".join(problem))
+                found.append(include)
+    return list(dict.fromkeys(found))
 
 
 def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
     home = resolve_home(report.home)
-    if problem := include.problem(home, fetching=True):
-        raise click.ClickException("\nhint: ".join(problem))
     if include.problem(home) is None:
-        return RecipeStatus(str(include), CURRENT)
-    if not report.dry_run:
-        fetch(include, home)
-    return RecipeStatus(str(include), FETCHED)
+        return RecipeStatus(str(include), CURRENT, f"digest {tree_digest(include.directory(home))}")
+    return RecipeStatus(str(include), FETCHED, "" if report.dry_run else f"digest {fetch(include, home)}")
 
 
 @command(
@@ -270,12 +277,13 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         apply_all(recipes.changes)  # before any word about it: it may fail
     for each in recipes.statuses:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
-        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == CONFLICT)
-    report.ok = not any(each.state == CONFLICT for each in recipes.statuses)
+        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state in CONFLICTS)
+    report.ok = not any(each.state in CONFLICTS for each in recipes.statuses)
     for problem in recipes.warnings:
         report.warn(str(problem))
     if report.dry_run:
-        report.show_diff(recipes.changes)
+        if recipes.changes or not any(each.state == FETCHED for each in recipes.statuses):
+            report.show_diff(recipes.changes)
     elif recipes.changes:
         report_changes(recipes.changes, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):

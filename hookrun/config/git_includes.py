@@ -28,9 +28,11 @@ class GitInclude:
     path: str
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, object]) -> GitInclude:
-        """Return the include that a validated object describes; what is missing is empty."""
+    def from_dict(cls, values: Mapping[str, object], file: str) -> GitInclude:
+        """Return the include that a validated object in a file describes; what is missing is empty."""
         git, rev, digest = (str(values.get(name, "")) for name in ("git", "rev", "digest"))
+        if git and not os.path.isabs(git) and ":" not in git.partition("/")[0]:  # a path, not `host:path` or a URL
+            git = os.path.normpath(os.path.join(os.path.dirname(file), git))
         return cls(git, rev, digest, str(values.get("path", "coder.json")))
 
     def __str__(self) -> str:
@@ -54,12 +56,13 @@ class GitInclude:
     def _missing(self, directory: str) -> tuple[str, str] | None:
         if not os.path.isdir(directory):
             return f"{self} is not fetched yet", "run `hookrun update`"
-        hint = f"remove {directory}, then run `hookrun update`"
+        if not os.path.isfile(os.path.join(directory, self.path)):
+            return f"no file {quote(self.path)} in {self}", "correct `path`"
         try:
             changed = bool(self.digest) and tree_digest(directory) != self.digest
         except OSError as error:
-            return f"cannot read {error.filename}: {error.strerror}", hint
-        return (f"the copy of {self} was changed", hint) if changed else None
+            return f"cannot read {error.filename}: {error.strerror}", f"remove {directory}, then run `hookrun update`"
+        return (f"the copy of {self} was changed", "run `hookrun update`") if changed else None
 
     def directory(self, home: str) -> str:
         """Return where the files of this revision are kept for an account."""

@@ -191,7 +191,8 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
-        if isinstance(item, dict) and (problem := GitInclude.from_dict(item).problem(examined.found.home)) is not None:
+        include = GitInclude.from_dict(item, file.path) if isinstance(item, dict) else None
+        if include is not None and (problem := include.problem(examined.found.home)) is not None:
             file.report(where, *problem)
         elif target in {*chain, real}:
             file.report(where, f"circular include of {quote(item)}", "remove this include")
@@ -209,7 +210,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
 def included_path(base: str, item: object, home: str) -> str:
     """Return the path that an item of `include` in the file `base` means; in a repository, that of its copy."""
     if isinstance(item, dict):
-        include = GitInclude.from_dict(item)
+        include = GitInclude.from_dict(item, base)
         return f"{include.directory(home)}/{include.path}"
     text = str(item)
     if text.startswith("~/"):

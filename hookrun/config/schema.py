@@ -357,7 +357,11 @@ GIT_INCLUDE = Record(
             Str("a commit, tag or branch", r"[^\u0000-\u0020-][^\u0000-\u0020]*"),
             "A whole commit id, or with `digest` a tag or branch.",
         ),
-        Field("digest", DIGEST, "The digest of the files, as `hookrun update` prints it."),
+        Field(
+            "digest",
+            Str("a digest as `hookrun update` prints it", DIGEST.pattern),
+            "The digest of the files, as `hookrun update` prints it.",
+        ),
         Field("path", PATH, "The config file in the repository.", default="coder.json"),
     ),
     "an object of git, rev, digest and path",

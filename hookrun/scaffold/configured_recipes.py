@@ -35,7 +35,9 @@ DIGEST_LENGTH = 12
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
 CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
+NEWER = "pinned to a version that this hookrun does not have; upgrade hookrun"
 GONE = "not a recipe of this hookrun any more"
+CONFLICTS = {CONFLICT, NEWER}
 """The states of a recipe or a file of tests."""
 
 
@@ -137,7 +139,10 @@ class ConfiguredRecipes:
                 index, {"recipe": pinned, "options": options} if options else {"recipe": pinned}
             )
             self.statuses.append(RecipeStatus(name, UPDATED))
-        elif (version := split_version(str(entry["recipe"]))[1]) != newest(name):
+        elif not hooks_of(name, version := split_version(str(entry["recipe"]))[1]):
+            self.statuses.append(RecipeStatus(name, NEWER))
+            return
+        elif version != newest(name):
             self.warnings += self.declaring.replace(index, {**entry, "recipe": pinned})
             self.statuses.append(RecipeStatus(name, UPDATED, _difference(name, version)))
         else:

@@ -37,11 +37,9 @@ OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
 def fetch(include: GitInclude, home: str) -> str:
     """Fetch the files of an include for an account, check them against its digest, and return their digest.
 
-    A complete copy takes the place of none; one that is there already stays. Raises ScaffoldError.
+    Only a complete copy replaces one that is there. Raises ScaffoldError.
     """
     directory = include.directory(home)
-    if os.path.isdir(directory):
-        return tree_digest(directory)
     try:
         make_private_dir(os.path.dirname(directory))
         with tempfile.TemporaryDirectory(dir=os.path.dirname(directory), prefix=".fetch-") as temporary:
@@ -51,11 +49,12 @@ def fetch(include: GitInclude, home: str) -> str:
             if include.digest and digest != include.digest:
                 raise ScaffoldError(
                     f"{include}: its files have the digest {digest}, not {include.digest}\n"
-                    "hint: somebody changed what `rev` names; review it, then write the new digest"
+                    "hint: review the files: they have changed, or the digest is wrong; then write this digest"
                 )
             if not os.path.isfile(os.path.join(files, include.path)):
                 raise ScaffoldError(f"{include}: no file `{include.path}`\nhint: name the config file as `path`")
-            shutil.move(files, directory)
+            shutil.rmtree(directory, ignore_errors=True)
+            os.rename(files, directory)
     except OSError as error:
         raise ScaffoldError(f"{error.filename or directory}: {error.strerror or error}") from None
     return digest

@@ -387,10 +387,15 @@ def find_case_files(paths: Iterable[str]) -> list[str]:
 
 def _below(directory: str) -> Iterator[str]:
     for where, directories, files in os.walk(directory):
-        directories[:] = sorted(set(directories) - SKIPPED_DIRECTORIES)
+        directories[:] = sorted(each for each in directories if not _is_foreign(os.path.join(where, each)))
         for name in sorted(files):
             if is_case_file(name):
                 yield os.path.normpath(os.path.join(where, name))
+
+
+def _is_foreign(directory: str) -> bool:
+    """Return whether a directory holds no files of the project itself, as a nested checkout or a submodule."""
+    return os.path.basename(directory) in SKIPPED_DIRECTORIES or os.path.lexists(os.path.join(directory, ".git"))
 
 
 def load_all(paths: Iterable[str]) -> list[CaseFile]:

@@ -220,6 +220,15 @@ def test_update_moves_to_the_newest_version_and_shows_the_difference(recipes: Re
     assert recipes.declared() == [{"recipe": "say-no@2", "priority": 7, "options": {"word": "never"}}]
 
 
+def test_a_pin_of_a_newer_hookrun_stays(recipes: Recipes) -> None:
+    """A colleague with an older hookrun does not move the team's pin back."""
+    recipes.hookrun("add", "say-no")
+    recipes.edit("say-no@1", "say-no@9")
+    done = recipes.hookrun("update")
+    assert (done.status, "does not have; upgrade hookrun" in done.stdout) == (1, True)
+    assert recipes.declared() == [{"recipe": "say-no@9"}]
+
+
 def test_hooks_that_an_older_hookrun_wrote_become_an_entry(recipes: Recipes) -> None:
     """Their options stay. Those that the user has changed stay as they are, unless they are to be replaced."""
     recipes.write_out(timeout=3)

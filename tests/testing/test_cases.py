@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.testing.cases import load
+from hookrun.testing.cases import find_case_files, load
 from tests.testing.cases import text_file
 
 if TYPE_CHECKING:
@@ -121,3 +121,14 @@ def test_a_file_that_is_not_there_is_a_problem(project: Project) -> None:
     file = load(str(project.root / "gone.hooktest.json"), "gone.hooktest.json")
     (problem,) = file.problems
     assert str(problem).startswith("gone.hooktest.json:1:1: no such file")
+
+
+def test_nested_checkouts_are_not_searched(project: Project) -> None:
+    """A checkout, a submodule (whose `.git` is a file) and a virtual environment are no files of the project."""
+    for name in ("checkout", "submodule", ".venv", "hooks"):
+        (project.root / name / "below").mkdir(parents=True)
+        (project.root / name / "below" / "a.hooktest.yaml").write_text(GOOD)
+    (project.root / "checkout" / ".git").mkdir()
+    (project.root / "submodule" / ".git").write_text("gitdir: ../.git/modules/submodule\n")
+    assert (project.root / ".git").exists()
+    assert find_case_files([str(project.root)]) == [str(project.root / "hooks" / "below" / "a.hooktest.yaml")]
