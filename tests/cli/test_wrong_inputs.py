@@ -64,6 +64,7 @@ ON_THE_COMMAND_LINE = {
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
     "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
     "fire stop --ctx /dev/null": "/dev/null: the context is empty hint: give one JSON object",
+    "config migrate": "no Claude Code settings here hint: name the file: `hookrun config migrate FILE`",
     "config migrate none.json": "none.json:1:1: no such file hint: ",
     "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
