@@ -40,6 +40,9 @@ MAX_VALUE = 1 << 14
 SHORTEST_CREDENTIAL = 15
 """Characters of the shortest credential that is known by its form alone."""
 
+CREDENTIAL_WORDS = ("bearer", "basic", "pass", "token", "secret", "key", "mysql", "mariadb", "login")
+"""Parts of the words before a credential that neither `=` nor `:` precedes."""
+
 ABOUT = (
     ("request_id", "request_id"),
     ("agent", "agent"),
@@ -219,7 +222,7 @@ def may_hold_credential(text: str) -> bool:
     if "=" in text or ":" in text or "-----" in text or any(len(word) >= SHORTEST_CREDENTIAL for word in text.split()):
         return True
     lower = text.lower()
-    return "bearer" in lower or "basic" in lower
+    return any(word in lower for word in CREDENTIAL_WORDS)
 
 
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:

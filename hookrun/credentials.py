@@ -1,4 +1,4 @@
-"""Recognise credentials by their form or name: what `secret-scan` finds is what the audit redacts, by one table.
+"""Recognise credentials by their form or name: what `secret-scan` finds, the audit redacts, by one table.
 
 `re` is imported when a text holds a word of the table: on the hot path most texts hold none.
 """
@@ -47,22 +47,42 @@ FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
 URL = ("://",)
 """What a password in a URL is behind; before an `@`."""
 
+NAME_WORDS = (
+    "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
+    "private_key", "privatekey", "private-key",
+)  # fmt: skip
+NAMES = "(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"
+"""Names of credentials: words of which one is in the text, and a pattern."""
+
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
     (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
     (URL, r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
+    (NAME_WORDS, rf"(?i)({NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}}]{{4,}}"),
+)
+"""The same for values that the name or place before them gives away: the first group is kept."""
+
+ARGUMENT = r"""(?:"[^"]*"?|'[^']*'?|[^\s"'|;&]+)"""
+"""An argument in a shell command, quoted or not."""
+
+ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (NAME_WORDS, rf"(?is)({NAMES}\"?\s*[=:]\s*\")(?:[^\"\\]|\\.){{4,}}"),
+    (NAME_WORDS, rf"(?i)({NAMES}'?\s*[=:]\s*')[^']{{4,}}"),
+    (NAME_WORDS, rf"(?i)({NAMES}(?:\\\")?\s*[=:]\s*\\\")(?:[^\"\\]|\\[^\"]){{4,}}"),
+    (NAME_WORDS, rf"(?i)(\s--(?!no-)(?:\w+-)*{NAMES}\s+)(?!-){ARGUMENT}"),
+    (NAME_WORDS, rf"(?i)(\b(?:config(?:ure)?\s+set|set\s+-\w+)\s[^|;&\n]{{0,100}}?{NAMES}\s+)(?!-){ARGUMENT}"),
+    (("mysql", "mariadb"), rf"(\b(?:mysql|mariadb)[^|;&\n]{{0,200}}?\s-p){ARGUMENT}"),
+    (("login",), rf"(\b(?:docker|podman|az|oc)\s+login\b[^|;&\n]{{0,200}}?\s-p\s*){ARGUMENT}"),
+    (("sshpass",), rf"(\bsshpass\s+(?:-[ve]\s+)*-p\s*){ARGUMENT}"),
     (
+        ("curl",),
         (
-            "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey",
-            "access-key", "private_key", "privatekey", "private-key",
-        ),
-        (
-            r"(?i)((?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"
-            r"[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}]{4,}"
+            r"(\bcurl\s(?:[^|;\n]|\\\n){0,300}?(?<=\s)(?:-[A-Za-z]*[uU]|--(?:proxy-)?user)[\s=]*([\"'])?[^\s:\"']*:)"
+            r"(?(2)(?:(?!\2).)+|\S+)"
         ),
     ),
-)  # fmt: skip
-"""The same for values that the name or place before them gives away: the first group is kept."""
+)
+"""The same for quoted values and arguments of commands; redacted only: `secret-scan` does not report them."""
 
 KINDS = {
     "sk-ant-": "an API key of Anthropic",
@@ -137,7 +157,7 @@ class SecretMatch:
 def redact(text: str) -> str:
     """Return the text with every credential that its form, name or place gives away replaced by `[redacted]`."""
     low = text.lower()
-    for forms, replacement in ((FORMS, HIDDEN), (PLACES, rf"\g<1>{HIDDEN}")):
+    for forms, replacement in ((FORMS, HIDDEN), (ARGUMENTS, rf"\g<1>{HIDDEN}"), (PLACES, rf"\g<1>{HIDDEN}")):
         for words, pattern in forms:
             if _may_match(words, low):
                 import re
@@ -155,7 +175,7 @@ def redact_json(value: object, name: str = "") -> object:
     """Return a JSON value with credentials replaced in all its strings; `name` is the key of the value, if any."""
     if isinstance(value, str):
         low = name.lower()
-        return HIDDEN if value and low and any(word in low for word in PLACES[-1][0]) else redact(value)
+        return HIDDEN if value and low and any(word in low for word in NAME_WORDS) else redact(value)
     if isinstance(value, dict):
         return {key: redact_json(each, str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Steps = Generator[list[Hook], list[Outcome], None]
 
 
-HAD_ENDED = "had ended the chain"
+HAD_ENDED = "already ended the chain"
 
 
 def _encode(context: Mapping[str, object]) -> bytes:

@@ -59,7 +59,7 @@ TOOLS = """
 ## Tools
 
 Other tools keep their name; MCP tools are `mcp__SERVER__TOOL`. Copilot CLI, OpenCode and Cline CLI write these
-differently: your own settings of the agent tell which part is the server. If they do not, `tool_name` is the agent's
+differently: your own settings of the agent show which part is the server. If they do not, `tool_name` is the agent's
 name, and a matcher is tried on every reading (`possible_tool_names`). Cline cuts names at 64 characters: match
 `mcp__SERVER__*`.
 

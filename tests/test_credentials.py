@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hookrun.audit import summarized
 from hookrun.credentials import FORMS, HIDDEN, KINDS, find_secrets, redact
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
@@ -44,6 +45,39 @@ def test_credentials_are_hidden_by_their_form(kind: str) -> None:
         assert redact(before + CREDENTIALS[kind] + after) == before + HIDDEN + after
 
 
+COMMANDS = [
+    ("export API_KEY='abc def ghi'", "abc def ghi"),
+    ('PGPASSWORD="two words" psql', "two words"),
+    ('PASSWORD="a \\" quote" psql', 'a \\" quote'),
+    ('echo "{\\"password\\": \\"hunter2\\"}"', "hunter2"),
+    ('echo "{\\"password\\": \\"two words\\"}"', "two words"),
+    ("mysql --password hunter22", "hunter22"),
+    ("x --auth-token 'two words' y", "'two words'"),
+    ("mysql -u root -phunter22 app", "hunter22"),
+    ("docker login -u me -p s3cretpw r.example.com", "s3cretpw"),
+    ("sshpass -p topsecret ssh -p 2222 h", "topsecret"),
+    ("aws configure set aws_secret_access_key wJalrXUt", "wJalrXUt"),
+    ("curl -u bob:pw12345 http://h", "pw12345"),
+    ("curl -sSu 'bob:pw 12345' http://h", "pw 12345"),
+    ("curl --user bob:pw12345 h", "pw12345"),
+    ("curl \\\n  --user=bob:pw12345 h", "pw12345"),
+]
+"""Commands with a credential in an argument: redacted, but no finding of `secret-scan`."""
+
+
+@pytest.mark.parametrize(("text", "secret"), COMMANDS)
+def test_an_argument_of_a_command_is_found_by_the_quick_look_only_to_be_redacted(text: str, secret: str) -> None:
+    """The audit's quick look does not skip it; `secret-scan` does not block it without its option `places`."""
+    assert secret not in summarized(text)
+    assert [*find_secrets(text)] == []
+
+
+@pytest.mark.parametrize("text", ["mysql ", "curl -u ", "docker login ", "config set ", 'token="', "sshpass -e "])
+def test_a_long_command_is_redacted_in_time(text: str) -> None:
+    """No command makes the patterns try again and again: this ends."""
+    assert isinstance(redact(text * 10_000), str)
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
@@ -66,6 +100,7 @@ def test_credentials_are_hidden_by_their_form(kind: str) -> None:
         ("export GITHUB_TOKEN=abcd1234", "abcd1234"),
         ('PRIVATE_KEY="abcd1234"', "abcd1234"),
         ("access-key: abcd1234", "abcd1234"),
+        *COMMANDS,
     ],
 )
 def test_values_are_hidden_by_their_name_or_place(text: str, secret: str) -> None:
@@ -123,6 +158,16 @@ def test_every_credential_of_a_text_is_hidden() -> None:
         "this needs basic arithmetic only",
         "it is a basic requirement of bearer instruments",
         "desk-top-publishing-with-open-tools",
+        "docker login --password-stdin r.example.com",
+        "docker run -u 1000:1000 -p 80:80 x",
+        "mysql -u root -p app",
+        "psql --no-password app",
+        "mysql --password -h db",
+        "sshpass -e ssh -p 2222 host",
+        "curl -s https://example.com:8080/x",
+        "curl -u bob https://example.com",
+        "mkdir -p src/login && cd src",
+        "vault --token-file f",
     ],
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:

@@ -444,7 +444,7 @@ def test_stop_block_and_skip_end_the_chain(action: str) -> None:
     assert fire.order == ["a", "log", "more"]
     assert fire.action == action
     assert fire.chain.ended_by == "a"
-    assert fire.chain.became[1] == fire.chain.became[3] == "not run: a had ended the chain"
+    assert fire.chain.became[1] == fire.chain.became[3] == "not run: a already ended the chain"
 
 
 @pytest.mark.parametrize("action", ["continue", "allow", "ask"])

@@ -2,7 +2,7 @@
 
 - A `sh` block is run as it would be pasted. A `text` block directly below it is its output: `...` stands for anything
   in a line, and a line of `...` for any lines. Without one, the block must exit with 0.
-- A block with `title="FILE"` is written to that file.
+- A block with `title="FILE"` is written to that file; a command or a setup before it makes the directory.
 - `<!-- setup: COMMAND -->` is run without being shown.
 - Above a block, `<!-- at a terminal -->` runs it at a pseudo-terminal, `<!-- at a terminal, typing: y Enter -->`
   answers its questions, `<!-- needs: ruby -->` skips it without that program, `<!-- not run: REASON -->`
@@ -102,7 +102,6 @@ class Tour:
         if needed and shutil.which(needed, path=self.env["PATH"]) is None:
             self.skipped.append(needed)
         elif block.title:
-            (self.cwd / block.title).parent.mkdir(parents=True, exist_ok=True)
             (self.cwd / block.title).write_text(block.text)
         elif block.language == "sh" and not block.mark.startswith(("not run: ", "command: ")):
             status, printed = self._output(block)

@@ -108,7 +108,7 @@ MAX_TIMEOUTS = {"": 120.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
-    "Each command, file, pattern or address of a call becomes a call of its own and can be changed separately.",
+    "Each command, file, pattern or address of a call becomes a separate call and can be changed separately.",
     "A call that is made to fail counts as a mistake of the model: after six in a row (`--retries`) the run ends.",
     "`editor` is a `write` if it has neither a text to replace nor a line to insert at: it creates the file.",
     "`stop` before or after a tool ends the run; the reason is not shown.",

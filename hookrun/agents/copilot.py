@@ -106,7 +106,7 @@ NOTES = (
         "For a subagent it also sends `UserPromptSubmit` and `Stop`; `subagent_start` and `subagent_stop` are still "
         "fired only once. Blocking its `Stop` has no effect, blocking its `SubagentStop` has."
     ),
-    "It runs a trusted project's `.claude/settings.json` too: hookrun tells its messages from Claude's.",
+    "It runs a trusted project's `.claude/settings.json` too: hookrun distinguishes its messages from Claude's.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 

@@ -80,7 +80,7 @@ NOTES = (
     "Its timeouts are in milliseconds.",
     "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
     "`AfterTool` is also sent for a failed shell command; its exit status is in the text.",
-    "Nothing is answered at `BeforeModel` and `AfterModel`: what it obeys there was not measured.",
+    "hookrun does not answer at `BeforeModel` and `AfterModel`: the effect of an answer was not measured.",
     "`PreCompress` is sent before every request to the model.",
     "Text for the model before a tool reaches it after the tool.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",

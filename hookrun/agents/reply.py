@@ -22,16 +22,16 @@ DEGRADATIONS = {
     "modify -> block": "the arguments cannot be changed: the call is blocked, with the wanted ones in the reason",
     "block -> message": "nothing can be blocked here: the model gets the reason as a message",
     "block -> system_message": "nothing can be blocked here: the user sees the reason",
-    "block -> nothing": "nothing can be blocked or shown here: the reason is only in the audit",
+    "block -> nothing": "nothing can be blocked or shown here: the reason is only in the audit log",
     "block -> failing call": "the call gets arguments with which it fails at once, and the model gets the reason",
     "block -> end of run": "only the whole run can be blocked: it ends without showing the reason",
     "context -> reason": "text for the model becomes part of the reason",
     "context -> later": "no text reaches the model here: it gets it at the next event that has one",
-    "context -> nothing": "no text reaches the model here: it is only in the audit",
+    "context -> nothing": "no text reaches the model here: it is only in the audit log",
     "system_message -> context": "no text reaches the user here: the model gets it, marked as for the user",
     "system_message -> reason": "no text reaches the user here: it is in the model's reason, marked as for the user",
     "system_message -> later": "no text reaches the user here: they see it at the next event that shows one",
-    "system_message -> nothing": "no text reaches the user here: it is only in the audit",
+    "system_message -> nothing": "no text reaches the user here: it is only in the audit log",
 }
 """Each fallback for a part of a verdict that an event cannot express -> its effect."""
 

@@ -39,7 +39,7 @@ HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 @command(
     "completion",
-    "config completion bash > ~/.local/share/bash-completion/completions/hookrun",
+    "config completion bash >> ~/.bash_completion",
     'config completion zsh > "${fpath[1]}/_hookrun"',
     "config completion fish > ~/.config/fish/completions/hookrun.fish",
 )

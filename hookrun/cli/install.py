@@ -412,7 +412,7 @@ def missing_events(case: AgentState) -> list[str]:
 
 
 def _row(case: AgentState) -> list[str]:
-    version = "not here" if case.installed is None else case.installed.version or "?"
+    version = "not found" if case.installed is None else case.installed.version or "?"
     scopes = [
         f"{scope} (by hand)" if any(not each.is_ours for each in found) else scope
         for scope, found in case.wired.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -60,6 +61,15 @@ VERBS = {
 """The action of a run -> how it was decided."""
 
 STYLES = {"block": ERROR, "skip": ERROR, "stop": ERROR, "ask": WARNING, "modify": WARNING, "allow": OK}
+
+CALL = (("tool", "--tool"), ("agent", "--agent"))
+"""A field of a run's record -> the option of `hookrun explain` for it."""
+
+ARGUMENTS = (("command", "command"), ("file", "file_path"))
+"""A field of a run's record -> the tool's argument."""
+
+NOT_RUN = {"untrusted": "not approved", "missing": "cannot start", "declaration": "invalid config"}
+"""A failure of a hook that was not started -> its reason."""
 
 TEXTS = (("additional_context", "model"), ("system_message", "user"))
 """A hook's texts besides its message, and who they are for."""
@@ -160,9 +170,10 @@ def _hook_lines(record: Record, indent: str, limit: int) -> Iterator[Line]:
     marked = f" ({', '.join(marks)})" if marks else ""
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
+    timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
     reason = f": {_one_line(text, limit)}" if text else ""
     style = ERROR if failure else STYLES.get(action, "")
-    yield f"{indent}{record.get('hook')}{marked}: {result} in {record.get('ms')} ms{reason}", style
+    yield f"{indent}{record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
             yield f"{indent}  to the {reader}: {_one_line(record[field], limit)}", ""
@@ -287,7 +298,7 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
         runs.home, lambda fired: fired.request_id.startswith(name) and everywhere.selects(fired), 1
     )
     if not found:
-        raise click.ClickException(f"no run {quote(name)} in the audit\n{everywhere.why_nothing('log')}")
+        raise click.ClickException(f"no run {quote(name)} in the audit log\n{everywhere.why_nothing('log')}")
     return found[-1]
 
 
@@ -316,7 +327,8 @@ def _decision(fired: FireRecords) -> str:
     declared = header.get("declared")
     none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
     problems = [] if failed else [*_problems(header)]
-    return f"continued: {'; '.join(failed or problems or [f'no objection from {ran}' if ran else none])}"
+    reasons = "; ".join(failed or problems or ([] if ran else [none]))
+    return f"continued: {reasons}" if reasons else f"continued (ran: {ran})"
 
 
 def _reason(record: Record) -> str:
@@ -350,9 +362,11 @@ def _details(fired: FireRecords) -> Iterator[Line]:
     ran = len({str(each.get("hook")) for each in fired.hooks})
     declared = header.get("declared")
     if isinstance(declared, int) and declared > ran:
-        tool = f" --tool {header['tool']}" if header.get("tool") else ""
+        given = [f"{option} {shlex.quote(str(header[key]))}" for key, option in CALL if header.get(key)]
+        given += [f"--arg {shlex.quote(f'{name}={header[key]}')}" for key, name in ARGUMENTS if header.get(key)]
+        options = " ".join(["", *given])
         others = count(declared - ran, "hook" if not ran else "other hook")
-        yield f"  {others} did not run: `hookrun explain {header.get('event')}{tool}` shows why", DIM
+        yield f"  {others} did not run: `hookrun explain {header.get('event')}{options}` shows why", DIM
 
 
 def _source(record: Record) -> str:

@@ -32,8 +32,8 @@ yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.
 @command(
     "new",
     "new no-sudo",
-    "new check-edits --lang python --event post_tool_use --matcher 'write|edit'",
-    "new ask-before-push --lang node --matcher bash --when 'tool_args.command=*git push*'",
+    "new check-edits --lang python --event post_tool_use",
+    "new ask-before-push --when 'tool_args.command=*git push*'",
 )
 @click.argument("name")
 @click.option(
@@ -102,6 +102,6 @@ def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directo
         yield f"cd {relative_path(made.declaring.root)}", "go to the project's root"
     if made.build:
         yield made.build, "build the hook; it fails until then"
-    yield "hookrun test", "run its tests"
+    yield "hookrun test", "runs its tests"
     if not approved:
         yield report.with_home("hookrun trust"), "review and approve it; agents skip it until then"

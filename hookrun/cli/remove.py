@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 def remove_command(name: str, report: CommandReport, *, user: bool) -> None:
     """Remove a hook or a recipe from the config file that declares it.
 
-    Where several files declare it, it asks about each; --user takes your own. Scripts and other files of the hook stay.
+    Where several files declare it, it asks about each; --user takes your own. A hook's scripts stay; a
+    recipe's tests are removed.
     """
     loaded = read_config(None, report.home)
     places = _places(loaded, name, user=user)

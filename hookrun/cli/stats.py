@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     """A title, the columns and the rows of a table."""
 
 NOTHING = """\
-nothing is there yet: no hook runs in {audit}, no metrics in {path}
+nothing recorded yet: no hook runs in {audit}, no metrics in {path}
 
 Metrics come from a Python program whose engine has the bundles of hookrun.observe:
 

@@ -48,7 +48,12 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
         ]
     except StoreError as error:
         errors.append(str(error))
-    last = _last_run(resolve_home(home))
+    last, shown = None, "unknown"
+    try:
+        last = _last_run(resolve_home(home))
+        shown = _run(last)
+    except OSError as error:
+        errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
     if as_json:
         print_json(
             {
@@ -63,7 +68,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
             }
         )
     else:
-        print_lines(_lines(project, agents, states, pauses, last))
+        print_lines(_lines(project, agents, states, pauses, shown))
         print_problems(errors)
     ctx.exit(1 if errors else 0)
 
@@ -93,7 +98,7 @@ def _lines(
     agents: list[AgentState],
     states: Counter[str],
     pauses: list[dict[str, object]],
-    last: dict[str, object] | None,
+    last: str,
 ) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
@@ -111,7 +116,7 @@ def _lines(
         what = pause["hook"] or "all hooks"
         until = pause["until"]
         yield f"paused     {what} until {clock(float(str(until)))}; `hookrun resume` ends the pause", WARNING
-    yield f"last run   {_run(last)}", ""
+    yield f"last run   {last}", ""
 
 
 def _agent(case: AgentState) -> str:

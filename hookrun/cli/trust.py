@@ -80,7 +80,7 @@ HAS_OWN_LINE = FROM_OTHERS | {
     "trust",
     "trust --digest",
     "trust --yes sha256:5891b5b5...",
-    note="Exit status: 0 every hook of the project is decided about, 1 one is not.",
+    note="Exit status: 0 every hook of the project is approved, denied or disabled, 1 otherwise.",
 )
 @click.argument("what", nargs=-1, metavar="[PATH]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
@@ -107,7 +107,10 @@ def trust_command(
     given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
     if bool(given) != yes or len(paths) > 1:
-        raise click.UsageError("give one PATH at most, and digests only after --yes", ctx)
+        error = f"a digest needs `--yes`: {quote(given[0])}" if given else "more than one PATH"
+        if yes:
+            error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
+        raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests", ctx)
     project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
     if list_all:
         _list_all(project, as_json=as_json)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
-EXTRA = re.compile(r"Got unexpected extra (arguments?) \((.*)\)$", re.DOTALL)
 
 
 def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
-    return f"{text}\nhint: see `{error.ctx.command_path if error.ctx is not None else called} --help`"
+    return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help` shows the usage"
 
 
 def _range_text(text: str) -> str:
@@ -101,7 +101,7 @@ def _text(error: click.UsageError) -> str:
     if message.startswith("No such command") and error.ctx is not None and isinstance(error.ctx.command, click.Group):
         given = message.partition("'")[2].partition("'")[0]
         return unknown_command(error.ctx, given, error.ctx.command.commands)
-    return _plain(EXTRA.sub(lambda extra: f"unexpected {extra[1]} `{escape(extra[2])}`", message))
+    return _plain(EXTRA.sub(r"unexpected \1 `\2`", message))
 
 
 def _parameter_name(error: click.BadParameter) -> str:

@@ -59,7 +59,9 @@ def enable_command(name: str, config: str | None, home: str | None) -> None:
     for found in project.named(name):
         was_off = project.enable(found)
         was = "enabled" if was_off else "neither disabled nor denied:"
-        print_wrapped(f"{was} {name} ({_where(found)})")
+        unapproved = project.inspect(found.hook).state != "approved"
+        more = "; approve it with `hookrun trust`" if was_off and unapproved else ""
+        print_wrapped(f"{was} {name} ({_where(found)}){more}")
 
 
 def _where(found: ProjectHook) -> str:
@@ -81,6 +83,8 @@ def untrust_command(what: str, config: str | None, home: str | None) -> None:
         digests = {found.digest for found in project.hooks() if found.digest}
         roots = {os.path.realpath(project.root)}
     forgotten = project.forget(digests=digests, roots=roots)
+    if is_digest and not forgotten:
+        raise click.ClickException(f"no decision about {what}\nhint: `hookrun trust --list` lists the decisions")
     print_line(f"forgot {count(forgotten, 'decision')} about {what if what != '.' else project.root}")
 
 
@@ -135,6 +139,6 @@ def resume_command(hook: str | None, home: str | None) -> None:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)
-    print_line(
-        f"ended {count(ended, 'pause')}" if ended else f"{'nothing is' if hook is None else f'{hook} is not'} paused"
-    )
+    if hook is not None and not ended:
+        raise click.ClickException(f"{quote(hook)} is not paused\nhint: `hookrun status` lists the pauses")
+    print_line(f"ended {count(ended, 'pause')}" if ended else "nothing is paused")

@@ -42,9 +42,10 @@ class AgentState:
 
     By scope: `wired` is where hookrun is installed, `unreadable` the error of settings that cannot be read. By
     hookrun's names of events: `declared` are those with hooks for this agent, `fired` is when the agent last fired
-    each. `callers` are other agents that fired the hooks in its settings -> when they last did. `problems` are the
-    errors of the declarations. `unapproved` are the project's hooks that lack approval, with their state; `undecided`
-    is the error of a trust store that cannot be read. `unprotected`: no hook guards the hooks.
+    each. `callers` are other agents that fired the hooks in its settings -> when they last did. `unread_log` is the
+    error of a log that cannot be read. `problems` are the errors of the declarations. `unapproved` are the project's
+    hooks that lack approval, with their state; `undecided` is the error of a trust store that cannot be read.
+    `unprotected`: no hook guards the hooks.
     """
 
     agent: Agent
@@ -57,6 +58,7 @@ class AgentState:
     unreadable: dict[str, str] = field(default_factory=dict)
     fired: dict[str, str] = field(default_factory=dict)
     callers: dict[str, str] = field(default_factory=dict)
+    unread_log: str | None = None
     unapproved: dict[str, str] = field(default_factory=dict)
     undecided: str | None = None
     unprotected: bool = False
@@ -107,14 +109,17 @@ def inspect_agent(
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
             state.unreadable[scope] = one_line(str(error))
-    state.fired, state.callers = last_fired(spot.home, agent.NAME)
+    try:
+        state.fired, state.callers = last_fired(spot.home, agent.NAME)
+    except OSError as error:
+        state.unread_log = f"cannot read {error.filename}: {error.strerror}"
     return state
 
 
 def last_fired(home: str, agent: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return when the agent last fired each event (hookrun's name), and when another agent fired through its settings.
 
-    Both are by the audit (RFC 3339, UTC).
+    Both are by the audit (RFC 3339, UTC). Raises OSError where it cannot be read.
     """
     fired: dict[str, str] = {}
     callers: dict[str, str] = {}

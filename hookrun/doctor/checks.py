@@ -119,6 +119,9 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
 
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:
     """When did each event last fire?"""
+    if agent.unread_log is not None:
+        yield Finding("fired", PROBLEM, agent.unread_log, "the last runs are unknown", "correct its permissions")
+        return
     if not agent.all_wired:
         return
     last = [f"{event} {when}" for event, when in sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)]

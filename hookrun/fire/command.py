@@ -48,7 +48,7 @@ Options:
   --scope SCOPE       with --agent: `project` in a project's settings; does
                       nothing if the user's own settings fire the event
   --probe DIR         with --agent: use only the config in DIR, as
-                      `hookrun doctor --prove` does
+                      hookrun doctor --prove does
   --trust DIGEST,...  project hooks to treat as approved; only --agent
                       requires approval
   --explain           on stderr: every hook, why it ran or not, its answer and

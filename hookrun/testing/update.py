@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import audit, audit_reader
+from hookrun import audit_reader
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.span_editor import EditError
@@ -126,14 +126,16 @@ def case_from_log(home: str, request_id: str) -> dict[str, object]:
         fires = [record for record in fires if "context" in record][-1:]
     else:
         fires = [record for record in fires if str(record.get("request_id", "")).startswith(request_id)]
+    if not fires and request_id == LAST:
+        raise NoCaseError(f"no run was recorded with its context\nhint: {HOW}")
     if not fires:
-        raise NoCaseError(f"{audit.path(home)}: no fire with the id {request_id}\nhint: {HOW}")
+        raise NoCaseError(f"no run with the id {request_id}\nhint: `hookrun log` lists the runs")
     if len({record.get("request_id") for record in fires}) > 1:
-        raise NoCaseError(f"{len(fires)} fires have an id that begins with {request_id}\nhint: give more of the id")
+        raise NoCaseError(f"{len(fires)} runs have an id that begins with {request_id}\nhint: give more of the id")
     fire = fires[-1]
     context = fire.get("context")
     if not isinstance(context, dict):
-        raise NoCaseError(f"fire {fire['request_id']} was recorded without its context\nhint: {HOW}")
+        raise NoCaseError(f"run {fire['request_id']} was recorded without its context\nhint: {HOW}")
     of_fire = [each for each in recorded if each.get("request_id") == fire["request_id"]]
     return _case(fire, context, [each for each in of_fire if each.get("kind") == audit_reader.HOOK])
 

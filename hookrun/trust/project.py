@@ -105,8 +105,8 @@ class Project:
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
             near = closest(name, [hook.name for hook in self.untrusted_hooks])
-            hint = f"did you mean {quote(near)}?" if near else "run `hookrun list` to see all hooks"
-            raise UnknownHookError(f"no hook {quote(name)} in {self.root}\nhint: {hint}")
+            hint = f"did you mean {quote(near)}?" if near else "`hookrun list` lists the hooks"
+            raise UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
         return [self.inspect(hook) for hook in found]
 
     def last_approved(self, hook: Hook) -> str | None:

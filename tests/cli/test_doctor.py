@@ -514,4 +514,4 @@ def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: P
     assert rows["claude"] == ["claude", "2.1.329", "user", "PreToolUse", "Stop"]
     assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "AfterAgent,", "BeforeTool"]
     assert rows["qwen"][:3] == ["qwen", "?", "no"]
-    assert rows["codex"][:3] == ["codex", "not", "here"]
+    assert rows["codex"][:3] == ["codex", "not", "found"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun import __version__
+from hookrun import __version__, audit_reader
 from hookrun.cli import cli
 from hookrun.cli.commands import (
     COMMANDS,
@@ -201,6 +202,21 @@ def test_color_can_be_chosen(project: Project) -> None:
 
 
 # --- status and remove
+
+
+def test_a_log_that_cannot_be_read_hides_only_the_last_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`status` and `agents` show the rest, `status` and `doctor` name the file."""
+    project.hooks({"name": "guard", "command": "true"})
+
+    def refuse(_: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", "audit.jsonl")
+
+    monkeypatch.setattr(audit_reader, "paths", refuse)
+    status = hookrun(project, "status")
+    assert (status.status, "last run   unknown" in status.stdout, "hooks      1" in status.stdout) == (1, True, True)
+    assert "cannot read audit.jsonl: Permission denied\nhint: correct its permissions" in status.stderr
+    assert hookrun(project, "agents").status == 0
+    assert "audit.jsonl: Permission denied" in hookrun(project, "doctor", "claude").stdout
 
 
 def test_status_of_a_new_account(project: Project) -> None:

@@ -134,3 +134,8 @@ def test_errors_for_users_exist(name: str) -> None:
     module, _, exception = name.rpartition(".")
     assert issubclass(pkgutil.resolve_name(f"{module}:{exception}"), Exception)
     assert pkgutil.resolve_name(f"{module}:{exception}").__module__ == module
+
+
+def test_the_help_of_fire_fits_a_narrow_screen() -> None:
+    """It is not wrapped when it is shown."""
+    assert [line for line in help_text().splitlines() if len(line) > 79] == []

@@ -168,7 +168,7 @@ def test_nothing_found_says_why(project: Project) -> None:
         (("log", "--project", "x", "--all-projects"), "exclude each other"),
         (("log", "-n", "0"), "0"),
         (("why", "01"), "give at least 4 characters"),
-        (("why", "0123456789"), 'no run "0123456789" in the audit'),
+        (("why", "0123456789"), 'no run "0123456789" in the audit log'),
     ],
 )
 def test_wrong_options(project: Project, arguments: tuple[str, ...], message: str) -> None:
@@ -267,7 +267,10 @@ def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
     assert "  command  ls" in shown[2]
     assert f"  project  {project.root}" in shown[2]
     assert shown[2][-2].endswith(" ms: R (coder.json:1)")
-    assert shown[2][-1] == "  1 other hook did not run: `hookrun explain pre_tool_use --tool bash` shows why"
+    assert (
+        shown[2][-1]
+        == "  1 other hook did not run: `hookrun explain pre_tool_use --tool bash --arg command=ls` shows why"
+    )
     assert hookrun(project, "why").stdout.splitlines() == shown[2]
     assert hookrun(project, "why", "last", "--json").json["answer"] == shown[2][0]
     assert hookrun(project, "why", "--hook", "dry").stdout.splitlines() == shown[0]
@@ -286,14 +289,14 @@ def test_the_first_line_of_why_is_short(project: Project) -> None:
 def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
     """No hooks at all, none that matches, and none that objects."""
     cases: list[tuple[list[dict[str, object]], str]] = [
-        ([], "no hooks"),
-        ([{"command": "true", "matcher": "write"}], "none of 1 hook ran"),
-        ([{"name": "fine", "command": "true"}], "no objection from fine"),
+        ([], "continued: no hooks"),
+        ([{"command": "true", "matcher": "write"}], "continued: none of 1 hook ran"),
+        ([{"name": "fine", "command": "true"}], "continued (ran: fine)"),
     ]
     for hooks, answer in cases:
         project.hooks(*hooks)
         project.fire(LS)
-        assert hookrun(project, "why").stdout.splitlines()[0] == f"pre_tool_use bash: continued: {answer}"
+        assert hookrun(project, "why").stdout.splitlines()[0] == f"pre_tool_use bash: {answer}"
 
 
 def test_what_the_agent_got_is_what_counts(project: Project) -> None:
@@ -313,3 +316,12 @@ def test_why_of_a_run_that_was_killed(project: Project) -> None:
     shown = hookrun(project, "why", TZ="UTC").stdout.splitlines()
     assert shown[0] == "stop: not finished: it began at 2026-01-02 03:04:05 and still runs, or was killed"
     assert shown[1] == "  command  sleep 9"
+
+
+def test_a_hook_that_was_not_started_has_no_time(project: Project) -> None:
+    """A missing program: the reason, and no milliseconds."""
+    project.hooks({"name": "gone", "command": "./gone"})
+    project.fire(LS)
+    line = next(line for line in hookrun(project, "why").stdout.splitlines() if line.startswith("  gone"))
+    assert line.startswith("  gone: not run: cannot start: ")
+    assert " ms" not in line

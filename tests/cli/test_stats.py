@@ -83,7 +83,7 @@ def test_nothing_is_there_yet(project: Project) -> None:
     done = hookrun(project, "metrics")
     assert (done.status, done.stderr) == (0, "")
     path = f"{project.home}/.local/state/hookrun/observe.db"
-    assert done.stdout.startswith(f"nothing is there yet: no hook runs in {project.audit_path}, no metrics in {path}\n")
+    assert done.stdout.startswith(f"nothing recorded yet: no hook runs in {project.audit_path}, no metrics in {path}\n")
     program = re.sub(r"(?m)^  ", "", done.stdout.split("\n\n", 2)[2].replace("\n\n", "\n"))
     compile(program, "help", "exec")
     namespace: dict[str, Any] = {}
@@ -195,7 +195,7 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     elsewhere = str(project.root)
     assert hookrun(project, "metrics", "--home", str(project.home), HOME=elsewhere, TZ="UTC").stdout == whole
     assert hookrun(project, "metrics", "--db", filled.path, HOME=elsewhere, TZ="UTC").stdout == whole
-    assert hookrun(project, "metrics", "--home", elsewhere).stdout.startswith("nothing is there yet")
+    assert hookrun(project, "metrics", "--home", elsewhere).stdout.startswith("nothing recorded yet")
     assert not (project.root / ".local").exists()
 
 

@@ -125,11 +125,20 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
     assert hookrun(declared, "trust", "--yes", f"{known['guard']},{known['note']}").status == 0
 
 
-@pytest.mark.parametrize("arguments", [("--yes",), ("sha256:00",), ("a", "b"), ("nowhere",)])
-def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--yes",), "`--yes` needs a digest\nhint: `hookrun trust --digest`"),
+        (("--yes", "foo"), '"foo" is not a digest\nhint: `hookrun trust --digest`'),
+        (("sha256:00",), 'a digest needs `--yes`: "sha256:00"'),
+        (("a", "b"), "more than one PATH"),
+        (("nowhere",), ""),
+    ],
+)
+def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...], error: str) -> None:
     """No digest, a digest without --yes, two paths, a missing path: one line, status 1."""
     done = hookrun(declared, "trust", *arguments)
-    assert (done.status, done.stderr.startswith("error: ")) == (1, True)
+    assert (done.status, done.stderr.startswith(f"error: {error}")) == (1, True)
     assert done.stderr.count("\n") <= 2
     assert done.stdout == ""
 
@@ -147,6 +156,23 @@ def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
     assert "forgot 2 decisions" in at_terminal(declared, "untrust").screen
     assert states(declared) == {"guard": "new", "note": "new"}
     assert "no decisions yet" in hookrun(declared, "trust", "--list").stdout
+
+
+def test_enabling_a_denied_hook_names_the_approval_that_it_needs(declared: Project) -> None:
+    """A denied hook is new again; a disabled one keeps its approval."""
+    assert at_terminal(declared, "deny", "guard").status == 0
+    assert "approve it with `hookrun trust`" in hookrun(declared, "enable", "guard").stdout
+    hookrun(declared, "trust", "--yes", digests(declared)["guard"])
+    assert at_terminal(declared, "disable", "guard").status == 0
+    assert "trust" not in hookrun(declared, "enable", "guard").stdout
+
+
+def test_nothing_to_forget_and_nothing_to_resume_are_errors(declared: Project) -> None:
+    """A digest or a hook that is misspelled is reported, with status 1."""
+    done = at_terminal(declared, "untrust", "sha256:zz")
+    assert (done.status, "no decision about sha256:zz" in done.screen) == (1, True)
+    resumed = hookrun(declared, "resume", "nope")
+    assert (resumed.status, resumed.stderr.splitlines()[0]) == (1, 'error: "nope" is not paused')
 
 
 def test_approving_lifts_a_denial(declared: Project) -> None:

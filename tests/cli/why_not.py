@@ -385,7 +385,7 @@ WAYS: dict[str, Way] = {
         "An earlier hook blocks the call",
         _both({"name": "first", "command": "echo no >&2; exit 2"}, {"name": "guard", "command": "true"}),
         (*BASH, "--run"),
-        "block by first (no); ran: first; guard not run: first had ended the chain",
+        "block by first (no); ran: first; guard not run: first already ended the chain",
         "Give the hook a lower `priority`, or `always: true`.",
     ),
     "an earlier failure": Way(

@@ -21,7 +21,12 @@ DOCS = ROOT / "docs"
 
 PAGES = [
     page
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *sorted(DOCS.rglob("*.md")),
+    ]
     if page.exists()
 ]
 MOST_WORDS = 1500
@@ -67,6 +72,15 @@ def test_the_blocks_of_a_page_can_be_pasted(page: Path) -> None:
             json.loads(block.text)
         elif block.language == "yaml":
             yaml.safe_load(block.text)
+
+
+def test_the_tutorial_shows_the_script_that_the_template_writes() -> None:
+    """Line for line."""
+    shown = [block.text for block in tour.blocks((DOCS / "tutorial.md").read_text()) if block.language == "python"]
+    written = (ROOT / "hookrun" / "templates" / "python.txt").read_text()
+    assert shown
+    for text in shown:
+        assert text.partition("\n")[2] in written
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

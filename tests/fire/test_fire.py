@@ -232,7 +232,7 @@ def test_explain_tells_of_every_hook_why_it_ran_or_not(project: Project) -> None
         'matcher: "write" | "edit" does not match the tool "bash"',
         'when: tool_args.command is "git push", which "rm *" does not match',
         'unless: session_id is "s1"',
-        "not run: ran had ended the chain",
+        "not run: ran already ended the chain",
         'ms: block, message "R"',
         f"{project.root}/coder.json:1",
     ):

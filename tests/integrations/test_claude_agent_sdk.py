@@ -217,7 +217,7 @@ def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: p
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
     engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker")
     ask(engine, payload(event))
-    assert f"{event}: no text reaches the model here: it is only in the audit: by the way" in caplog.text
+    assert f"{event}: no text reaches the model here: it is only in the audit log: by the way" in caplog.text
 
 
 @pytest.mark.parametrize("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])

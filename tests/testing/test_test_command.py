@@ -265,8 +265,8 @@ def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     assert done.status == 1
     assert "was recorded without its context" in done.stderr
     assert '"audit": {"details": "full"}' in done.stderr
-    assert "no fire with the id zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
-    assert "no fire with the id last" in hookrun(project, "test", "--from-log", "last").stderr
+    assert "no run with the id zzz" in hookrun(project, "test", "--from-log", "zzz").stderr
+    assert "no run was recorded with its context" in hookrun(project, "test", "--from-log", "last").stderr
 
 
 def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
