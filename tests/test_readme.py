@@ -42,6 +42,6 @@ def test_the_commands_for_a_fresh_machine_are_where_ci_takes_them_from() -> None
 
 def test_every_link_leads_somewhere() -> None:
     """Files that the README and the docs link to exist."""
-    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
+    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -11,6 +11,7 @@ import click
 from hookrun.agents import AGENTS, load
 from hookrun.cli.printing import CommandReport, relative_path
 from hookrun.config.discovery import claude_directory, find
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
 
@@ -123,7 +124,10 @@ def read_config(config: str | None, home: str | None, directory: str | None = No
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
     named = resolve_home(home)
-    return load_config(find(cwd, named, config=config, claude=claude_directory(named)))
+    found = find(cwd, named, config=config, claude=claude_directory(named))
+    if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
+        found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
+    return load_config(found)
 
 
 def load_project(config: str | None, home: str | None, directory: str | None = None) -> Project:

@@ -22,7 +22,7 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, relative_path
+from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems, relative_path
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.testing.case_runner import run_cases
@@ -216,7 +216,7 @@ def _run_shown(
     given: CaseConfig | None = None,
     keep: Callable[[CaseRun], bool] = lambda _: True,
 ) -> TestRun:
-    """Run these cases with a progress bar."""
+    """Run these cases with a progress bar, and print the errors of their configs."""
     gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
     gc.set_threshold(FEW_COLLECTIONS)
     failed = 0
@@ -228,9 +228,11 @@ def _run_shown(
 
     with ProgressBar("tests") as bar:
         where = working_directory()
-        return run_cases(
+        tested = run_cases(
             files, cases, at_once=at_once, given=given, directory=where, keep=keep, on_begin=bar.begin, on_ran=ran
         )
+    print_problems(tested.config_problems)
+    return tested
 
 
 def report_run(files: list[CaseFile], given: CaseConfig, *, as_json: bool) -> bool:

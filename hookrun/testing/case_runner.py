@@ -140,7 +140,7 @@ class CaseRunner:
         run = CaseRun(case, agent, problems=list(map(str, case.problems)))
         if not run.problems:
             run.config = self._config_for(case.file)
-            run.problems = [f"{case.where}: its declarations are not known: {each}" for each in run.config.problems]
+            run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
         return run
 
     def _config_for(self, file: CaseFile) -> CaseConfig:

@@ -46,17 +46,20 @@ class TestReporter:
             self._out = rich_console(1)
 
     def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
-        """Print the results; after an update, only the failures that could not be updated."""
+        """Print the results; after an update, only the failures that could not be updated.
+
+        Tests that did not run because of `TestRun.config_problems` are only counted.
+        """
         for problem in done.problems:
             self._line(f"ERROR {one_line(str(problem))}")
-        for run in done.results:
+        for run in done.configured:
             if run.problems or (updated is None and not run.passed):
                 for line in failure_lines(run):
                     self._line(line)
             elif self.verbose and run.passed:
                 took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
                 self._line(f"PASS {run.case.where}: {run.name}{took}")
-        if coverage is not None:
+        if coverage is not None and coverage.total:
             more = "" if self.missing or coverage.reached == coverage.total else "; --coverage lists the rest"
             self._line(f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})")
             for each in coverage.hooks if self.missing else ():

@@ -258,6 +258,17 @@ class TestRun:
         return sum(not ran.passed for ran in self.results)
 
     @property
+    def configured(self) -> list[CaseRun]:
+        """The results of all cases but those whose configuration has errors."""
+        return [ran for ran in self.results if ran.config is None or not ran.config.problems]
+
+    @property
+    def config_problems(self) -> list[str]:
+        """The errors of the configurations, a line each, each once."""
+        configs = (ran.config for ran in self.results if ran.config is not None)
+        return list(dict.fromkeys(problem for config in configs for problem in config.problems))
+
+    @property
     def ok(self) -> bool:
         """Whether there were cases, all passed, and every file could be read."""
         return bool(self.results) and not self.failed and not self.problems

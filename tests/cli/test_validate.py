@@ -23,6 +23,13 @@ def test_good_declarations(project: Project) -> None:
     assert (done.status, done.stdout, done.stderr) == (0, "checked 3 hooks in 2 files: 0 errors, 0 warnings\n", "")
 
 
+def test_a_named_file_of_the_user_is_not_the_projects(project: Project) -> None:
+    """It may set what only the user may set, and counts as one file."""
+    project.user_hooks(audit={"details": "full"})
+    done = hookrun(project, "validate", str(project.home / ".config" / "hookrun" / "hooks.json"))
+    assert (done.status, done.stdout) == (0, "checked 0 hooks in 1 file: 0 errors, 0 warnings\n")
+
+
 def test_no_declarations(project: Project) -> None:
     """Without a file there is nothing wrong, and what to do is said."""
     done = hookrun(project, "validate")

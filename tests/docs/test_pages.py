@@ -25,6 +25,7 @@ PAGES = [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "SECURITY.md",
+        ROOT / "examples" / "README.md",
         *sorted(DOCS.rglob("*.md")),
     ]
     if page.exists()

@@ -222,7 +222,7 @@ def test_declarations_that_cannot_be_read_pass_nothing(project: Project) -> None
     case: Json = {**LIST, "expect": {"action": "continue"}}
     assert "no config file here" in one(project, case).problems[0]
     (project.root / "coder.json").write_text('{"hooks": [')
-    assert "its declarations are not known" in one(project, case).problems[0]
+    assert "its config has an error" in one(project, case).problems[0]
 
 
 def test_a_named_declaration_file_stands_in(project: Project) -> None:

@@ -99,6 +99,19 @@ def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
     assert "1 test: 1 passed, 1 invalid file in " in done.stdout
 
 
+def test_an_error_of_the_config_is_printed_once(project: Project) -> None:
+    """With its hint, however many tests cannot run; nothing is covered, so there is no coverage."""
+    project.hooks({**GUARD, "event": "pre_tool_us"})
+    write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
+    done = hookrun(project, "test")
+    (error, hint), (total,) = done.stderr.splitlines(), done.stdout.splitlines()
+    assert done.status == 1
+    assert error.startswith("error: coder.json:")
+    assert error.endswith(': unknown event "pre_tool_us"')
+    assert hint == 'hint: did you mean "pre_tool_use"?'
+    assert total.startswith("2 tests: 0 passed, 2 failed in ")
+
+
 def test_some_of_the_cases(project: Project) -> None:
     """By path and by a part of the name."""
     project.hooks(GUARD)
@@ -345,7 +358,7 @@ def test_outside_of_a_repository_the_working_directory_counts(project: Project) 
     (project.root / "coder.json").unlink()
     done = hookrun(project, "test")
     assert done.status == 1
-    assert f"{project.root}/hooks: no config file here" in done.stdout
+    assert "hooks: no config file here" in done.stderr
 
 
 def test_ctrl_c_ends_every_hook(project: Project) -> None:
