@@ -171,7 +171,9 @@ def parse(data: bytes, where: str) -> dict[str, object]:
         msg = f"{where}: the context is not UTF-8 (byte {error.start})\nhint: {OBJECT}"
         raise ContextError(msg) from None
     except ValueError as error:
-        found = "the context is empty" if not text.strip() else f"the context is not JSON ({error})"
+        line = getattr(error, "lineno", None)  # Python words a JSONDecodeError in its own way
+        place = error if line is None else f"line {line}, column {getattr(error, 'colno', 1)}"
+        found = "the context is empty" if not text.strip() else f"the context is not JSON ({place})"
         msg = f"{where}: {found}\nhint: {OBJECT}"
         raise ContextError(msg) from None
     if not isinstance(value, dict):

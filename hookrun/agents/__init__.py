@@ -38,7 +38,11 @@ def load(name: str) -> Agent:
     """Return the module of the agent. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
-        raise UnknownAgentError(f"unknown agent {name!r}\nhint: use one of {', '.join(AGENTS)}")
+        from hookrun.text import closest, quote
+
+        near = closest(name, AGENTS)
+        hint = f"did you mean {quote(near)}?" if near else f"use one of {', '.join(AGENTS)}"
+        raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")
     __import__(path)
     from sys import modules
 

@@ -110,8 +110,8 @@ def _parse_argument(text: str) -> tuple[str, object]:
         return name, value
     try:
         return name[:-1], json.loads(value)
-    except ValueError as error:
-        raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON ({error})") from None
+    except ValueError:
+        raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON") from None
 
 
 class ConfigSources:

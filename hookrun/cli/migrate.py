@@ -55,6 +55,8 @@ def migrate_command(
     """
     own_home = resolve_home(home)
     path = os.path.normpath(os.path.join(working_directory(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
+    if file is None and not os.path.lexists(path):
+        raise click.ClickException("no Claude Code settings here\nhint: name the file: `hookrun config migrate FILE`")
     settings = _read(path)
     target = _target(path, own_home) if settings.plugin is None else _beside_project(settings.plugin, own_home)
     now = existing(target)
@@ -117,10 +119,8 @@ def _beside_project(plugin: str, home: str) -> str:
     root = config.declarations.root or config.found.repository or directory
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
-        msg = (
-            f"{plugin}: a plugin's hooks are not written into the plugin; run this in the project that is to have them"
-        )
-        raise click.ClickException(msg)
+        msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"
+        raise click.ClickException(f"{msg}\nhint: run this in the project that is to have them")
     return f"{root.rstrip('/')}/coder.json"
 
 
@@ -128,7 +128,7 @@ def _parsed(now: ExistingFile) -> Json:
     try:
         return Json(now.text(), "json")
     except ParseError as error:
-        raise FileError(f"{now.path}: {error}; fix it first") from error
+        raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
 
 
 def _declared(now: ExistingFile) -> list[object]:

@@ -58,11 +58,10 @@ def print_message(message: str, label: str = "error") -> None:
 
 def print_problems(problems: Iterable[str]) -> None:
     """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
+    from hookrun.config.diagnostics import problem_message  # `hookrun --help` is quick without
+
     for problem in problems:
-        path, colon, rest = problem.partition(":")
-        text, semicolon, hint = rest.partition("; ")
-        shown = relative_path(path) if path.startswith("/") else path
-        print_message(f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else ""))
+        print_message(problem_message(problem))
 
 
 CONFIG_ERRORS = "the config has errors: run `hookrun validate`"

@@ -11,6 +11,7 @@ from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
 from hookrun.config.recipe_versions import expanded
+from hookrun.config.schema import SETTINGS, names
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
@@ -141,7 +142,8 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
         if key in TOP or key == "$schema":
             continue
         if strict:
-            at.unknown_key(key, "key", TOP, did_you_mean(key, TOP, f"use {one_of(TOP)}"))
+            setting = f"did you mean `hookrun.{key}`?" if key in names(SETTINGS) else f"use {one_of(TOP)}"
+            at.unknown_key(key, "key", TOP, did_you_mean(key, TOP, setting))
         elif not any(name in data for name in TOP) and (hint := did_you_mean(key, TOP)):
             at.at(key).warn(f"hookrun ignores the key {quote(key)}", hint)
 
@@ -165,6 +167,8 @@ def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
         expected, hint = "an object of events", "write {} for no hooks"
     elif event := next((key for key in hooks if key in EVENTS), None) if isinstance(hooks, dict) else None:
         hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'
+    elif isinstance(hooks, dict) and hooks:
+        hint = 'list the hooks, each with its "event"; `hookrun config migrate FILE` converts Claude Code hooks'
     Location(document, path, file.problems).type_error(hooks, expected, hint)
 
 

@@ -70,6 +70,18 @@ class Diagnostic:
         }
 
 
+def problem_message(problem: str) -> str:
+    r"""Return an error that is kept as one line (`Diagnostic.text`) as a message: short path, the hint on its own line.
+
+    >>> problem_message("coder.json:1:1: `hooks` must be a list of hooks, not 1; write [] for no hooks")
+    'coder.json:1:1: `hooks` must be a list of hooks, not 1\nhint: write [] for no hooks'
+    """
+    path, colon, rest = problem.partition(":")
+    text, semicolon, hint = rest.partition("; ")
+    shown = relative_path(path) if path.startswith("/") else path
+    return f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else "")
+
+
 def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = None) -> str | None:
     """Return the hint that names the closest of the valid names; `otherwise` if none is close."""
     near = closest(name, names) if isinstance(name, str) else None

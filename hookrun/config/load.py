@@ -171,7 +171,8 @@ def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
-        message = f"hooks in two files of the {file.layer} layer: {first} has some as well"
+        other = os.path.relpath(first, os.path.dirname(file.path))
+        message = f"hooks in two files of the {file.layer} layer: {other} has `hooks` too"
         file.report(("hooks",), message, "move all of them into one file, or use `hookrun.include`")
     seen: set[str] = set()
     for file in files:

@@ -66,6 +66,9 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
         return ParseError(offset, "tab in the indentation", "indent with spaces")
     if "mapping values" in problem:
         return ParseError(offset, 'unexpected ":" in a value', 'quote a value that contains ": "')
+    begins_line = not text[:offset].rpartition("\n")[2].strip()
+    if begins_line and "parsing a block" in str(getattr(error, "context", "")):
+        return ParseError(offset, "wrong indentation", "align it with the line above")
     return ParseError(offset, f"invalid YAML: {problem}", "quote values with special characters")
 
 

@@ -239,14 +239,14 @@ def _object(value: object, at: Location, expected: str) -> dict[str, object]:
 def _hint(value: object, expected: str) -> str | None:
     if value is None:
         return "write a value, or remove the field"
+    if value is False and '"off"' in expected:
+        return 'write "off" in quotes'
     if isinstance(value, str) and value.strip().lower() in {"true", "false"} and "true" in expected:
         return "remove the quotes"
     if isinstance(value, str) and expected.startswith(("a number", "an integer")):
         return "write a number without quotes or unit"
     if isinstance(value, bool | int | float) and expected.startswith(
-        ("a string", '"', "a name", "the name", "an event")
+        ("a string", "a name", "the name", "an event", "globs")
     ):
         return "quote it"
-    if isinstance(value, str) and expected.startswith("a list"):
-        return f"write [{quote(value)}]"
-    return None
+    return f"write [{quote(value)}]" if isinstance(value, str) and expected.startswith("a list") else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
-from hookrun.config.diagnostics import key_text
+from hookrun.config.diagnostics import key_text, problem_message
 from hookrun.config.document import line_and_column
 from hookrun.config.parse import ParseError
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
@@ -84,7 +84,8 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
     for problem in agent.problems:
-        yield Finding("declarations", PROBLEM, problem, "its hooks are unknown", "run `hookrun validate`")
+        found, _, hint = problem_message(problem).partition("\nhint: ")
+        yield Finding("declarations", PROBLEM, found, "its hooks are unknown", hint or "run `hookrun validate`")
 
 
 def check_approval(agent: AgentState) -> Iterable[Finding]:

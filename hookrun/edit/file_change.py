@@ -62,10 +62,12 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
             raise FileError(f"{real}: a parent of this path is a file\nhint: move that file away") from error
         return ExistingFile(real, None)
     except OSError as error:
-        raise FileError(f"cannot read {real}: {error.strerror}") from error
+        raise FileError(
+            f"cannot read {files.relative_path(real)}: {error.strerror}\nhint: check its permissions"
+        ) from error
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise FileError(f"{real} is not a regular file\nhint: move it away")
+            raise FileError(f"{files.relative_path(real)} is not a regular file\nhint: move it away")
         with os.fdopen(fd, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
     finally:
@@ -215,4 +217,5 @@ def make_directories(directories: list[str]) -> None:
 
 def _unwritable(path: str, error: OSError) -> FileError:
     where = error.filename if isinstance(error.filename, str) else path
-    return FileError(f"{where}: cannot be written ({error.strerror}); correct that, and run the command again")
+    message = f"{files.relative_path(where)}: cannot be written ({error.strerror})"
+    return FileError(f"{message}\nhint: correct that, and run the command again")

@@ -127,7 +127,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
             msg = f"unknown option {quote(word)}\nhint: {hint}"
             raise FireError(msg)
         elif options.event:
-            msg = f"unexpected argument {quote(word)}: the event is {options.event}"
+            msg = f"unexpected argument {quote(word)}: the event is {options.event}\nhint: give one event"
             raise FireError(msg)
         else:
             options.event = word
@@ -160,7 +160,7 @@ def _seconds(text: str) -> float:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
         msg = f"--deadline must be a number of seconds greater than 0, not {quote(text)}"
-        raise FireError(msg)
+        raise FireError(f"{msg}\nhint: write a number without a unit")
     return seconds
 
 
@@ -243,8 +243,11 @@ class ProgramFire:
 
     def _tell(self) -> None:
         """Report config errors and failed hooks."""
-        for problem in self.invocation.problems:
-            print_message(problem)
+        if self.invocation.problems:
+            from hookrun.config.diagnostics import problem_message
+
+            for problem in self.invocation.problems:
+                print_message(problem_message(problem))
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
             print_message(f"hook {each}", "warning")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():

@@ -68,5 +68,5 @@ def start_of_last_days(days: float | None, clock: Clock = time.time) -> float:
     if days is None:
         return -math.inf
     if not 0 < days < math.inf:
-        raise ValueError(f"days is {days:g}, expected a number above 0")
+        raise ValueError(f"{days:g} is not a number greater than 0")
     return clock() - days * DAY

@@ -10,9 +10,11 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from hookrun import __version__
 from hookrun.config.document import read
 from hookrun.config.recipe_versions import hooks_of, newest, option_variables, split_version
 from hookrun.edit.file_change import FileChange, existing
+from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
@@ -90,9 +92,12 @@ class ConfiguredRecipes:
         Raises ScaffoldError.
         """
         _check_options(recipe, options)
+        if version and not hooks_of(recipe.name, version):
+            message = f"this hookrun ({__version__}) has no version {quote(version)} of `{recipe.name}`"
+            raise ScaffoldError(f"{message}\nhint: use {recipe.name}@{newest(recipe.name)}, or upgrade hookrun")
         declared = self.declared().get(recipe.name, [])
         entries = [each for each in declared if "recipe" in each[1]]
-        path = self.declaring.path
+        path = relative_path(self.declaring.path)
         if declared and not entries:
             hint = "`hookrun update --replace` makes them the recipe's again"
             raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
@@ -150,7 +155,7 @@ class ConfiguredRecipes:
         if name not in declared:
             near = closest(name, declared)
             hint = f"\nhint: did you mean {quote(near)}?" if near else ""
-            raise ScaffoldError(f"{self.declaring.path}: no recipe {quote(name)} here{hint}")
+            raise ScaffoldError(f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here{hint}")
         for index, _ in reversed(declared[name]):
             self.declaring.remove(index)
         self.statuses.append(RecipeStatus(name, REMOVED))

@@ -19,7 +19,7 @@ from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.span_editor import EditError
-from hookrun.files import is_within
+from hookrun.files import is_within, relative_path
 from hookrun.state import config_directory
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class DeclarationFile:
         except EditError:
             what = "by hand" if entry is None else f"by hand: {json.dumps(entry, ensure_ascii=False)}"
             raise ScaffoldError(
-                f"{self.path}: these hooks cannot be edited in place: `hooks` is not a plain list\n"
+                f"{relative_path(self.path)}: these hooks cannot be edited in place: `hooks` is not a plain list\n"
                 f"hint: make the change {what}"
             ) from None
 
@@ -139,7 +139,7 @@ def _refuse_broken(file: ConfigFile) -> None:
         raise ScaffoldError(f"{errors[0]}\nnote: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
-            f"{file.path}: its hooks are in Claude Code's format, so nothing was written\n"
+            f"{relative_path(file.path)}: its hooks are in Claude Code's format, so nothing was written\n"
             f"hint: convert them with `hookrun config migrate {shlex.quote(file.path)} --json`"
         )
 
@@ -171,9 +171,8 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
         new = yaml_path if form == "yaml" else json_path
         return there[0].path if there and form is None else new
     if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
-        raise ScaffoldError(
-            f"{chosen} already has the project's hooks, which belong in one file\nhint: leave out --{form}"
-        )
+        message = f"{relative_path(chosen)} already has the project's hooks, which belong in one file"
+        raise ScaffoldError(f"{message}\nhint: leave out --{form}")
     return chosen
 
 

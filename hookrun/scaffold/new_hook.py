@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import ALIASES, WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.text import quote
 
@@ -175,7 +176,9 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: De
     if not HOOK_NAME.fullmatch(name):
         raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
     if declaring.named(name):
-        raise ScaffoldError(f"{declaring.path} already has a hook {quote(name)}\nhint: choose another name")
+        raise ScaffoldError(
+            f"{relative_path(declaring.path)} already has a hook {quote(name)}\nhint: choose another name"
+        )
     matcher = request.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{HOOKS_DIRECTORY}/{name}{'' if language.build else language.suffix}"
     entry: dict[str, object] = {"name": name, "description": template.description, "event": event}

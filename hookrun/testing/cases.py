@@ -374,7 +374,9 @@ def find_case_files(paths: Iterable[str]) -> list[str]:
             for each in _below(path):
                 found.setdefault(os.path.realpath(each), each)
         elif not os.path.exists(path):
-            raise NoCaseFileError(f"{path}: no such file or directory")
+            raise NoCaseFileError(
+                f"{path}: no such file or directory\nhint: name a test file, or a directory with tests"
+            )
         elif not is_case_file(path):
             hint = "test files end in .hooktest.yaml, .hooktest.yml or .hooktest.json"
             raise NoCaseFileError(f"{path}: not a test file\nhint: {hint}")

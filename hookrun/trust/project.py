@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
+from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import NESTING, HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
@@ -228,7 +229,8 @@ def change_store(home: str, owners: list[int]) -> Iterator[Store]:
         with locked_store(home, owners) as store:
             yield store
     except OSError as error:
-        fault = f"{error.filename or 'the store'}: cannot be written ({error.strerror}), so nothing was changed"
+        where = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
+        fault = f"{where}: cannot be written ({error.strerror}), so nothing was changed"
         raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
 
 

@@ -149,7 +149,7 @@ def test_declarations_that_cannot_be_read(project: Project) -> None:
     """Nobody knows what they hold."""
     hookrun(project, "install", "claude")
     (project.root / "coder.json").write_text("{")
-    assert _found(project, "claude", "declarations")["remedy"] == "run `hookrun validate`"
+    assert _found(project, "claude", "declarations")["remedy"] == "close every bracket and string"
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])

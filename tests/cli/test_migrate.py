@@ -224,7 +224,7 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        (".claude/settings.json", None, "no such file"),
+        (".claude/settings.json", None, "no Claude Code settings here"),
         (".claude/settings.json", "{}", "no hooks in Claude Code's format"),
         (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
         ("hookrun.yaml", "hooks: []", "cannot add to YAML"),

@@ -204,8 +204,8 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     [
         (("--db", "/nowhere/x.db"), '--db: no such file: "/nowhere/x.db"'),
         (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
-        (("--days", "0"), "days is 0, expected a number above 0"),
-        (("--days", "nan"), "days is nan, expected a number above 0"),
+        (("--days", "0"), "0 is not a number greater than 0"),
+        (("--days", "nan"), "nan is not a number greater than 0"),
         (("--days", "many"), '"many" is not a number'),
         (("--format", "xml"), '"xml" is not one of'),
         (("--json", "--format", "prometheus"), "exclude each other"),

@@ -51,6 +51,8 @@ ON_THE_COMMAND_LINE = {
     "test -j 0": "invalid value for `-j`: 0 is not from 1 to 256",
     "stats --days x": 'invalid value for `--days`: "x" is not a number',
     "install claude --scope world": 'invalid value for `--scope`: "world" is not one of user, project',
+    "stats --days -1": "invalid value for `--days`: -1 is not a number greater than 0 hint: ",
+    "add no-force-push@99": 'has no version "99" of `no-force-push` hint: use no-force-push@1',
     "add no-force-push --option lease": 'invalid value for `--option`: "lease" is not NAME=VALUE',
     "add no-force-push --option lease=perhaps": 'recipe "no-force-push" cannot be "perhaps" hint: it takes yes or no',
     # files and directories that are missing, or something else
@@ -62,6 +64,7 @@ ON_THE_COMMAND_LINE = {
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
     "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
     "fire stop --ctx /dev/null": "/dev/null: the context is empty hint: give one JSON object",
+    "config migrate": "no Claude Code settings here hint: name the file: `hookrun config migrate FILE`",
     "config migrate none.json": "none.json:1:1: no such file hint: ",
     "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
@@ -97,7 +100,7 @@ def test_a_wrong_command_line(project: Project, line: str) -> None:
 IN_THE_CONFIG = {
     '{"hooks": [{"event": "stop" "command": "x"}]}': "coder.json:1:29: unexpected",
     '{"hooks": [{"event": "pretooluse", "command": "x"}]}': 'coder.json:1:22: unknown event "pretooluse"',
-    '{"hooks": {"a": 1}}': "coder.json:1:11: `hooks` must be a list",
+    '{"hooks": {"a": 1}}': 'coder.json:1:11: `hooks` must be a list of hooks, not {"a": 1} hint: list the hooks, ',
     f'{{"hooks": [{HOOK[:-1]}, "timout": 3}}]}}': 'unknown hook field "timout" hint: did you mean "timeout"?',
     f'{{"hooks": [{HOOK[:-1]}, "timeout": "5"}}]}}': '`timeout` must be a number greater than 0, not "5"',
     '{"hooks": [{"event": "stop"}]}': "coder.json:1:12: the hook has nothing to run hint: add `command`",

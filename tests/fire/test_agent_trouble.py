@@ -159,8 +159,7 @@ def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project)
             check=False,
         )
         assert (done.returncode, done.stdout) == (status, b"")
-        assert b"unknown agent 'copliot'" in done.stderr
-        assert b"use one of claude, codex" in done.stderr
+        assert b'unknown agent "copliot"; did you mean "copilot"?' in done.stderr
 
 
 def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
