@@ -244,10 +244,10 @@ class Setup:
             yield f"cd {relative_path(self._declaring.root)}", "go to the project's root"
         if own is None and not approved:
             yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
-        if failed:
+        for agent in failed:
             yield (
-                report.with_home(f"hookrun install {' '.join(failed)}"),
-                "connect the agents, once the errors are fixed",
+                report.with_home(f"hookrun install {agent}"),
+                "connect it, once the error is fixed",
             )
         if GUARD in self._recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
