@@ -61,7 +61,9 @@ VALUES = {
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
 
-EMPTY = frozenset({"home", "tool", "option", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"})
+EMPTY = frozenset(
+    {"home", "tool", "option", "options", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"}
+)
 """Expressions with a piece of a command line, which may be empty."""
 
 MARK = "\0"
@@ -412,6 +414,7 @@ ELSEWHERE = {
     "hookrun log --all-projects": "test_log.py looks for what is not there",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
     "hookrun fire EVENT --repeat N": "words in capitals",
+    "hookrun config migrate FILE": "a word in capitals",
     "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",
     "hookrun help ": "test_frame.py asks for what there is no help for",
