@@ -128,7 +128,7 @@ def _sections() -> Iterator[str]:
 
 
 def _command(names: tuple[str, ...], purpose: str, command: click.Command) -> Iterator[str]:
-    ctx = click.Context(cli, info_name="hookrun", terminal_width=96)
+    ctx = click.Context(cli, info_name="hookrun", terminal_width=96, **cli.context_settings)
     for name in names:
         ctx = click.Context(command, info_name=name, parent=ctx)
     yield _section(names, purpose, re.sub(r"\n  (?:-h, )?--help .*", "", command.get_help(ctx)))

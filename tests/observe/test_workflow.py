@@ -244,5 +244,5 @@ def test_nothing_is_known_yet(workflow: WorkflowMetrics) -> None:
 @pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf")])
 def test_days_that_are_none(workflow: WorkflowMetrics, days: float) -> None:
     """They are an error, not everything or nothing."""
-    with pytest.raises(ValueError, match="expected a number above 0"):
+    with pytest.raises(ValueError, match="is not a number greater than 0"):
         workflow.sessions(days=days)
