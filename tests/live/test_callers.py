@@ -43,7 +43,8 @@ def test_a_guard_on_the_shell_blocks(grok: Agent, matcher: str | None) -> None:
     wire(grok, before(matcher, BLOCK))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
     assert ran.files == {}, ran
-    assert ran.model.results() == ["Hook denied: reason-of-guard"], ran
+    (result,) = ran.model.results()
+    assert result.startswith("Hook denied: reason-of-guard (`hookrun why "), ran
     fires = [each for each in ran.audit if each["kind"] == "fire"]
     assert {(each.get("agent"), each.get("through")) for each in fires} == {("grok", "claude")}, ran
     assert re.search(r"other agents +Grok Build", grok.hookrun("doctor", "claude"))
