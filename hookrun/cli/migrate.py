@@ -172,7 +172,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
     """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
     listed = text.at(("hookrun", "include"))
     for index in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-        included = included_path(declarations, listed[index], home)  # type: ignore[index]  # it is a list
+        included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
         if os.path.realpath(included) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")

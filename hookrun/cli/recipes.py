@@ -23,7 +23,8 @@ from hookrun.cli.common import (
 from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
 from hookrun.cli.trust import approve_written
-from hookrun.config.git_includes import GitInclude, tree_digest
+from hookrun.config.git_includes import tree_digest
+from hookrun.config.load import git_include
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import (
@@ -45,6 +46,7 @@ from hookrun.trust.project import refuse_if_run_by_agent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hookrun.config.git_includes import GitInclude
     from hookrun.recipes.recipe import Recipe
 
 FETCHED = "fetched"
@@ -229,8 +231,8 @@ def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
     for file in read_config(None, home).files:
         items = file.settings.get("include") if file.layer in layers else None
         for item in items if isinstance(items, list) else []:
-            if isinstance(item, dict):
-                include = GitInclude.from_dict(item, file.path)
+            include = git_include(item, file.path)
+            if include is not None:
                 if problem := include.problem(resolve_home(home), fetching=True):
                     raise click.ClickException(f"{relative_path(file.path)}: " + "\nhint: ".join(problem))
                 found.append(include)
@@ -240,7 +242,7 @@ def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
 def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
     home = resolve_home(report.home)
     if include.problem(home) is None:
-        return RecipeStatus(str(include), CURRENT, f"digest {tree_digest(include.directory(home))}")
+        return RecipeStatus(str(include), CURRENT, f"digest {include.digest or tree_digest(include.directory(home))}")
     return RecipeStatus(str(include), FETCHED, "" if report.dry_run else f"digest {fetch(include, home)}")
 
 

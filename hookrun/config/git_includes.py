@@ -56,7 +56,7 @@ class GitInclude:
     def _missing(self, directory: str) -> tuple[str, str] | None:
         if not os.path.isdir(directory):
             return f"{self} is not fetched yet", "run `hookrun update`"
-        if not os.path.isfile(os.path.join(directory, self.path)):
+        if not os.path.isfile(f"{directory}/{self.path}"):
             return f"no file {quote(self.path)} in {self}", "correct `path`"
         try:
             changed = bool(self.digest) and tree_digest(directory) != self.digest
@@ -68,6 +68,10 @@ class GitInclude:
         """Return where the files of this revision are kept for an account."""
         name = hashlib.sha256(f"{self.git}\0{self.rev}\0{self.digest}".encode()).hexdigest()[:32]
         return f"{data_dir(home)}/includes/{name}"
+
+    def file(self, home: str) -> str:
+        """Return the path of the account's copy of the config file."""
+        return f"{self.directory(home)}/{self.path}"
 
 
 def tree_digest(directory: str) -> str:

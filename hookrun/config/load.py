@@ -10,7 +10,6 @@ from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
-from hookrun.config.git_includes import GitInclude
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from hookrun.config.discovery import ConfigFiles
     from hookrun.config.document import Document
+    from hookrun.config.git_includes import GitInclude
     from hookrun.config.parse import KeyPath
     from hookrun.config.validate import ValidatedHook
     from hookrun.model import Hook
@@ -186,13 +186,13 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     examined.files.append(file)
     includes = file.settings.get("include")
     for index, item in enumerate(includes if isinstance(includes, list) else []):
-        where = ("hookrun", "include", index)
-        path = included_path(file.path, item, examined.found.home)
+        where, home = ("hookrun", "include", index), examined.found.home
+        include = git_include(item, file.path)
+        path = include.file(home) if include is not None else included_path(file.path, str(item), home)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
-        include = GitInclude.from_dict(item, file.path) if isinstance(item, dict) else None
-        if include is not None and (problem := include.problem(examined.found.home)) is not None:
+        if include is not None and (problem := include.problem(home)) is not None:
             file.report(where, *problem)
         elif target in {*chain, real}:
             file.report(where, f"circular include of {quote(item)}", "remove this include")
@@ -207,12 +207,17 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
                 _take(included, [*chain, real], seen, examined)
 
 
-def included_path(base: str, item: object, home: str) -> str:
-    """Return the path that an item of `include` in the file `base` means; in a repository, that of its copy."""
-    if isinstance(item, dict):
-        include = GitInclude.from_dict(item, base)
-        return f"{include.directory(home)}/{include.path}"
-    text = str(item)
+def git_include(item: object, base: str) -> GitInclude | None:
+    """Return the file in a git repository that an item of `include` in the file `base` means; None for a path."""
+    if not isinstance(item, dict):
+        return None
+    from hookrun.config.git_includes import GitInclude  # with hashlib, which most configs do without
+
+    return GitInclude.from_dict(item, base)
+
+
+def included_path(base: str, text: str, home: str) -> str:
+    """Return the path that an `include` in the file `base` means."""
     if text.startswith("~/"):
         return home + text[1:]
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"

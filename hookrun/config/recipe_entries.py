@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun import __version__
 from hookrun.config.diagnostics import did_you_mean
 from hookrun.config.recipe_versions import (
     expanded,
     hooks_of,
     newest,
+    no_version,
     option_variables,
     recipes,
     split_version,
@@ -107,10 +107,7 @@ def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool
     if not newest(name):
         at.report(f"unknown recipe {quote(name)}", did_you_mean(name, recipes(), "`hookrun recipes` lists all"))
     elif not hooks:
-        at.report(
-            f"this hookrun ({__version__}) has no version {quote(version)} of `{name}`",
-            f'write "{name}@{newest(name)}", or upgrade hookrun',
-        )
+        at.report(no_version(name, version), f'write "{name}@{newest(name)}", or upgrade hookrun')
     elif end := until(name, version):
         hint = f"`hookrun update` shows the difference and moves to @{newest(name)}"
         at.warn(f"`{name}@{version}` is an old version that works up to hookrun {end}", hint)

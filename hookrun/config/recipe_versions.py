@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import hookrun
+from hookrun.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +43,11 @@ def hooks_of(name: str, version: str) -> list[Entry]:
     """Return the hooks that a version of a recipe declares; none for an unknown one."""
     hooks = _versions(name).get(version, {}).get("hooks")
     return [dict(hook) for hook in hooks] if isinstance(hooks, list) else []
+
+
+def no_version(name: str, version: str) -> str:
+    """Return the message that this hookrun does not have a version of a recipe."""
+    return f"this hookrun ({hookrun.__version__}) has no version {quote(version)} of `{name}`"
 
 
 def until(name: str, version: str) -> str:

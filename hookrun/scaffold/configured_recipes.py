@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from difflib import unified_diff
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hookrun import __version__
 from hookrun.config.document import read
-from hookrun.config.recipe_versions import hooks_of, newest, option_variables, split_version
+from hookrun.config.recipe_versions import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.text import closest, quote
+from hookrun.text import closest, diff, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,18 +91,18 @@ class ConfiguredRecipes:
         """
         _check_options(recipe, options)
         if version and not hooks_of(recipe.name, version):
-            message = f"this hookrun ({__version__}) has no version {quote(version)} of `{recipe.name}`"
-            raise ScaffoldError(f"{message}\nhint: use {recipe.name}@{newest(recipe.name)}, or upgrade hookrun")
+            hint = f"use {recipe.name}@{newest(recipe.name)}, or upgrade hookrun"
+            raise ScaffoldError(f"{no_version(recipe.name, version)}\nhint: {hint}")
         declared = self.declared().get(recipe.name, [])
         entries = [each for each in declared if "recipe" in each[1]]
         path = relative_path(self.declaring.path)
         if declared and not entries:
             hint = "`hookrun update --replace` makes them the recipe's again"
             raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
-        for hook in recipe.hooks if not entries else ():
-            if self.declaring.named(str(hook["name"])):
-                raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
         if not entries:
+            for hook in recipe.hooks:
+                if self.declaring.named(str(hook["name"])):
+                    raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
             entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
             self.warnings += self.declaring.add({**entry, "options": dict(options)} if options else entry)
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
@@ -228,10 +226,9 @@ def digest(entry: Mapping[str, object]) -> str:
 
 def _difference(name: str, version: str) -> str:
     """Return the difference between a version of a recipe and its newest as a diff."""
-    old, new = (
-        json.dumps(hooks_of(name, each), indent=2, ensure_ascii=False).splitlines() for each in (version, newest(name))
-    )
-    return "\n".join(unified_diff(old, new, f"{name}@{version}", f"{name}@{newest(name)}", lineterm="", n=2))
+    titles = f"{name}@{version}", f"{name}@{newest(name)}"
+    old, new = (json.dumps(hooks_of(*split_version(each)), indent=2, ensure_ascii=False) for each in titles)
+    return "\n".join(diff(old, new, *titles, context=2))
 
 
 def _examples(recipe: Recipe) -> str:
