@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import sys
@@ -137,6 +138,7 @@ def normalized(screen: str, directory: Path) -> str:
     """Return a screen with what differs from run to run replaced by text of the same length."""
     screen = screen.replace(str(directory), "/home/ada/src/ourshop"[: len(str(directory))])
     screen = screen.replace(sys.executable, "python").replace(str(ROOT), "/hookrun")
+    screen = screen.replace(f"Python {platform.python_version()}", "Python 3.11.2")
     screen = re.sub(r"(?<=  ) *\d+(\.\d)? ms", lambda found: "7 ms".rjust(len(found[0])), screen)
     screen = re.sub(r"(?<! )( ?)\b\d+(\.\d)? ms", r"\g<1>7 ms", screen)
     screen = re.sub(r'"ms":[0-9.]+', '"ms":7.0', screen)
