@@ -11,7 +11,7 @@ import click
 from hookrun.agents import AGENTS, load
 from hookrun.cli.printing import CommandReport, relative_path
 from hookrun.config.discovery import claude_directory, find
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.doctor.agent_state import AgentState
-    from hookrun.model import Hook
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.base import message_from_context, native_event
+from hookrun.agents.base import Message, message_from_context, native_event
 from hookrun.cli.printing import count, relative_path
 from hookrun.config.config_file import load_file
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
@@ -22,7 +22,6 @@ from hookrun.text import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
 
 CANONICAL = frozenset(CONTEXT_FIELDS)

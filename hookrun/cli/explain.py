@@ -34,10 +34,10 @@ from hookrun.cli.printing import (
     print_wrapped,
 )
 from hookrun.config.discovery import claude_directory
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun, Prediction
 from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
-from hookrun.model import HookResult, Outcome, file_path
+from hookrun.model import Hook, HookResult, Outcome, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions, quoted
@@ -45,7 +45,7 @@ from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies, combine
 from hookrun.wiring import plan
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES, InstallLocation
+from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
     from hookrun.cli.printing import Line
-    from hookrun.dry_run import Prediction
-    from hookrun.model import Hook
-    from hookrun.wiring.targets import WiredEvent
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -16,7 +16,6 @@ from hookrun.text import escape, message_lines, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Self
 
     from rich.progress import Progress
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.agents.base import message_from_context
+from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.cli.common import (
@@ -43,18 +43,16 @@ from hookrun.fire.explanation import runs_in_background, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals
+from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.cli.printing import Line
     from hookrun.model import HookResult, Verdict
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.approvals import UserDecisions
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
 STYLES = {
