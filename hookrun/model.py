@@ -182,10 +182,7 @@ class Verdict:
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
         data: dict[str, object] = {"action": self.action}
-        for name in VERDICT_TEXTS:
-            if (text := getattr(self, name)) is not None:
-                data[name] = text
-        for name in VERDICT_OBJECTS:
+        for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS):
             if (value := getattr(self, name)) is not None:
                 data[name] = value
         return data
@@ -242,6 +239,7 @@ class Hook:
         "parallel",
         "payload",
         "priority",
+        "serve",
         "source",
         "state",
         "target",
@@ -273,6 +271,7 @@ class Hook:
         parallel: bool = False,
         always: bool = False,
         exclusive: bool = False,
+        serve: bool = False,
         on_failure: str = "continue",
         mode: str = "enforce",
         background: bool = False,
@@ -312,6 +311,7 @@ class Hook:
         self.parallel = parallel
         self.always = always
         self.exclusive = exclusive
+        self.serve = serve
         self.on_failure = on_failure
         self.mode = mode
         self.background = background

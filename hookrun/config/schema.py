@@ -271,6 +271,12 @@ HOOK_FIELDS = (
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
     Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
     Field(
+        "serve",
+        Bool(),
+        "The program reads a line of JSON for each call and answers with a line, so that it can be kept running.",
+        default=False,
+    ),
+    Field(
         "on_failure",
         Choice(("continue", "block")),
         "When the hook fails: `continue` warns, `block` blocks the call.",
@@ -333,7 +339,7 @@ HOOK_FIELDS = (
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 """The fields that name what a hook runs; it has exactly one of them."""
 
-NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
 """Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (

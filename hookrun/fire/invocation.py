@@ -240,7 +240,8 @@ class EventFire:
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
-            WATCHER.release()
+            if around.coprocesses is None:  # otherwise those that are kept stay watched
+                WATCHER.release()
             release_signals()
         if trust is not None:
             try:

@@ -7,19 +7,23 @@ import sys
 
 from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.process import spawn
-from hookrun.process.child import Task
+from hookrun.process.child import NESTING, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.process.coprocess import Coprocesses
 
 MAX_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has the full value."""
 
-NESTING = b"HOOKRUN_CHAIN"
-"""The variable with a marker for each enclosing hook, which gives the nesting depth and the hook of a process."""
+OF_ONE_RUN = (
+    *(b"HOOKRUN_EVENT", b"HOOKRUN_AGENT", b"HOOKRUN_SESSION_ID", b"HOOKRUN_TOOL", b"HOOKRUN_WORKING_DIR"),
+    b"HOOKRUN_REQUEST_ID",
+)
+"""Variables that a program which answers several lines does not get; the context has their values."""
 
 MAX_NESTING = 3
 """Hooks may start agents that run hooks again, up to this depth."""
@@ -47,7 +51,10 @@ class HookEnvironment:
     `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
     `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
     environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
+    `coprocesses` are the programs that this process keeps between runs, if it keeps any.
     """
+
+    coprocesses: Coprocesses | None = None
 
     def __init__(
         self,
@@ -236,13 +243,15 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
     variables = environment.variables(hook, marker)
     cwd = environment.directory(hook, variables)
     variables[b"PWD"] = os.fsencode(cwd)
+    for name in OF_ONE_RUN if hook.serve else ():
+        variables.pop(name, None)
     failure = check_program_exists(hook.look, variables, cwd)
     if failure is not None:
         return failure
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
-    return Task(
+    task = Task(
         begin,
         stdin,
         timeout=hook.timeout,
@@ -250,6 +259,13 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
         marker=marker,
         lock=_lock(hook, environment.project, locks) if hook.exclusive else None,
     )
+    if hook.serve:
+        from hookrun.process import coprocess
+
+        program = resolve(hook.look[0], variables, cwd) if hook.look else None
+        task.line = coprocess.line_for(hook, variables, cwd, environment, program)
+        task.stdin = coprocess.wrap(hook, task.line.number, stdin)
+    return task
 
 
 def _start_command(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> spawn.Start:
@@ -275,13 +291,15 @@ def _start_python(
 
     target = str(hook.target)
     if hook.interpreter is None and environment.may_fork:
-        return spawn.function(lambda: python_hook.run(target, cwd), variables, cwd)
+        run = python_hook.serve if hook.serve else python_hook.run
+        return spawn.function(lambda: run(target, cwd), variables, cwd)
     if hook.interpreter is None and not sys.executable:
         return _no_python(hook)
     interpreter = resolve(hook.interpreter or sys.executable, variables, cwd)
     if interpreter is None:
         return _missing(hook.interpreter or sys.executable)
-    return environment.program((interpreter, python_hook.__file__, target, cwd), variables, cwd)
+    serve = ("serve",) if hook.serve else ()
+    return environment.program((interpreter, python_hook.__file__, target, cwd, *serve), variables, cwd)
 
 
 def _start_url(

@@ -81,6 +81,8 @@ class ProcessRunner:
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
         refused = self._trust.check_before(hook) if self._trust is not None else None
+        if refused is not None and (kept := self._environment.coprocesses) is not None:
+            kept.discard(hook, self._environment.project)
         return refused or prepare(hook, stdin, self._environment, locks=self._locks)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:

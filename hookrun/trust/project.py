@@ -14,7 +14,8 @@ from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
-from hookrun.process.prepare import NESTING, HookEnvironment, expand
+from hookrun.process.child import NESTING
+from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores

@@ -531,6 +531,7 @@ EVERY_FIELD: dict[str, object] = {
     "parallel": True,
     "always": True,
     "exclusive": True,
+    "serve": True,
     "on_failure": "block",
     "mode": "advise",
     "agents": ["claude", "codex"],
