@@ -245,7 +245,6 @@ BY_NAME = frozenset(
 
 COLD = {
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
-    "hookrun.trust.store_writer": "only decisions of the user write the store; `hookrun fire` reads it, without `json`",
 }
 """Small modules with one user, and why each is apart: it keeps cold code off the hot path."""
 
