@@ -12,6 +12,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
 LAYERS = (
+    ("start",),
+    ("boot",),
     ("__main__",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
@@ -34,7 +36,7 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("verdicts", "context"),
-    ("refusals",),
+    ("refusals", "boot_writer"),
     ("model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
