@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import orjson
 
 from hookrun import audit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Record = dict[str, object]
-    Identity = tuple[int, int]
+Record = dict[str, object]
+Identity = tuple[int, int]
 
 HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
 """The kinds of records."""

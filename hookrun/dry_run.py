@@ -13,18 +13,16 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
-from hookrun.process.prepare import expand, prepare, resolve
+from hookrun.process.prepare import HookEnvironment, expand, prepare, resolve
 from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
 from hookrun.text import closest
-from hookrun.trust.approvals import Approvals
+from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.approvals import UserDecisions
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 """The states of a prediction; with DEPENDS the hook runs if unknown fields match."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from hookrun import verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
-from hookrun.model import LAYERS, TERMINAL_ACTIONS, Failure, HookResult, Interrupted, Outcome, Verdict, file_path
+from hookrun.model import LAYERS, TERMINAL_ACTIONS, Failure, Hook, HookResult, Interrupted, Outcome, Verdict, file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Protocol
-
-    from hookrun.model import Hook
 
     class Candidates(Protocol):
         """The hooks configured for one event, in running order; a hook is built only when requested."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
 """Begin and end of a temporary file's name, chosen so that no agent reads it."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
-from hookrun.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_OBJECTS, VERDICT_TEXTS, Failure, Verdict
+from hookrun.model import (
+    BINDING_ACTIONS,
+    PRECEDENCE,
+    VERDICT_OBJECTS,
+    VERDICT_TEXTS,
+    Failure,
+    Hook,
+    HookResult,
+    Outcome,
+    Verdict,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from hookrun.model import Hook, HookResult, Outcome
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]

@@ -37,7 +37,7 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals", "boot_writer"),
-    ("model", "files", "session"),
+    ("launcher_file", "model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""

@@ -18,14 +18,13 @@ from hookrun.claude.tables import (
     rules,
 )
 from hookrun.fastjson import dumps, loads, type_name
-from hookrun.model import BINDING_ACTIONS, Failure, HookResult, Verdict
+from hookrun.model import BINDING_ACTIONS, Failure, Hook, HookResult, Outcome, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.claude.tables import FieldTypes, Holds, Rules
-    from hookrun.model import Hook, Outcome
 
     Fields = Mapping[str, object]
     Answer = dict[str, object]

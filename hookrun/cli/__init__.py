@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +17,6 @@ from hookrun.cli.dispatch import Commands, color_option, require_command
 from hookrun.cli.printing import print_message
 from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EPILOG = """\b
 Examples:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from hookrun.recipes import catalog
-from hookrun.recipes.recipe import PREFIX
+from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.text import diff
 from hookrun.trust import snapshots
 from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS
@@ -14,7 +14,6 @@ from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.recipes.recipe import Recipe
     from hookrun.trust.project import ProjectHook
     from hookrun.trust.snapshots import Texts
 

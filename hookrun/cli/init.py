@@ -24,21 +24,18 @@ from hookrun.cli.printing import CommandReport, count, is_interactive, print_lin
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
 from hookrun.cli.trust import approve_written
-from hookrun.edit.file_change import apply_all
+from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
-from hookrun.scaffold.declaration_file import project_file
-from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookTemplateRequest, canonical_event, plan_hook
+from hookrun.scaffold.declaration_file import DeclarationFile, project_file
+from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, canonical_event, plan_hook
 from hookrun.scaffold.suggestions import kinds, suggest, template_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from hookrun.agents.types import Agent
-    from hookrun.edit.file_change import FileChange
-    from hookrun.scaffold.declaration_file import DeclarationFile
-    from hookrun.scaffold.new_hook import HookPlan
 
 CUSTOM = "custom"
 """The choice that writes a hook from a template."""

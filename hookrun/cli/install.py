@@ -33,16 +33,14 @@ from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, plan
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES
+from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hookrun.agents.types import Agent
-    from hookrun.wiring.plan import InstallChange
-    from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 FIRST, SECOND, THIRD, *_ = AGENTS
 COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")

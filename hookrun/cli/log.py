@@ -12,7 +12,7 @@ import click
 import orjson
 
 from hookrun import audit, audit_reader
-from hookrun.audit_reader import FireRecords
+from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.common import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, relative_path
@@ -22,7 +22,6 @@ from hookrun.text import diff, escape, quote, truncate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hookrun.audit_reader import Record
     from hookrun.cli.printing import Line
 
 FOLLOW_INTERVAL = 0.2

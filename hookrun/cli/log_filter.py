@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING
 
 import click
 
 from hookrun import audit_reader
 from hookrun.agents import AGENTS
+from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.common import home_option, read_config, resolve_home
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.model import PRECEDENCE
 from hookrun.text import closest, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hookrun.audit_reader import FireRecords, Record
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 DURATION = re.compile(r"(?:\d+[smhdw])+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -16,15 +16,10 @@ from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
 from hookrun.config.load import included_path, load_config
 from hookrun.config.parse import ParseError
-from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
+from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
 from hookrun.state import config_directory
 from hookrun.text import escape, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hookrun.edit.file_change import ExistingFile
 
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
@@ -115,7 +110,7 @@ def _beside_project(plugin: str, home: str) -> str:
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
     directory = working_directory()
-    config = load_config(find(directory, home), warns=False)
+    config = load_config(find(directory, home))
     root = config.declarations.root or config.found.repository or directory
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):

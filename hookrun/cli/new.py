@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
 from hookrun.cli.printing import CommandReport, print_wrapped
 from hookrun.cli.trust import approve_written
-from hookrun.edit.file_change import apply_all
+from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import project_file
-from hookrun.scaffold.new_hook import LANGUAGES, HookTemplateRequest, plan_hook
+from hookrun.scaffold.new_hook import LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 from hookrun.scaffold.suggestions import template_language
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.edit.file_change import FileChange
-    from hookrun.scaffold.new_hook import HookPlan
 
 EVENT = "pre_tool_use"
 

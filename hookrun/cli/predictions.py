@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hookrun.cli.printing import DIM, ERROR, OK, WARNING, count
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hookrun.dry_run import Prediction
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, Prediction
 
 STATES = {
     RUNS: ("runs", OK),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import click
 
 from hookrun.cli.printing import print_message, print_table
 from hookrun.terminal import terminal_width, wrap
 from hookrun.text import escape, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 SEPARATORS = re.compile(r"[\s,]+")
 RANGE = re.compile(r"(\d+)-(\d+)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -23,10 +23,11 @@ from hookrun.cli.common import (
 from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
 from hookrun.cli.trust import approve_written
-from hookrun.config.git_includes import tree_digest
+from hookrun.config.git_includes import GitInclude, tree_digest
 from hookrun.config.load import git_include
 from hookrun.edit.file_change import apply_all
 from hookrun.recipes import catalog
+from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import (
     ADDED,
     CONFLICTS,
@@ -42,12 +43,6 @@ from hookrun.scaffold.fetch_includes import fetch
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.git_includes import GitInclude
-    from hookrun.recipes.recipe import Recipe
 
 FETCHED = "fetched"
 

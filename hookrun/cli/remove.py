@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -11,19 +11,15 @@ from hookrun.cli.common import command, read_config, report_options, unknown_hoo
 from hookrun.cli.new import report_changes
 from hookrun.cli.printing import CommandReport, is_interactive, relative_path
 from hookrun.config.command_words import file_words
+from hookrun.config.config_file import ConfigFile
+from hookrun.config.load import LoadedConfig
 from hookrun.edit.file_change import apply_all
+from hookrun.model import Hook
 from hookrun.scaffold.configured_recipes import ConfiguredRecipes, recipe_of
 from hookrun.scaffold.declaration_file import DeclarationFile
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
 from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.config_file import ConfigFile
-    from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
 
 
 @command(

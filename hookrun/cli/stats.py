@@ -12,10 +12,10 @@ from hookrun.cli.common import agent_option, command, event_option, home_option,
 from hookrun.cli.printing import print_json, print_table, relative_path
 from hookrun.events import resolve_event
 from hookrun.fire.repeat import percentile
-from hookrun.observe.costs import money
+from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.export import FORMATS
-from hookrun.observe.metrics_report import collect
+from hookrun.observe.metrics_report import MetricsReport, collect
 from hookrun.observe.timestamps import iso, start_of_last_days
 from hookrun.text import quote, truncate
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.audit_reader import Record
-    from hookrun.observe.costs import Cost
     from hookrun.observe.error_chains import ErrorChain
-    from hookrun.observe.metrics_report import MetricsReport
     from hookrun.observe.tool_times import ToolTime
     from hookrun.observe.workflow import Session
 

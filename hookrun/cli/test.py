@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -26,17 +26,11 @@ from hookrun.cli.printing import ProgressBar, print_json, print_line, print_mess
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.testing.case_runner import run_cases
-from hookrun.testing.cases import NoCaseFileError, load_all, select_cases
+from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
-from hookrun.testing.results import Coverage, TestRun
+from hookrun.testing.results import CaseRun, Coverage, TestRun
+from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.results import CaseRun
-    from hookrun.testing.sandbox import CaseConfig
 
 FEW_COLLECTIONS = 50_000
 """Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""

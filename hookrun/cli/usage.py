@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import click
 
 from hookrun.cli.commands import COMMANDS, OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
 from hookrun.text import closest, escape, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")

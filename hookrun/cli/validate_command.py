@@ -6,9 +6,9 @@ import ast
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,18 +17,14 @@ from hookrun.cli.printing import count, print_json
 from hookrun.cli.problem_formats import to_github, to_sarif, to_text
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.lint import unread_files
+from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.files import relative_path
+from hookrun.model import Hook
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.text import one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hookrun.config.load import Declarations, LoadedConfig
-    from hookrun.model import Hook
 
 
 @command(
@@ -70,7 +66,7 @@ def validate_command(
     """
     if file is not None and config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = read_config(file if file is not None else config, home)
+    examined = read_config(file if file is not None else config, home, warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),

@@ -17,12 +17,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from hookrun.library.embedded_engine import Engine
-
-if TYPE_CHECKING:
-    from hookrun.library.result import Result
+from hookrun.library.result import Result
 
 REFUSALS = frozenset({"block", "skip", "stop", "ask"})
 """The actions that oats calls block."""

@@ -12,7 +12,7 @@ from collections import Counter
 from contextlib import contextmanager
 from tempfile import mkstemp
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from hookrun.observe.database import register_observers
 from hookrun.observe.timestamps import utc_now
@@ -22,7 +22,6 @@ from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Self
 
     from hookrun import Bundle, Context, Engine
 

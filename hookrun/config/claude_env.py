@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from hookrun.config.discovery import UNREAD
 from hookrun.config.validate_value import Location
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 
 if TYPE_CHECKING:
     from hookrun.config.config_file import ConfigFile
-    from hookrun.model import Hook
 
     Variables = dict[str, str]
     ByLayer = dict[str, Variables]

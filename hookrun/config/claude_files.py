@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.model import UNTRUSTED_LAYERS
-
-if TYPE_CHECKING:
-    from hookrun.config.discovery import ConfigFiles
-    from hookrun.model import Hook
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, ConfigFiles
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 
 MANAGED = "managed-settings.json"
 MORE_MANAGED = "managed-settings.d"

@@ -10,7 +10,7 @@ from hookrun.claude import tables
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.config import claude_env
-from hookrun.config.claude_settings import A_DAY, session_end, validate_handler
+from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, validate_handler
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
 from hookrun.text import quote
@@ -18,7 +18,6 @@ from hookrun.text import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.config.claude_settings import HandlerEntry
     from hookrun.config.config_file import ConfigFile
     from hookrun.model import Hook
 

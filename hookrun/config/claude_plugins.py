@@ -8,7 +8,7 @@ first among those for the user and for this project. A plugin that its marketpla
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from hookrun.config import claude_settings
 from hookrun.config.config_file import ConfigFile, load_file
@@ -16,9 +16,6 @@ from hookrun.config.document import Document, SourceError, read
 from hookrun.config.validate_value import Location
 from hookrun.model import LAYERS
 from hookrun.text import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 INSTALLED = "plugins/installed_plugins.json"
 KNOWN = "plugins/known_marketplaces.json"

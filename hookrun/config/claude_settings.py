@@ -26,6 +26,7 @@ from hookrun.config.schema import (
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
+    Scope,
     ValidatedHook,
     default_name,
     reject_relative_paths,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
-    from hookrun.config.validate import Scope
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys of a handler that Claude Code ignores in a group."""

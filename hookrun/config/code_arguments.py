@@ -21,6 +21,7 @@ from hookrun.config.interpreters import (
     PATH,
     RUN,
     SKIP2,
+    Program,
 )
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hookrun.config.executed import CodeReader
-    from hookrun.config.interpreters import Program
     from hookrun.shell.simple_command import SimpleCommand
 
 NO_FILES = frozenset({"", "-", "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty", "."})

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import SETTINGS, names
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
 from hookrun.text import one_of, quote
-
-if TYPE_CHECKING:
-    from hookrun.config.parse import KeyPath
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files that only hookrun reads: an unknown top-level key is an error."""

@@ -10,8 +10,8 @@ or `unread` (why the command cannot be read: it cannot be approved).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
 from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
@@ -30,18 +30,14 @@ from hookrun.config.interpreters import (
     OPTION_VARIABLES,
     PROGRAMS,
     RUNNERS,
+    Program,
     versionless,
 )
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
+from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import WRAPPERS, nested_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from hookrun.config.interpreters import Program
-    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
 HERE, NAMED = "\uf8f0", "\uf8f1"
 """Begin the directories that are known only at a run: each level of the working directory, a variable's."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hookrun.state import data_dir
 from hookrun.text import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 """A whole commit id, of SHA-1 or SHA-256: whoever writes to the repository cannot change what it names."""

@@ -13,8 +13,8 @@ from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, explicit_names
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 
 TYPE_CHECKING = False
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hookrun.config.document import Document
     from hookrun.config.git_includes import GitInclude
     from hookrun.config.parse import KeyPath
-    from hookrun.config.validate import ValidatedHook
-    from hookrun.model import Hook
 
 
 @dataclass(eq=False, slots=True)
@@ -83,10 +81,10 @@ class LoadedConfig:
         return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
-def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
+def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     """Return the configuration of the found files with all diagnostics. Nothing is raised.
 
-    Without `warns` no hook is searched for what is valid but cannot work as meant.
+    With `warns` hooks are also searched for what is valid but cannot work as meant.
     """
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files

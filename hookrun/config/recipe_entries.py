@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import did_you_mean
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.recipe_versions import (
     expanded,
     hooks_of,
@@ -23,7 +23,6 @@ from hookrun.text import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.config.diagnostics import Diagnostic
     from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
     from hookrun.model import Hook

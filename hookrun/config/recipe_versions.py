@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import hookrun
 from hookrun.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    Entry = dict[str, object]
+Entry = dict[str, object]
 
 VERSIONS_FILE = os.path.join(os.path.dirname(hookrun.__file__), "recipes", "versions.json")
 """Each recipe's options with their variables, and for each version its hooks; of an old one also the hookrun `until`

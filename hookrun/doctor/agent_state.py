@@ -13,12 +13,11 @@ from hookrun.state import NoHomeError, account_home
 from hookrun.text import one_line
 from hookrun.wiring import plan, presence
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES
+from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent, InstallSpec
     from hookrun.wiring.presence import InstalledAgent
-    from hookrun.wiring.targets import InstallLocation, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"

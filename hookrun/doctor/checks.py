@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
@@ -33,10 +33,7 @@ from hookrun.edit.json_edit import Json
 from hookrun.text import quote
 from hookrun.wiring import plan
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    Check = Callable[[AgentState], Iterable[Finding]]
+Check = Callable[[AgentState], Iterable[Finding]]
 
 
 def check_settings(agent: AgentState) -> Iterable[Finding]:

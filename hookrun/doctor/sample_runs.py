@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.claude import payload
@@ -14,15 +14,10 @@ from hookrun.claude.answer import Interpretation, interpret
 from hookrun.config.command_words import relative_words
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.fastjson import dumps
-from hookrun.model import Failure, Verdict
+from hookrun.model import Failure, Hook, Outcome, Verdict
 from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from hookrun.model import Hook, Outcome
 
 SAMPLE_TIMEOUT = 10.0
 """Seconds for a hook's answer."""

@@ -15,13 +15,12 @@ from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
 from hookrun.wiring import ephemeral, plan, wired_command
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.targets import EVENT, resolve_path
+from hookrun.wiring.targets import EVENT, WiredEvent, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hookrun.agents.types import InstallSpec
-    from hookrun.wiring.targets import WiredEvent
 
 INSTALL_FOR_GOOD = "uv tool install hookrun"
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.config.document import MAX_BYTES, SourceError, decode
 from hookrun.text import diff, escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BOM = b"\xef\xbb\xbf"
 """The byte-order mark of UTF-8, which some editors write."""

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hookrun.config.parse import JsonParser
+from hookrun.config.parse import JsonParser, KeyPath
 from hookrun.edit.span_editor import EditError, SpanEditor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.parse import KeyPath
 
 SPACES = " \t\r\n"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

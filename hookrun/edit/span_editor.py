@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Self
 
-from hookrun.config.parse import ParseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Self
-
-    from hookrun.config.parse import KeyPath
+from hookrun.config.parse import KeyPath, ParseError
 
 
 class EditError(Exception):

@@ -8,12 +8,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hookrun.config.parse import ParseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HEADER = re.compile(r"^[ \t]*\[.*\n?", re.MULTILINE)
 PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")

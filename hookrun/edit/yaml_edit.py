@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import yaml
 
+from hookrun.config.parse import KeyPath
 from hookrun.config.parse_yaml import LOADER, parse_yaml
 from hookrun.edit.span_editor import EditError, SpanEditor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.parse import KeyPath
 
 INDENT = 2
 """Indentation of a list below its key if the text has none."""

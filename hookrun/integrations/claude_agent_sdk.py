@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hookrun.agents import claude
-from hookrun.agents.base import placeholder_message
+from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
-    from hookrun.agents.base import Message
     from hookrun.library.embedded_engine import Engine
 
 OLDEST = (0, 2, 155)

@@ -7,20 +7,16 @@ import contextvars
 import inspect
 import logging
 import os
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait as wait_for
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hookrun.library.threads import Work, settle
+from hookrun.library.threads import LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError
 from hookrun.text import describe_exception
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from hookrun.library.threads import LoopThread
 
 LOG = logging.getLogger("hookrun")
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())

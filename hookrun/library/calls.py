@@ -8,7 +8,7 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.handler_context import deep_copy
+from hookrun.library.handler_context import Context, deep_copy
 from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.refusals import bare, from_exception
@@ -18,7 +18,6 @@ from hookrun.verdicts import NO_OBJECTION, WRONG_FIELD
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
 
-    from hookrun.library.handler_context import Context
     from hookrun.library.handlers import Handler
 
 CANCEL_GRACE = 1.0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar, Unpack
+from types import TracebackType
+from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
 from hookrun.config import load_compiled
@@ -18,20 +20,15 @@ from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.field_names import check_names
 from hookrun.library.handler_context import Context
+from hookrun.library.handlers import Event, Function, Handler, Options
 from hookrun.library.registry import Registry, TableCandidates
 from hookrun.library.result import Result
+from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 from hookrun.state import home_directory
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
-
-    from hookrun.library.handlers import Event, Function, Handler, Options
-    from hookrun.model import Hook
-
-    Given = TypeVar("Given", bound=Function)
+Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
 JSON_TYPES = (bool, int, float, str, list, dict)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from hookrun import fastjson
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def dumps(data: Mapping[str, object]) -> bytes:

@@ -18,7 +18,7 @@ from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
 from hookrun.library.result import Result
-from hookrun.model import Failure, HookResult, Outcome, Verdict
+from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
 from hookrun.process.prepare import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION, is_plain_continue
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hookrun.engine import Steps
     from hookrun.library.engine_state import EngineState, Journal
     from hookrun.library.registry import TableCandidates
-    from hookrun.model import Hook
 
     Report = tuple[Handler, Context]
 

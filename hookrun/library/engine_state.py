@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from hookrun import audit
 from hookrun.library import encoding
@@ -15,13 +15,9 @@ from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
 from hookrun.state import data_dir, home_directory, now_ns, state_dir
 from hookrun.trust import store as stores
+from hookrun.trust.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.trust.store import Store
-
-    State = tuple[object, ...]
+State = tuple[object, ...]
 
 YOUNG = 2_000_000_000
 """Nanoseconds within which a changed file may change again without its times showing it."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED, ContextError
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.library.event_contexts import CLASSES
 from hookrun.library.handler_context import Context, ContextField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 SIMILAR = 0.85

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
 from hookrun.library.threads import Job, Work, settle
-from hookrun.model import Failure, Outcome
-from hookrun.process.prepare import prepare
+from hookrun.model import Failure, Hook, Outcome
+from hookrun.process.prepare import HookEnvironment, prepare
 from hookrun.process.runner import classify_failure
 from hookrun.state import home_directory
 from hookrun.trust.approvals import Approvals, UserDecisions
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from hookrun.engine import Candidates, HookChain
     from hookrun.library.engine_state import EngineState
-    from hookrun.model import Hook
     from hookrun.process.child import Task
     from hookrun.process.pool import Batch
-    from hookrun.process.prepare import HookEnvironment
 
 
 class _End:

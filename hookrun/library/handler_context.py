@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 from hookrun.events import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from hookrun.library.handlers import Handler
 
     class Starter(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
 from hookrun.config.validate import split_matcher
@@ -15,20 +16,14 @@ from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context
-from hookrun.model import Hook
+from hookrun.library.result import Abort, Skip
+from hookrun.model import Failure, Hook, Verdict
 from hookrun.text import closest, escape, one_line, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-
-    from hookrun.config.parse import KeyPath
-    from hookrun.library.result import Abort, Skip
-    from hookrun.model import Failure, Verdict
-
-    Answer = Verdict | Skip | Abort | dict[str, Any] | None
-    Function = Callable[[Any], Answer | Awaitable[Answer]]
-    OnError = Callable[[Failure, Context], object]
-    Event = str | type[Context]
+Answer = Verdict | Skip | Abort | dict[str, Any] | None
+Function = Callable[[Any], Answer | Awaitable[Answer]]
+OnError = Callable[[Failure, Context], object]
+Event = str | type[Context]
 
 FIELDS = names(HOOK_FIELDS)
 OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "replace", "thread")}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from inspect import isfunction
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from hookrun.conditions import ConditionEvaluator
 from hookrun.library.handlers import Handler, RegistrationError
-from hookrun.model import LAYERS
+from hookrun.model import LAYERS, Hook
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.model import Hook
-
-    Key = tuple[object, object, object, str]
+Key = tuple[object, object, object, str]
 
 LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024

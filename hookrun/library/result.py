@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, Verdict
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict
 from hookrun.refusals import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.library.handler_context import Context
-    from hookrun.model import HookResult
 
 
 class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error

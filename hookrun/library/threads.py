@@ -8,18 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
-from contextvars import ContextVar, copy_context
+from contextvars import Context as Variables, ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread, current_thread, local
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun.process.pool import ClosedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from contextvars import Context as Variables
 
 IDLE = 10.0
 """Seconds after which an idle thread ends."""

@@ -8,14 +8,13 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.metrics_report import collect
+from hookrun.observe.metrics_report import MetricsReport, collect
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hookrun import Context, Engine
-    from hookrun.observe.metrics_report import MetricsReport
 
 READABLE = 0o644
 """The mode of an exported file: metrics are usually collected by another account."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.observe.costs import Cost, CostTracker
-from hookrun.observe.error_chains import CauseChains
+from hookrun.observe.error_chains import CauseChains, ErrorChain
 from hookrun.observe.patterns import PatternLearning
 from hookrun.observe.timestamps import iso, start_of_last_days
 from hookrun.observe.tool_times import ToolTime, ToolTimes
@@ -15,7 +15,6 @@ from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summariz
 
 if TYPE_CHECKING:
     from hookrun.observe.database import ObserverDatabase
-    from hookrun.observe.error_chains import ErrorChain
     from hookrun.observe.timestamps import Clock
 
 MAX_CHAINS = 100

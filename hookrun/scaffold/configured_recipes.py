@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.document import read
 from hookrun.config.recipe_versions import hooks_of, newest, no_version, option_variables, split_version
-from hookrun.edit.file_change import FileChange, existing
+from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
-from hookrun.recipes.recipe import PREFIX
+from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
 from hookrun.text import closest, diff, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hookrun.config.diagnostics import Diagnostic
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.recipes.recipe import Recipe
-
-    Entry = dict[str, object]
+Entry = dict[str, object]
 
 DIGEST_LENGTH = 12
 """Digits of a digest that are kept: enough to detect changes, it protects nothing."""

@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
-from hookrun.config.config_file import load_file
+from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
 from hookrun.config.json_schema import SCHEMA_FILE, schema_text
@@ -25,7 +25,6 @@ from hookrun.state import config_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.config_file import ConfigFile
     from hookrun.config.diagnostics import Diagnostic
     from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json

@@ -8,14 +8,10 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from typing import TYPE_CHECKING
 
-from hookrun.config.git_includes import COMMIT, tree_digest
+from hookrun.config.git_includes import COMMIT, GitInclude, tree_digest
 from hookrun.scaffold.declaration_file import ScaffoldError, check_within
 from hookrun.state import make_private_dir
-
-if TYPE_CHECKING:
-    from hookrun.config.git_includes import GitInclude
 
 TIMEOUT = 120
 """Seconds that one call of git may take."""

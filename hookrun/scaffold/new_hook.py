@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.events import ALIASES, WITH_TOOL, UnknownEventError, resolve_event
 from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.text import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hookrun.shell.syntax_tree import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
 NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
-from hookrun.shell.simple_command import SimpleCommand, program_name
-from hookrun.shell.syntax_tree import source_of
+from hookrun.shell.simple_command import ParsedLine, Redirection, SimpleCommand, program_name
+from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
-from hookrun.shell.wrappers import APART, nested_line, unwrap
+from hookrun.shell.wrappers import APART, NestedLine, Wrapped, nested_line, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from hookrun.shell.scope import ShellScope
-    from hookrun.shell.simple_command import ParsedLine, Redirection
-    from hookrun.shell.syntax_tree import Source
-    from hookrun.shell.wrappers import NestedLine, Wrapped
 
     ReadLine = Callable[[Source, ShellScope, "Streams"], Word | None]
     Walk = Callable[[Node, Source, ShellScope, "Streams"], Word | None]

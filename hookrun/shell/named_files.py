@@ -8,13 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hookrun.shell.find_xargs import found_paths, has_filter, start_directories
-from hookrun.shell.git_call import parse_git_call
+from hookrun.shell.git_call import GitCall, parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 
 CHANGING = frozenset({

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Argv = list[Word]
+Argv = list[Word]
 
 
 class Wrapper:

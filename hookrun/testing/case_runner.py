@@ -23,10 +23,11 @@ from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.testing import parallel
-from hookrun.testing.cases import WORKDIR
+from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (
     HOME,
+    CaseConfig,
     CaseFire,
     Sandbox,
     account_home,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.sandbox import CaseConfig
 
 HOOKS_PER_CORE = 4
 """Hooks that run at once for each core, by default."""

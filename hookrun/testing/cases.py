@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
@@ -31,9 +31,6 @@ from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
 from hookrun.text import one_of, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
 HOOK = Str("the name of a hook", NAME.pattern)

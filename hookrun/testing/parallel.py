@@ -10,14 +10,13 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS, Verdict
-from hookrun.testing.results import hook_key
+from hookrun.testing.results import CaseRun, hook_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
     from hookrun.testing.case_runner import CaseRunner
-    from hookrun.testing.results import CaseRun
 
     OnDone = Callable[[CaseRun], object]
 

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from hookrun.terminal import rich_console, wants_color
-from hookrun.testing.results import as_lines
+from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
 from hookrun.text import escape, one_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun
     from hookrun.testing.update import Updated
 
 STYLES = {

@@ -16,7 +16,7 @@ from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.group import Processes
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.state import NoHomeError, home_directory
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from hookrun.library.engine_state import EngineState
     from hookrun.library.registry import TableCandidates
-    from hookrun.model import Hook, Outcome
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -10,8 +10,8 @@ from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.span_editor import EditError
 from hookrun.testing import is_case_file
-from hookrun.testing.cases import WORKDIR, load
-from hookrun.testing.results import NO_EXPECTATION, actual_expectation, default_expectation
+from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
+from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from hookrun.audit_reader import Record
     from hookrun.config.parse import KeyPath
-    from hookrun.testing.cases import Case, CaseFile
-    from hookrun.testing.results import CaseRun
 
     Update = tuple[Case, list[tuple[KeyPath, object]], int]
     """A case, the changes that make it pass, and the number of its results that did not."""

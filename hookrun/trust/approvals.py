@@ -7,7 +7,7 @@ from time import localtime, monotonic, strftime
 
 from hookrun.config.discovery import UNREAD
 from hookrun.dialects import interpret
-from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Verdict
+from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
 from hookrun.state import now_ns
 from hookrun.text import one_line
 from hookrun.trust import store as stores
@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.digest import HookInspector
     from hookrun.trust.hook_files import LocalFile

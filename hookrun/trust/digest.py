@@ -12,7 +12,7 @@ from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
 from hookrun.state import cache_dir, now_ns
 from hookrun.trust import hook_files as local
-from hookrun.trust.hook_files import within
+from hookrun.trust.hook_files import LocalFile, within
 from hookrun.trust.ownership import Owners
 from hookrun.trust.store import RULE
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hashlib import _Hash as Hash
 
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.hook_files import LocalFile
 
 FORM = f"hookrun trust {RULE}"
 """Version of the digest's input."""

@@ -6,7 +6,7 @@ Loaded only when such a hook exists: a project can have thousands.
 from __future__ import annotations
 
 from hookrun.engine import HAD_ENDED
-from hookrun.trust.approvals import quoted
+from hookrun.trust.approvals import UserDecisions, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from hookrun.engine import Candidates, HookChain
     from hookrun.model import Failure, Hook, HookResult
-    from hookrun.trust.approvals import UserDecisions
 
 KINDS = ("untrusted", "declaration")
 """Failures of hooks that did not run because of the project's config."""

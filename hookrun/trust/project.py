@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
 from hookrun.files import relative_path
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.process.prepare import NESTING, HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.text import closest, quote, truncate
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.config.load import Declarations
-    from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 

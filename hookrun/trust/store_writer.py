@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from hookrun import files, state
 from hookrun.trust.store import NAME, VERSION, Store, open_directory, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 LOCK = "trust.lock"
 MAX_APPROVED = 5000
