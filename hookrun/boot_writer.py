@@ -11,6 +11,7 @@ import sys
 from _frozen_importlib_external import MAGIC_NUMBER
 
 from hookrun import files
+from hookrun.agents import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,14 +24,8 @@ GROUPS = (
     hookrun.context hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
-    "hookrun.agents.claude",
     "hookrun.agents.patch",
-    "hookrun.agents.codex",
-    "hookrun.agents.gemini",
-    "hookrun.agents.qwen",
-    "hookrun.agents.copilot",
-    "hookrun.agents.cline",
-    "hookrun.agents.opencode",
+    *(f"hookrun.agents.{name}" for name in AGENTS),
     "hookrun.globs",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",

@@ -29,6 +29,7 @@ LAYERS = (
     ("trust",),
     ("engine",),
     ("config", "process"),
+    ("boot_writer",),
     ("agents",),
     ("audit_reader",),
     ("audit",),
@@ -36,7 +37,7 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("verdicts", "context"),
-    ("refusals", "boot_writer"),
+    ("refusals",),
     ("launcher_file", "model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
@@ -246,6 +247,7 @@ BY_NAME = frozenset(
 """Modules that a table names: an agent, a recipe, a command."""
 
 COLD = {
+    "hookrun.start": "the script that launchers run; compiled at every start",
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
     "hookrun.trust.store_writer": "only decisions of the user write the store; `hookrun fire` reads it, without `json`",
 }
