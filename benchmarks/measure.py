@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CHECK_TIMEOUT = 60.0  # seconds; a case that takes longer to be checked is broken, not slow
 MEMORY_RUNS = 3
+SERVED_RUNS = 10
+"""Runs in a round of a case that has a server: the first one's wall time counts, the processor time of all."""
 
 # What runs a case when its memory is measured. It imports nothing but what is compiled into the interpreter.
 _SMALL_PARENT = """
@@ -59,7 +61,8 @@ class Case:
     """One command to be measured.
 
     `argv[0]` is an absolute path. `stdin` is the file it reads from. `check` returns what is wrong with an outcome, or
-    None. `about` says what is run, and for a peer what it does and does not do.
+    None. `about` says what is run, and for a peer what it does and does not do. `server` returns the id of the process
+    that does part of the work, whose processor time is counted with that of all its descendants.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Case:
     stdin: Path = Path(os.devnull)
     check: Callable[[Outcome], str | None] = always_right
     status: int = 0
+    server: Callable[[], int] | None = None
 
 
 @dataclass
@@ -100,6 +104,16 @@ class Spread:
     def __str__(self) -> str:
         """Read as `1.23 [1.20 1.27]`."""
         return f"{self.median:.2f} [{self.low:.2f} {self.high:.2f}]"
+
+
+def cpu_ratio(case: Samples, base: Samples) -> float:
+    """Return how many times as much processor time as `base` a `case` took: a server's is exact only in the mean."""
+    return statistics.fmean(case.cpu) / statistics.fmean(base.cpu)
+
+
+def paired_difference(case: Samples, base: Samples) -> Spread:
+    """Return how many ms more than `base` a `case` took, compared within each round."""
+    return Spread.of([mine - other for mine, other in zip(case.wall, base.wall, strict=True)])
 
 
 def paired_ratio(case: Samples, base: Samples) -> Spread:
@@ -139,7 +153,7 @@ def measure(cases: Sequence[Case], *, rounds: int, seed: int) -> dict[str, Sampl
         for number in range(1, rounds + 1):
             _progress(f"round {number} of {rounds}")
             for case in order.sample(cases, len(cases)):
-                wall, cpu = _run_timed(case)
+                wall, cpu = _run_served(case, case.server) if case.server else run_timed(case)
                 samples[case.name].wall.append(wall)
                 samples[case.name].cpu.append(cpu)
     finally:
@@ -149,7 +163,8 @@ def measure(cases: Sequence[Case], *, rounds: int, seed: int) -> dict[str, Sampl
     return samples
 
 
-def _run_timed(case: Case) -> tuple[float, float]:
+def run_timed(case: Case) -> tuple[float, float]:
+    """Run `case` once and return its wall and processor time in ms. Raises BrokenCaseError on another exit status."""
     os.chdir(case.cwd)  # posix_spawn cannot; the measuring program has one thread
     actions = (
         (os.POSIX_SPAWN_OPEN, 0, str(case.stdin), os.O_RDONLY, 0),
@@ -165,6 +180,35 @@ def _run_timed(case: Case) -> tuple[float, float]:
         message = f"{case.name}: exit status {found} in a timed run, expected {case.status}"
         raise BrokenCaseError(message)
     return wall * 1000, (usage.ru_utime + usage.ru_stime) * 1000
+
+
+def _run_served(case: Case, server: Callable[[], int]) -> tuple[float, float]:
+    """Return the wall time of one run, and the processor time of a run, by SERVED_RUNS of them one after the other.
+
+    What a server spends is shown in ticks of 10 ms: one run would be lost in them.
+    """
+    before = processor_time(server())
+    runs = [run_timed(case) for _ in range(SERVED_RUNS)]
+    spent = processor_time(server()) - before + sum(cpu for _, cpu in runs)
+    return runs[0][0], spent / SERVED_RUNS
+
+
+def processor_time(root: int) -> float:
+    """Return the milliseconds that a process and its descendants have spent, those included that ended and were reaped.
+
+    Only Linux shows them; elsewhere 0.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it ended just now: its parent has its time
+            continue
+        found[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family = {root} & found.keys()
+    while more := {pid for pid, (parent, _) in found.items() if parent in family} - family:
+        family |= more
+    return sum(found[pid][1] for pid in family) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def _peak_memory(case: Case) -> float:
@@ -211,7 +255,7 @@ def table(samples: Mapping[str, Samples], *, base: str) -> str:
             f"{median:.1f}",
             f"{median / statistics.median(unit.wall):.2f}",
             str(paired_ratio(case, unit)),
-            f"{statistics.median(case.cpu):.1f}",
+            f"{statistics.fmean(case.cpu):.1f}",
             f"{case.peak_rss:.1f}",
         )
         rows.append(row)

@@ -52,7 +52,7 @@ def _case(bench: Bench, hookrun: Environment, name: str, about: str, script: str
     program = str(hookrun.program("hookrun"))
     if not own:
         _approve(program, project, env)
-    message = bench.write(f"{name}/message.json", _message(project))
+    message = bench.write(f"{name}/message.json", claude_message(project))
     argv = (program, "fire", "--agent", "claude", "--ctx", str(message), "--home", str(home))
     return Case(name, about, argv, env, project, check=_hears(block=script == BLOCKING_HOOK))
 
@@ -65,8 +65,9 @@ def _approve(program: str, project: Path, env: dict[str, str]) -> None:
         raise BrokenCaseError(f"hookrun trust: {done.stderr.decode()}")
 
 
-def _message(project: Path) -> str:
+def claude_message(project: Path, command: str = "", size: int = 0) -> str:
     """Return what Claude Code sends before it runs a command, in the form of its version 2.1."""
+    arguments = json.loads(fixtures.large_context(size) if size else fixtures.context())["tool_args"]
     fields = {
         "session_id": "0b9c2f6e-benchmark",
         "transcript_path": str(project / "transcript.jsonl"),
@@ -74,7 +75,7 @@ def _message(project: Path) -> str:
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
-        "tool_input": json.loads(fixtures.context())["tool_args"],
+        "tool_input": arguments | ({"command": command} if command else {}),
         "tool_use_id": "toolu_01",
     }
     return json.dumps(fields) + "\n"

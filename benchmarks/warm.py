@@ -1,0 +1,226 @@
+"""What hooks cost through hookrun, cold and warm, beside the hooks alone, bare Python and its peers, in one run.
+
+    python benchmarks/warm.py [--rounds 40] [--only SET,...] [--session 5] [--json FILE]
+
+Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is broken or cannot be set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import sys
+import tempfile
+import textwrap
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import environments
+import warm_session
+from environments import InstallError
+from fire import BASE, SETTLE
+from fire_cases import basic_cases
+from fixtures import HOOK, Bench
+from measure import (
+    BrokenCaseError,
+    Case,
+    Samples,
+    columns,
+    cpu_ratio,
+    machine,
+    measure,
+    paired_difference,
+    paired_ratio,
+    table,
+    verify,
+)
+from peers import PEERS, UnavailableError
+from warm_cases import Warm, fires
+
+COMPARED = frozenset({"lefthook", "prek"})
+"""The peers that are as quick as a process without an interpreter can be."""
+
+RATIO, MILLISECONDS, PROCESSOR = "wall", "wall, ms more", "processor"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A claim: `case` takes at most `limit` times as long as `against` (or so many ms more, or of processor time).
+
+    Of wall time both must hold: the median of the pairs, and the two minima.
+    """
+
+    claim: str
+    case: str
+    against: str
+    limit: float
+    kind: str = RATIO
+
+    def known(self, samples: dict[str, Samples]) -> bool:
+        """Return whether both cases were measured."""
+        return {self.case, self.against} <= samples.keys()
+
+    def measured(self, samples: dict[str, Samples]) -> list[float]:
+        """Return what must not be more than the limit."""
+        case, base = samples[self.case], samples[self.against]
+        if self.kind == PROCESSOR:
+            return [cpu_ratio(case, base)]
+        if self.kind == MILLISECONDS:
+            return [paired_difference(case, base).median, min(case.wall) - min(base.wall)]
+        return [paired_ratio(case, base).median, min(case.wall) / min(base.wall)]
+
+
+BARS = (
+    Bar("cold: no match / bare", "no-match-wired", BASE, 1.0),
+    Bar("cold: one sh hook / bare", "sh-wired", BASE, 1.25),
+    Bar("cold: one sh hook / prek", "sh-wired", "prek-one", 1.0),
+    Bar("cold: five recipes, a harmless line / bare", "recipes-five-wired", BASE, 1.6),
+    Bar("cold: eight recipes, a harmless line / bare", "recipes-eight-wired", BASE, 1.8),
+    Bar("cold: eight recipes, a line for their parser / bare", "recipes-parsed-wired", BASE, 2.8),
+    Bar("warm: no match / bare", "no-match-warm", BASE, 0.15),
+    Bar("warm: one sh hook - the hook alone", "sh-warm", "sh-direct", 3.0, MILLISECONDS),
+    Bar("warm: one sh hook / prek", "sh-warm", "prek-one", 0.5),
+    Bar("warm: eight recipes, a harmless line / bare", "recipes-eight-warm", BASE, 0.6),
+    Bar("warm: five Node coprocesses / five processes", "node-five-served-warm", "node-five-direct", 0.1, PROCESSOR),
+)
+
+
+def main() -> int:
+    """Set up, check, measure, print; return the exit status."""
+    options = _options()
+    sessions: warm_session.Sessions | None = None
+    with tempfile.TemporaryDirectory(prefix="hookrun-warm-", dir=_outside_tmp()) as root:
+        bench = Bench(Path(root).resolve())
+        bench.directory("home")
+        warm: Warm | None = None
+        try:
+            hookrun = environments.install_checkout(options.cache)
+            warm = Warm(bench, hookrun)
+            cases, absent = _cases(bench, warm, options)
+            time.sleep(SETTLE)
+            for case in cases:
+                if case.server is not None:
+                    warm.warm_up(case)
+                verify(case)
+            before = {case.name: len(fires(case)) for case in cases}
+            load = os.getloadavg()[0]
+            samples = measure(cases, rounds=options.rounds, seed=options.seed)
+            _all_warm(cases, before)
+            rows = [_row(bar.claim, bar.limit, bar.kind, bar.measured(samples)) for bar in BARS if bar.known(samples)]
+            rows += [_row(*bar) for bar in warm.own_bars(cases, options.rounds)]
+            if options.session:
+                sessions = warm_session.run(options.session, options.calls, options.seed)
+        except (BrokenCaseError, InstallError) as error:
+            print(f"warm.py: {error}", file=sys.stderr)
+            return 2
+        finally:
+            if warm is not None:
+                warm.stop()
+    facts = {
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "machine": machine(),
+        "load": f"{load:.1f} before the first round",
+        "rounds": str(options.rounds),
+        "seed": str(options.seed),
+        "hook": HOOK,
+    }
+    if sessions is not None:
+        rows += [_row(claim, limit, kind, [found]) for claim, limit, kind, found in sessions.bars()]
+    _print_report(facts, cases, absent, samples, rows)
+    if sessions is not None:
+        print(f"\nClaude Code, one of {options.calls} shell calls, {options.session} sessions\n{sessions.table()}")
+    if options.results:
+        record = {**facts, "not_run": absent, "bars": rows, "cases": {n: asdict(s) for n, s in samples.items()}}
+        options.results.write_text(json.dumps(record, indent=1) + "\n")
+    return 0 if all(row[-1] == "PASS" for row in rows) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="warm.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=40, help="how often every case is run (%(default)s)")
+    parser.add_argument("--only", default="", metavar="SET,...", help="only these sets of hooks, such as sh")
+    parser.add_argument("--no-peers", action="store_true", help="without the peers")
+    parser.add_argument(
+        "--session", type=int, default=0, metavar="N", help="also N sessions of Claude Code of each kind"
+    )
+    parser.add_argument("--calls", type=int, default=20, help="tool calls in a session (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", dest="results", help="write every measurement to FILE")
+    parser.add_argument(
+        "--cache", type=Path, default=environments.default_cache(), help="where environments are kept (%(default)s)"
+    )
+    return parser.parse_args()
+
+
+def _outside_tmp() -> str | None:
+    """Return a directory with a short path: that of a socket has room for a hundred bytes."""
+    return "/tmp" if len(tempfile.gettempdir()) > len("/var/tmp/0123456789") else None  # noqa: S108
+
+
+def _cases(bench: Bench, warm: Warm, options: argparse.Namespace) -> tuple[list[Case], list[str]]:
+    """Return the cases, and the peers that cannot be run with the reason."""
+    [unit, _] = basic_cases(bench, warm.hookrun)
+    cases, absent = [unit, *warm.cases()], []
+    if not any(case.server for case in cases):
+        absent.append("the warm cases: this hookrun has no server")
+    if not warm.node:
+        absent.append("the Node cases: node is not on PATH")
+    for peer in PEERS:
+        if peer.name not in COMPARED or options.no_peers:
+            continue
+        try:
+            cases += peer.cases(bench, environments.install(options.cache, peer.name, [peer.name]))[0]
+        except (InstallError, UnavailableError) as error:
+            absent.append(f"{peer.name}: {error}")
+    only = set(filter(None, options.only.split(",")))
+    kept = [case for case in cases if not only or case is unit or case.name.rpartition("-")[0] in only]
+    if only and len(kept) == 1:
+        raise BrokenCaseError(f"--only {options.only}: no such set")
+    return kept, absent
+
+
+def _all_warm(cases: list[Case], before: dict[str, int]) -> None:
+    """Raise BrokenCaseError where the server did not answer every run of a case that has one."""
+    for case in cases:
+        ran = fires(case)[before[case.name] :]
+        if case.server is not None and not all(record.get("warm") for record in ran):
+            reasons = {str(record.get("cold")) for record in ran if not record.get("warm")}
+            raise BrokenCaseError(f"{case.name}: some runs were cold: {', '.join(sorted(reasons))}")
+
+
+def _row(claim: str, limit: float, kind: str, found: list[float]) -> tuple[str, ...]:
+    result = "PASS" if max(found) <= limit else "FAIL"
+    return (claim, kind, " / ".join(f"{value:.2f}" for value in found), f"<= {limit:g}", result)
+
+
+def _print_report(
+    facts: dict[str, str],
+    cases: list[Case],
+    absent: list[str],
+    samples: dict[str, Samples],
+    rows: list[tuple[str, ...]],
+) -> None:
+    for key, value in facts.items():
+        print(f"{key}: {value}")
+    print("\nCases")
+    for case in cases:
+        print(textwrap.fill(f"{case.name}: {case.about}", 118, initial_indent="  ", subsequent_indent="      "))
+    for reason in absent:
+        print(f"  not run: {reason}")
+    print(f"\nTimes\n{table(samples, base=BASE)}")
+    alone = [
+        (name, str(paired_ratio(samples[name], samples[direct])), f"{cpu_ratio(samples[name], samples[direct]):.2f}")
+        for name in samples
+        if (direct := name.rpartition("-")[0] + "-direct") in samples and name != direct
+    ]
+    if alone:
+        print(f"\nBeside the same hooks run directly\n{columns([('case', 'wall, paired [IQR]', 'processor'), *alone])}")
+    if rows:
+        print(f"\nBars: median of the pairs / minima\n{columns(rows)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
