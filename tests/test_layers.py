@@ -20,6 +20,7 @@ LAYERS = (
     ("compat", "bundles"),
     ("recipes",),
     ("observe",),
+    ("serve",),
     ("fire", "integrations"),
     ("crash",),
     ("wiring", "library"),
@@ -38,7 +39,7 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "model", "files", "session"),
+    ("launcher_file", "server_socket", "model", "files", "session"),
     ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
