@@ -66,7 +66,7 @@ def validate_command(
     """
     if file is not None and config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = read_config(file if file is not None else config, home)
+    examined = read_config(file if file is not None else config, home, warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),

@@ -81,10 +81,10 @@ class LoadedConfig:
         return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
-def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
+def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     """Return the configuration of the found files with all diagnostics. Nothing is raised.
 
-    Without `warns` no hook is searched for what is valid but cannot work as meant.
+    With `warns` hooks are also searched for what is valid but cannot work as meant.
     """
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files

@@ -38,8 +38,13 @@ class FireInvocation:
     `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
     are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
-    count as approved. `on_outcomes` is called with what hooks read and how they ended.
+    count as approved. `on_outcomes` is called with what hooks read and how they ended. `warm` tells whether this
+    process takes a caller's place, `cold` why a launcher started one instead. `on_error_blocks` is the setting last
+    seen.
     """
+
+    warm = False
+    on_error_blocks = False
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
         self.started = monotonic()
@@ -48,6 +53,7 @@ class FireInvocation:
         self.agent = agent
         self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
+        self.cold: str | None = None
         self.trusted: list[str] = []
         self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
         self.settings: dict[str, object] = {}
@@ -81,6 +87,7 @@ class FireInvocation:
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
+        FireInvocation.on_error_blocks = self.settings.get("on_error") == "block"
 
     def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
@@ -350,6 +357,8 @@ class EventFire:
             project=command.project_root(),
             notes=[audit.redacted(note) for note in self.chain.notes] if self.chain is not None else None,
             details=audit.details_of(command.settings.get("audit")),
+            warm=command.warm,
+            cold=command.cold,
             **more,
         )
 

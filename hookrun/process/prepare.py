@@ -160,6 +160,19 @@ class HookEnvironment:
         return expand(hook.cwd, variables, self.project)
 
 
+class CallerProcess:
+    """The process that this run belongs to: `pid` is 0 for this one, else that of the one whose place it takes."""
+
+    pid = 0
+
+    def parent(self) -> int:
+        """Return the process id of its parent. Raises OSError."""
+        return parent_of(self.pid) if self.pid else os.getppid()
+
+
+CALLER = CallerProcess()
+
+
 def nesting_depth() -> int:
     """Return how many hooks enclose this process, according to its environment."""
     return os.environb.get(NESTING, b"").count(b";")
@@ -172,19 +185,24 @@ def runs_inside_hook() -> bool:
     agent was started with. Without /proc (macOS) the variable is believed.
     """
     mark = NESTING + b"="
-    number = os.getppid()
-    while number > 1:
-        try:
+    try:
+        number = CALLER.parent()
+        while number > 1:
             with open(f"/proc/{number}/environ", "rb") as file:
                 environment = file.read()
-            with open(f"/proc/{number}/stat", "rb") as file:
-                stat = file.read()
-        except OSError:
-            return not os.path.exists("/proc/self/environ")
-        if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
-            return True
-        number = int(stat[stat.rfind(b")") + 2 :].split()[1])
+            if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
+                return True
+            number = parent_of(number)
+    except OSError:
+        return not os.path.exists("/proc/self/environ")
     return False
+
+
+def parent_of(number: int) -> int:
+    """Return the process id of a process's parent. Raises OSError, also without /proc."""
+    with open(f"/proc/{number}/stat", "rb") as file:
+        stat = file.read()
+    return int(stat[stat.rfind(b")") + 2 :].split()[1])
 
 
 def _directory(value: object, otherwise: str) -> str:

@@ -141,8 +141,11 @@ class Watcher:
 
     The shell starts before the first hook and gets the marker of each before it starts, so that all are watched. If
     its pipe is full, it is replaced. A fork instead of the shell costs ten times as much, and can deadlock in a
-    program with threads. `closed` returns the descriptors that the shell must not inherit.
+    program with threads. `closed` returns the descriptors that the shell must not inherit. While it `stays`, as in a
+    process that serves one run after the other, it outlives the run.
     """
+
+    stays = False
 
     def __init__(self) -> None:
         self.closed: Callable[[], Sequence[int]] = tuple
@@ -154,6 +157,7 @@ class Watcher:
         _close_all(self._ends)
         self._ends = ()
         self._pid = 0
+        self.stays = False
         self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
         self._hooks: dict[bytes, int] = {}
         self._starting = b""
@@ -185,13 +189,15 @@ class Watcher:
     def release(self) -> None:
         """Let the shell end, as no hook runs. `close` reaps it."""
         with self._lock:
+            if self.stays:
+                return
             _close_all(self._ends)
             self._ends = ()
 
     def close(self) -> None:
         """End and reap the shell if no hook runs."""
         with self._lock:
-            if not self._hooks:
+            if not self._hooks and not self.stays:
                 pid, self._pid = self._pid, 0
                 _kill(pid)
                 self.release()
