@@ -153,7 +153,10 @@ def test_what_a_hook_wrote_and_how_it_failed_is_its_own(project: Project) -> Non
         "def four(context): return {'action': 'continue', 'additional_context': context['tool_args']['command']}\n",
     )
     names = ("one", "two", "three", "four")
-    project.hooks(*({"name": name, "python": f"guards:{name}", "on_failure": "continue"} for name in names))
+    hooks: list[dict[str, object]] = [
+        {"name": name, "python": f"guards:{name}", "on_failure": "continue"} for name in names
+    ]
+    project.hooks(*hooks)
     fired = project.fire()
     assert fired.verdict["additional_context"] == "one\nchanged"
     records = {name: fired.record(name) for name in names}
@@ -181,7 +184,9 @@ def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) ->
 def test_hooks_side_by_side_have_a_child_each(project: Project) -> None:
     """Parallel hooks run at the same time, in children that later hooks use again."""
     project.script("guards.py", SEEN + "\nimport time\ndef slow(context):\n    time.sleep(0.5); return look(context)\n")
-    several = [{"name": f"n{number}", "python": "guards:slow", "parallel": True} for number in range(3)]
+    several: list[dict[str, object]] = [
+        {"name": f"n{number}", "python": "guards:slow", "parallel": True} for number in range(3)
+    ]
     project.hooks(*several, {"name": "last", "python": "guards:look"})
     fired = project.fire()
     pids = [seen(fired, index)["pid"] for index in range(4)]
