@@ -40,7 +40,7 @@ LAYERS = (
     ("verdicts", "context"),
     ("refusals",),
     ("launcher_file", "server_socket", "model", "files", "session"),
-    ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
+    ("client", "events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
