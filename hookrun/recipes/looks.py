@@ -46,12 +46,12 @@ EXPANSIONS = ("$", "`", "{", "*", "?", "[")
 """Characters of expansions, which may name files that are not in the line."""
 
 PROTECTED = (
-    ".cache", ".claude", ".cline", ".copilot", ".env", ".git", ".gnupg", ".grok", ".htpasswd", ".husky", ".jks",
-    ".kdbx", ".key", ".local", ".netrc", ".opencode", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
+    ".cache", ".claude", ".cli", ".cop", ".env", ".git", ".gnupg", ".grok", ".htpasswd", ".husky", ".jks",
+    ".kdbx", ".key", ".local", ".netrc", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
     ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
     "deno.lock", "disabled-hooks", "documents", "flake.lock", "gemfile.lock", "go.sum", "hookrun.yaml", "hookrun.yml",
     "hooks.json", "hooks.v1.json", "hosts.yml", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "mix.lock",
-    "npm-shrinkwrap.json", "opencode.json", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock",
+    "npm-shrinkwrap.json", "opencod", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock",
     "pixi.lock", "pnpm-lock.yaml", "podfile.lock", "poetry.lock", "pubspec.lock", "secrets.json", "secrets.toml",
     "secrets.yaml", "secrets.yml", "settings", "uv.lock", "yarn.lock",
 )  # fmt: skip
