@@ -20,7 +20,7 @@ LAYERS = (
     ("observe",),
     ("serve",),
     ("fire", "integrations"),
-    ("crash",),
+    ("crash", "server_start"),
     ("wiring", "library"),
     ("edit",),
     ("dry_run",),

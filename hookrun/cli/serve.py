@@ -6,8 +6,9 @@ import os
 
 import click
 
-from hookrun.cli.common import FAILED, command, home_option, resolve_home
+from hookrun.cli.common import command, home_option, resolve_home
 from hookrun.server_socket import socket_base, socket_here
+from hookrun.server_start import take_lock
 
 
 @command("serve", "serve --foreground", note="Exit status: 0, or 1 if the server cannot listen.")
@@ -15,9 +16,7 @@ from hookrun.server_socket import socket_base, socket_here
 @click.option("--socket", metavar="PATH", help="Listen here; default: where launchers look for the server.")
 @click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0), help="End after so long without a run.")
 @home_option
-@click.pass_context
 def serve_command(
-    ctx: click.Context,
     home: str | None,
     socket: str | None,
     idle: float | None,
@@ -31,4 +30,9 @@ def serve_command(
     if socket is None and base is None:
         raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
-    ctx.exit(FAILED if server.serve(path, idle or server.IDLE_LIMIT) else 0)
+    lock = take_lock(path)
+    if lock is None:
+        raise click.ClickException(f"a server is running already at {path}")
+    failure = server.serve(path, lock, idle or server.IDLE_LIMIT)
+    if failure is not None:
+        raise click.ClickException(failure)

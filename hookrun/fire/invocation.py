@@ -123,9 +123,13 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap the watcher. Called last, to give it time to end."""
+        """Reap the watcher, and start a server if this run lacked one. Called last: the answer is out."""
         if self.watcher is not None:
             self.watcher.close()
+        if self.cold is not None:
+            from hookrun.server_start import after_cold_run
+
+            after_cold_run(self.home, self.cold, self.settings.get("warm"))
 
 
 ASKS = PRECEDENCE["ask"]

@@ -21,6 +21,7 @@ from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
 from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, Worker
 from hookrun.server_socket import package_identity
+from hookrun.server_start import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,8 +83,9 @@ class Seat:
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, idle_limit: float = IDLE_LIMIT) -> None:
+    def __init__(self, path: str, lock: int, idle_limit: float) -> None:
         self.path = path
+        self.lock = lock
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
@@ -136,6 +138,7 @@ class Server:
             _send_away(connection, "stopping")
         self.poll.unregister(listener)
         listener.close()
+        os.close(self.lock)  # another server may start while the last runs end
         for seat in self.idle:
             seat.control.shutdown(socket.SHUT_WR)
         self.idle.clear()
@@ -351,14 +354,30 @@ def preload() -> None:
     gc.disable()
 
 
-def serve(path: str, idle_limit: float = IDLE_LIMIT) -> int:
-    """Serve at a socket until the end; return the exit status."""
-    preload()
-    server = Server(path, idle_limit)
+def serve(path: str, lock: int, idle_limit: float = IDLE_LIMIT) -> str | None:
+    """Serve at a socket until the end; return why that is not possible, else None."""
     try:
+        preload()
+        server = Server(path, lock, idle_limit)
         server.listen()
+        os.ftruncate(lock, 0)
     except OSError as error:
-        sys.stderr.write(f"error: cannot listen at {path}: {error.strerror}\n")
-        return 1
+        return f"cannot listen at {path}: {error.strerror}"
+    except ImportError as error:
+        return f"cannot be loaded: {error}"
     server.run()
-    return 0
+    return None
+
+
+def main(argv: list[str]) -> int:
+    """Be the server that a cold run has started, with `--socket PATH [--idle SECONDS]`; return the exit status."""
+    os.closerange(LOCK + 1, os.sysconf("SC_OPEN_MAX"))
+    os.set_inheritable(LOCK, False)  # noqa: FBT003
+    os.chdir("/")
+    os.umask(0o077)
+    options = dict(zip(argv[::2], argv[1::2], strict=True))
+    failure = serve(options["--socket"], LOCK, float(options.get("--idle", IDLE_LIMIT)))
+    if failure is None:
+        return 0
+    os.pwrite(LOCK, f"{failure}\n".encode(), 0)
+    return 1
