@@ -12,6 +12,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
 LAYERS = (
+    ("start",),
+    ("boot",),
     ("__main__",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
@@ -28,6 +30,7 @@ LAYERS = (
     ("trust",),
     ("engine",),
     ("config", "process"),
+    ("boot_writer",),
     ("agents",),
     ("audit_reader",),
     ("audit",),
@@ -37,7 +40,7 @@ LAYERS = (
     ("verdicts", "context"),
     ("refusals",),
     ("launcher_file", "server_socket", "model", "files", "session"),
-    ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
+    ("client", "events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
@@ -245,8 +248,8 @@ BY_NAME = frozenset(
 """Modules that a table names: an agent, a recipe, a command."""
 
 COLD = {
+    "hookrun.start": "the script that launchers run; compiled at every start",
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
-    "hookrun.trust.store_writer": "only decisions of the user write the store; `hookrun fire` reads it, without `json`",
 }
 """Small modules with one user, and why each is apart: it keeps cold code off the hot path."""
 
