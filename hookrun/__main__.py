@@ -16,7 +16,7 @@ def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
     if argv[:2] == ["serve", "--daemon"]:
-        from hookrun.serve.server import main as serve
+        from hookrun.serve.daemon import main as serve
 
         sys.exit(serve(argv[2:]))
     if argv[:1] != ["fire"]:

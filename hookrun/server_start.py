@@ -1,67 +1,55 @@
 """Start the server, in a cold run that a launcher started for want of one, after it has answered.
 
-Few imports: the run that starts the server waits for this.
+Few imports: the agent waits for the end of the run. The server itself does the rest (serve/server.py).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from time import time
 
-from hookrun import launcher_file, server_socket
-from hookrun.process.prepare import nesting_depth, runs_inside_hook
-from hookrun.process.spawn import RESTORED, set_cloexec_on_inherited
-from hookrun.state import make_private_dir
+from hookrun.nesting import nesting_depth, runs_inside_hook
+from hookrun.state import data_dir, open_private
 
 WANTED = frozenset({"off", "no-server", "no-greeting", "outdated", "socket-directory", "stopping", "timeout"})
 """Why a run was cold, where a new server helps; `off` is a launcher that knows no socket."""
-HUNG = frozenset({"no-greeting", "timeout"})
 RETRY_AFTER = 60.0
-"""Seconds after which a server is started again that could not listen."""
+"""Seconds after which a server that could not start is tried again."""
 LOCK = 3
-"""The server's descriptor of its lock, which tells others that it runs."""
+"""The server's descriptor of `lock_path`, while it starts."""
 CI = "CI"
 """The variable by which a build server is known."""
+
+
+def lock_path(home: str) -> str:
+    """Return the file that is locked while a server starts; it says why the last one could not."""
+    return data_dir(home) + "/server.lock"
 
 
 def after_cold_run(home: str, reason: str, setting: object) -> None:
     """Start the server of a home if the run's reason for being cold, and the setting `warm`, ask for it.
 
-    The launchers learn where it is. What fails is tried again by the next run.
+    What fails is tried again by the next run.
     """
+    if reason not in WANTED:
+        return
     try:
-        _make_warm(home, reason, setting)
+        if setting == "off":
+            _forget_socket(home)
+        elif (setting == "on" or not os.environ.get(CI)) and not _inside_hook():
+            _start(home)
     except OSError:
         return
 
 
-def _make_warm(home: str, reason: str, setting: object) -> None:
+def _forget_socket(home: str) -> None:
+    from hookrun import launcher_file
+
     path = launcher_file.path_in(home)
     found = launcher_file.read(path)
-    if found is None or reason not in WANTED:
-        return
-    if setting == "off":
+    if found is not None:
         launcher_file.update_socket(path, found.command, None)
-        return
-    if (os.environ.get(CI) and setting != "on") or _inside_hook():
-        return
-    base = server_socket.socket_base(home, found.socket)
-    launcher_file.update_socket(path, found.command, base)
-    if base is None:
-        return
-    make_private_dir(os.path.dirname(base))
-    socket = server_socket.socket_here(base)
-    lock = take_lock(socket) if server_socket.is_private(os.path.dirname(base)) else None
-    if lock is None:
-        if reason in HUNG:
-            os.unlink(socket)  # one that does not answer: nobody is to wait for it again
-        return
-    try:
-        status = os.fstat(lock)
-        if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
-            spawn([*found.command[:-1], "serve", "--daemon", "--socket", socket], home, lock)
-    finally:
-        os.close(lock)
 
 
 def _inside_hook() -> bool:
@@ -69,40 +57,35 @@ def _inside_hook() -> bool:
     return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
 
 
-def take_lock(socket: str) -> int | None:
-    """Return a descriptor of the server's lock, None while there is a server. Raises OSError.
-
-    The lock lasts as long as the descriptor, also in a process that inherits it. The file says why the last server
-    could not start; it is empty where one could.
-    """
+def _start(home: str) -> None:
     import fcntl
 
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    fd = os.open(f"{socket}.lock", flags, 0o600)
+    lock = open_private(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    return fd
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: one is starting
+        status = os.fstat(lock)
+        if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
+            _spawn(home, lock)
+    finally:
+        os.close(lock)
 
 
-def spawn(argv: list[str], home: str, lock: int) -> int:
-    """Start the server in a session of its own, with nothing of this process but the lock. Raises OSError."""
-    set_cloexec_on_inherited()
+def _spawn(home: str, lock: int) -> None:
+    """Start the server in a session of its own, with nothing of this process but the lock; it closes all else."""
+    words = sys.orig_argv[1 : sys.orig_argv.index("fire")]
+    command = [sys.executable, *(os.path.abspath(word) if word.endswith(".py") else word for word in words)]
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
-        return os.posix_spawn(
-            argv[0],
-            argv,
-            {"HOME": home, "PATH": "/usr/bin:/bin"},
+        os.set_inheritable(lock, True)  # noqa: FBT003
+        os.posix_spawn(
+            command[0],
+            [*command, "serve", "--daemon", "--home", home],
+            {"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", "")},
             file_actions=[
                 *((os.POSIX_SPAWN_DUP2, nothing, standard) for standard in (0, 1, 2)),
                 (os.POSIX_SPAWN_DUP2, lock, LOCK),
             ],
             setsid=True,
-            setsigmask=(),
-            setsigdef=RESTORED,
         )
     finally:
         os.close(nothing)

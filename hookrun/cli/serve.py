@@ -8,7 +8,6 @@ import click
 
 from hookrun.cli.common import command, home_option, resolve_home
 from hookrun.server_socket import socket_base, socket_here
-from hookrun.server_start import take_lock
 
 
 @command("serve", "serve --foreground", note="Exit status: 0, or 1 if the server cannot listen.")
@@ -24,15 +23,13 @@ def serve_command(
     foreground: bool,  # noqa: ARG001
 ) -> None:
     """Run hooks for agents in a server that is always loaded."""
-    from hookrun.serve import server
+    from hookrun.serve.daemon import serve
+    from hookrun.serve.server import IDLE_LIMIT
 
     base = socket_base(resolve_home(home)) if socket is None else None
     if socket is None and base is None:
         raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
-    lock = take_lock(path)
-    if lock is None:
-        raise click.ClickException(f"a server is running already at {path}")
-    failure = server.serve(path, lock, idle or server.IDLE_LIMIT)
+    failure = serve(path, idle or IDLE_LIMIT)
     if failure is not None:
         raise click.ClickException(failure)

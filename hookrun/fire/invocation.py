@@ -194,8 +194,9 @@ class EventFire:
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
+        from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
         from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
