@@ -28,6 +28,7 @@ GROUPS = (
     *(f"hookrun.agents.{name}" for name in AGENTS),
     "hookrun.globs",
     "hookrun.nesting",
+    "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     """hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.ownership hookrun.trust.hook_files
