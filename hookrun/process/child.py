@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
 
-NESTING = b"HOOKRUN_CHAIN"
-"""The variable with a marker for each enclosing hook, which gives the nesting depth and the hook of a process."""
 NEVER = float("inf")
 PIPE_ATOMIC = select.PIPE_BUF
 """Bytes that can be written to an empty pipe without blocking."""

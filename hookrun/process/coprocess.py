@@ -14,7 +14,8 @@ from time import monotonic
 
 from hookrun.fastjson import WHITESPACE, dumps, loads, scan
 from hookrun.model import BINDING_ACTIONS, Failure
-from hookrun.process.child import CHUNK, NESTING, Task
+from hookrun.nesting import NESTING
+from hookrun.process.child import CHUNK, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
