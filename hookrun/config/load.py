@@ -115,7 +115,6 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 
 def _plugin_files(examined: LoadedConfig) -> list[ConfigFile]:
-    """Return the files of the plugins that the included settings of Claude Code enable."""
     found, looked_for = examined.found, examined.declarations.files
     settings = [file for file in examined.files if file.claudes and file.plugin is None]
     others = claude_files.settings_above(settings, found, looked_for)
@@ -165,7 +164,6 @@ def _directory(path: str, cwd: str | None) -> str:
 
 
 def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Add the files of one layer, each followed by its includes."""
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
@@ -301,7 +299,6 @@ def _check_entries(
 def _checked(
     file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
 ) -> Iterator[ValidatedHook]:
-    """Yield each validated entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
             yield from validate_entry(document, (*file.entries_path, index), entry, scope)

@@ -174,7 +174,6 @@ class EngineFire:
         return NESTING.set(nesting + 1)
 
     def _first(self) -> list[Hook] | None:
-        """Return the hooks that run first."""
         alone = self._selection.only_candidate()
         if alone is not None and self._why_off(alone) is None:
             return [alone]
@@ -211,7 +210,6 @@ class EngineFire:
         return ParallelGroup(self._services, hooks, calls, self._to_run())
 
     def _to_run(self) -> Processes:
-        """Return the runner of configured hooks."""
         if self._processes is None:
             self._processes = Processes(
                 self._services,
@@ -292,7 +290,6 @@ class EngineFire:
     # --- the audit log
 
     def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
-        """Record the fire in the audit log."""
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
