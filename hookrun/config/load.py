@@ -13,7 +13,7 @@ from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 
@@ -237,7 +237,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations = examined.declarations
     own: dict[str, int] = {}
     for file in examined.files:
-        for name in _texts(file.settings.get("events")):
+        for name in texts(file.settings, "events"):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
@@ -263,10 +263,6 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.settings = _settings(examined.files)
     if from_above := claude_files.variables_from_above(variables):
         declarations.settings["claude_env"] = from_above
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _check_entries(
