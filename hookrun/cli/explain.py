@@ -228,11 +228,10 @@ class Explanation:
 
     def _obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running, independent of the declarations."""
-        agent = self.query.agent
-        if agent is None:
-            if os.environ.get("HOOKRUN") == "0":
-                yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
-            return
+        if self._agent is not None:
+            yield from self._agent.obstacles()
+        elif os.environ.get("HOOKRUN") == "0":
+            yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
 
     def _other_lines(self) -> Iterator[Line]:
         """Yield what the agent would get and does not support at this event, and the hooks of other events."""
