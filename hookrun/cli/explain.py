@@ -20,15 +20,7 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.predictions import MAX_ANSWER, STATE_STYLES, answer, phrase, state, why_not
-from hookrun.cli.printing import (
-    BOLD,
-    DIM,
-    count,
-    print_json,
-    print_problems,
-    print_table,
-    print_wrapped,
-)
+from hookrun.cli.printing import BOLD, DIM, count, print_json, print_problems, print_table, print_wrapped
 from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, RUNS, DryRun, Prediction
 from hookrun.events import resolve_event
