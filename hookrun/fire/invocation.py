@@ -125,11 +125,15 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap the watcher and the children of Python hooks. Called last, to give them time to end."""
+        """Reap the watcher and the children of Python hooks; start a server if this run lacked one. Called last."""
         if self.hosts is not None:
             self.hosts.reap()
         if self.watcher is not None:
             self.watcher.close()
+        if self.cold is not None:
+            from hookrun.server_start import after_cold_run
+
+            after_cold_run(self.home, self.cold, self.settings.get("warm"))
 
 
 ASKS = PRECEDENCE["ask"]
@@ -190,8 +194,9 @@ class EventFire:
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
+        from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
         from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
