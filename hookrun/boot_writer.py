@@ -27,6 +27,8 @@ GROUPS = (
     "hookrun.agents.patch",
     *(f"hookrun.agents.{name}" for name in AGENTS),
     "hookrun.globs",
+    "hookrun.nesting",
+    "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     """hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.ownership hookrun.trust.hook_files
@@ -34,6 +36,7 @@ GROUPS = (
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
+    "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 

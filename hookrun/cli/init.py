@@ -220,7 +220,6 @@ class Setup:
         return self._own is not None and bool(self._own.build)
 
     def _test(self, changes: Collection[FileChange]) -> None:
-        """Run the tests of the hooks that were just written."""
         from hookrun.testing.case_runner import run_cases
         from hookrun.testing.cases import load_all, select_cases
 
@@ -242,10 +241,7 @@ class Setup:
         if own is None and not approved:
             yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
         for agent in failed:
-            yield (
-                report.with_home(f"hookrun install {agent}"),
-                "connect it, once the error is fixed",
-            )
+            yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if GUARD in self._recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
@@ -256,6 +252,5 @@ class Setup:
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
-    """Return the canonical events of a hook's entry; none for a recipe's."""
     events = entry.get("event") if isinstance(entry, dict) else None
     return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]

@@ -58,14 +58,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 UNAPPROVED = ("not approved", "changed")
-STATE_STYLES = {
-    "ready": OK,
-    "advise": OK,
-    "error": ERROR,
-    "denied": ERROR,
-    "disabled": DIM,
-    "off": DIM,
-}
+STATE_STYLES = {"ready": OK, "advise": OK, "error": ERROR, "denied": ERROR, "disabled": DIM, "off": DIM}
 """State of a hook -> its style on a terminal; any other is a warning."""
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
@@ -173,7 +166,6 @@ def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
 
 
 def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
-    """Return a cell for each of COLUMNS."""
     return [
         hook.name,
         ", ".join(hook.events),
@@ -201,7 +193,6 @@ def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
 
 
 def _matcher(hook: Hook) -> str:
-    """Return what selects the hook by its tool, as it is declared."""
     if hook.claude is None:
         any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
         return "|".join(hook.matcher) if hook.matcher is not None else any_tool
@@ -294,11 +285,7 @@ def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
         "problems": examined.declarations.problems,
         "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
         "hooks": [
-            {
-                "layer": hook.layer,
-                "error": hook.error,
-                "fields": {each.name: _value_to_json(each) for each in values},
-            }
+            {"layer": hook.layer, "error": hook.error, "fields": {each.name: _value_to_json(each) for each in values}}
             for hook, values in hooks
         ],
     }
@@ -325,7 +312,6 @@ def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
 
 
 def _short(value: Value) -> str:
-    """Return where a value comes from, with a short path."""
     return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from hookrun.config import claude_env, claude_files, claude_settings
+from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
@@ -13,7 +13,7 @@ from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 
@@ -115,7 +115,6 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 
 def _plugin_files(examined: LoadedConfig) -> list[ConfigFile]:
-    """Return the files of the plugins that the included settings of Claude Code enable."""
     found, looked_for = examined.found, examined.declarations.files
     settings = [file for file in examined.files if file.claudes and file.plugin is None]
     others = claude_files.settings_above(settings, found, looked_for)
@@ -165,7 +164,6 @@ def _directory(path: str, cwd: str | None) -> str:
 
 
 def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Add the files of one layer, each followed by its includes."""
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
@@ -239,12 +237,12 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations = examined.declarations
     own: dict[str, int] = {}
     for file in examined.files:
-        for name in _texts(file.settings.get("events")):
+        for name in texts(file.settings, "events"):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
     above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
-    variables = claude_env.by_layer([*above, *examined.files])
+    variables = claude_files.variables_by_layer([*above, *examined.files])
     for file in above:
         declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
@@ -263,12 +261,8 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
-    if from_above := claude_env.from_above(variables):
+    if from_above := claude_files.variables_from_above(variables):
         declarations.settings["claude_env"] = from_above
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _check_entries(
@@ -293,7 +287,7 @@ def _check_entries(
             scope.reads_commands = examined.may_read
         if checked.hook is not None:
             if file.claudes:
-                claude_env.give(checked.hook, variables)
+                claude_files.give_variables(checked.hook, variables)
             declarations.hooks.append(checked.hook)
             examined.written.append((checked.hook, file, checked.path))
 
@@ -301,7 +295,6 @@ def _check_entries(
 def _checked(
     file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
 ) -> Iterator[ValidatedHook]:
-    """Yield each validated entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
             yield from validate_entry(document, (*file.entries_path, index), entry, scope)
