@@ -270,12 +270,7 @@ HOOK_FIELDS = (
     Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
     Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
-    Field(
-        "serve",
-        Bool(),
-        "The program reads a line of JSON for each call and answers with a line, so that it can be kept running.",
-        default=False,
-    ),
+    Field("serve", Bool(), "The program answers lines of JSON, so that it can be kept between calls.", default=False),
     Field(
         "on_failure",
         Choice(("continue", "block")),
