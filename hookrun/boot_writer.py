@@ -25,12 +25,12 @@ GROUPS = (
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
-    *(f"hookrun.agents.{name}" for name in AGENTS),
+    *AGENTS.values(),
     "hookrun.globs",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
-    """hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.ownership hookrun.trust.hook_files
-    hookrun.trust.digest hookrun.trust.approvals""",
+    "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
+    "hookrun.trust.ownership hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
