@@ -16,6 +16,7 @@ def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
     if argv[:1] != ["fire"]:
+        gc.enable()
         from hookrun.cli import run
 
         sys.exit(run(argv))

@@ -6,6 +6,7 @@ import os
 
 from hookrun import __version__, files, state
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
+from hookrun.config.compile_lock import YOUNG as YOUNG
 from hookrun.config.discovery import identity
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
@@ -15,9 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles, Identity
     from hookrun.config.load import Declarations
-
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
