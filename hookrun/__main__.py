@@ -15,6 +15,10 @@ if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__m
 def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
+    if argv[:2] == ["serve", "--daemon"]:
+        from hookrun.serve.daemon import main as serve
+
+        sys.exit(serve(argv[2:]))
     if argv[:1] != ["fire"]:
         gc.enable()
         from hookrun.cli import run

@@ -24,6 +24,8 @@ GROUPS = (
     "hookrun.agents.patch",
     *AGENTS.values(),
     "hookrun.globs",
+    "hookrun.nesting",
+    "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
@@ -31,6 +33,7 @@ GROUPS = (
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
+    "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 

@@ -75,19 +75,25 @@ def is_private(directory: str) -> bool:
 def package_files() -> list[str]:
     """Return the modules of this package, sorted."""
     found: list[str] = []
-    for directory, names, files in os.walk(os.path.dirname(__file__)):
-        names[:] = [name for name in names if name != "__pycache__"]
-        found += [f"{directory}/{name}" for name in files if name.endswith(".py")]
+    directories = [os.path.dirname(__file__)]
+    for directory in directories:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    found.append(entry.path)
+                elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.path)
     return sorted(found)
 
 
 def package_identity() -> list[str]:
     """Return a text for each module of this package that changes when the module does; empty if one vanishes."""
-    found = []
-    for path in package_files():
-        try:
-            status = os.stat(path)
-        except OSError:
-            return []
-        found.append(f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
-    return found
+    try:
+        return [_identity(path) for path in package_files()]
+    except OSError:
+        return []
+
+
+def _identity(path: str) -> str:
+    status = os.stat(path)
+    return f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}"

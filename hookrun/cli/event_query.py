@@ -96,7 +96,6 @@ class EventQuery:
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
     def _make_message(self, agent: Agent) -> None:
-        """Make the message in which the agent would send the canonical context."""
         self.message = message_from_context(agent, self.event, self.contexts[0])
         self.contexts = [call.fields for call in self.message.calls]
 

@@ -296,7 +296,6 @@ class Trial:
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:
-        """Return the agent's answer, and the names of what it does not support."""
         if self._message is None:
             return "", []
         replies = [
@@ -349,7 +348,6 @@ class Trial:
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
-    """Yield what the hook says, as one-line texts."""
     if _is_unapproved(run):
         yield "not approved, which blocks the call" if run.action == "block" else "not approved"
         return

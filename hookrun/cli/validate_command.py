@@ -129,7 +129,6 @@ def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
 
 
 def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
-    """Yield a warning for each hook whose program or script does not exist."""
     declarations = examined.declarations
     around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
     for hook, file, path in examined.written:

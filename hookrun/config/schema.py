@@ -401,6 +401,11 @@ SETTINGS = (
         "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
     ),
     Field(
+        "warm",
+        Choice(("auto", "on", "off")),
+        "Run hooks in a server that stays loaded: `auto`, the default, except in CI (managed and user layer only).",
+    ),
+    Field(
         "trusted",
         ListOf(DIGEST, "a list of digests", least=0),
         "Digests of approved project hooks, besides those approved with `hookrun trust` (managed and user layer only).",
@@ -432,7 +437,7 @@ SETTINGS = (
 TRUSTED_LAYERS = ("managed", "user")
 """The layers that can have TRUSTED_SETTINGS and cannot run relative paths."""
 
-TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "trusted", "trusted_owners")
+TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
 """Settings of the managed and user layers only."""
 
 

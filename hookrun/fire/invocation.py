@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hookrun.engine import HookChain
     from hookrun.model import Failure, Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.process.python_host import Hosts
     from hookrun.process.spawn import Watcher
     from hookrun.trust.approvals import UserDecisions
 
@@ -63,6 +64,7 @@ class FireInvocation:
         self.interrupted = 0
         self.waited = 0.0
         self.watcher: Watcher | None = None
+        self.hosts: Hosts | None = None
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
@@ -123,9 +125,15 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap the watcher. Called last, to give it time to end."""
+        """Reap the watcher and the children of Python hooks; start a server if this run lacked one. Called last."""
+        if self.hosts is not None:
+            self.hosts.reap()
         if self.watcher is not None:
             self.watcher.close()
+        if self.cold is not None:
+            from hookrun.server_start import after_cold_run
+
+            after_cold_run(self.home, self.cold, self.settings.get("warm"))
 
 
 ASKS = PRECEDENCE["ask"]
@@ -186,8 +194,9 @@ class EventFire:
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
+        from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
         from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
@@ -200,6 +209,7 @@ class EventFire:
             self.context,
             project=command.project_root(),
             request_id=self.request_id,
+            shares_python=True,
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
@@ -247,6 +257,7 @@ class EventFire:
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
+            command.hosts = around.end_hosts()
             WATCHER.release()
             release_signals()
         if trust is not None:

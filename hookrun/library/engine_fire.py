@@ -19,7 +19,7 @@ from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
 from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
-from hookrun.process.prepare import MAX_NESTING, nesting_depth
+from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION, is_plain_continue
 

@@ -6,8 +6,6 @@ It never blocks, runs no hook and reads no configuration; what it keeps of a run
 from __future__ import annotations
 
 import errno
-import gc
-import importlib
 import os
 import select
 import signal
@@ -20,38 +18,10 @@ from typing import TYPE_CHECKING
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
 from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, Worker
-from hookrun.server_socket import package_identity
+from hookrun.server_socket import package_files, package_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PRELOADED = (
-    "json",
-    "hookrun.agents.reply",
-    "hookrun.claude.answer",
-    "hookrun.claude.matcher",
-    "hookrun.claude.payload",
-    "hookrun.conditions",
-    "hookrun.config.cache",
-    "hookrun.credentials",
-    "hookrun.dialects",
-    "hookrun.engine",
-    "hookrun.fire.agent",
-    "hookrun.globs",
-    "hookrun.process.loop",
-    "hookrun.process.prepare",
-    "hookrun.process.python_hook",
-    "hookrun.process.runner",
-    "hookrun.process.supervisor",
-    "hookrun.session",
-    "hookrun.trust.approvals",
-    "hookrun.trust.digest",
-    "hookrun.trust.hook_files",
-    "hookrun.trust.ownership",
-    "hookrun.trust.store",
-    "hookrun.verdicts",
-)
-"""Modules that every worker has from the start; all agents' are added."""
 
 MAX_WORKERS = 64
 """Runs at once: a caller beyond them runs cold."""
@@ -63,9 +33,14 @@ IDLE_LIMIT = 900.0
 """Seconds without a caller after which the server ends."""
 MAX_RUNS = 50_000
 """Runs after which the server ends: the next one starts a new one."""
+LONELY = 60.0
+"""Seconds without a run after which a server ends that has to decline a caller because it runs under other limits."""
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
+
+CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
+"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
 
 
 class Seat:
@@ -82,17 +57,19 @@ class Seat:
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, idle_limit: float = IDLE_LIMIT) -> None:
+    def __init__(self, path: str, lock: int, idle_limit: float) -> None:
         self.path = path
+        self.lock = lock
+        self.package = WatchedPackage()
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
         self.surroundings = peer.Surroundings()
-        self.files = package_identity()
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
         self.greeting = protocol.GO
         self.runs = 0
+        self.is_misplaced = False
         self.last_call = monotonic()
         self.poll = select.poll()
 
@@ -136,6 +113,7 @@ class Server:
             _send_away(connection, "stopping")
         self.poll.unregister(listener)
         listener.close()
+        os.close(self.lock)  # another server may start while the last runs end
         for seat in self.idle:
             seat.control.shutdown(socket.SHUT_WR)
         self.idle.clear()
@@ -146,6 +124,7 @@ class Server:
         """Serve until there is a reason to end, and until the last run has ended then."""
         wake = _catch_signals()
         self.poll.register(wake, select.POLLIN)
+        self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats:
             for fd, _ in self.poll.poll(self._timeout()):
@@ -170,7 +149,10 @@ class Server:
             self.idle.pop(0).control.shutdown(socket.SHUT_WR)
         busy = len(self.seats) - len(self.idle)
         if self.listener is not None and (
-            (not busy and now - self.last_call > self.idle_limit) or self.runs >= MAX_RUNS or not self._owns_socket()
+            (not busy and now - self.last_call > self.idle_limit)
+            or self.runs >= MAX_RUNS
+            or not self._owns_socket()
+            or self.package.has_changed()
         ):
             self._close()
 
@@ -182,7 +164,7 @@ class Server:
                     reason = self._give(connection)
                 if reason is not None:
                     _send_away(connection, reason)
-                if reason == "outdated":
+                if reason == "outdated" or self.is_misplaced:
                     self._close()
                     return
 
@@ -192,7 +174,9 @@ class Server:
             reason = self.surroundings.refusal(*peer.credentials(connection))
         except OSError:
             return "peer"
-        return reason or ("outdated" if package_identity() != self.files else None)
+        if reason is not None:
+            self.is_misplaced = monotonic() - self.last_call > LONELY
+        return reason or ("outdated" if self.package.has_changed() else None)
 
     def _give(self, connection: socket.socket) -> str | None:
         """Give a caller to a worker and greet it; return why there is none."""
@@ -338,27 +322,55 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         os._exit(status)
 
 
-def preload() -> None:
-    """Import what runs need, so that workers share it."""
-    from hookrun.agents import AGENTS, load
+class WatchedPackage:
+    """The package as it was when the server began."""
 
-    for name in PRELOADED:
-        importlib.import_module(name)
-    for agent in AGENTS:
-        load(agent)
-    gc.collect()
-    gc.freeze()
-    gc.disable()
+    def __init__(self) -> None:
+        self._identity = package_identity()
+        self._root = _root()
+        self._fd = _watch({os.path.dirname(path) for path in package_files()})
+        if self._fd >= 0 and package_identity() != self._identity:
+            self._identity = []  # changed meanwhile
+
+    def register(self, poll: select.poll) -> None:
+        """Have changes end a wait, so that the server does not stay longer than it is of use."""
+        if self._fd >= 0:
+            poll.register(self._fd, select.POLLIN)
+
+    def has_changed(self) -> bool:
+        """Return whether the package is not what the server has loaded any more."""
+        if not self._identity or _root() != self._root:
+            return True
+        if self._fd >= 0:
+            try:
+                os.read(self._fd, 1 << 16)
+            except BlockingIOError:
+                return False
+        if package_identity() != self._identity:
+            self._identity = []
+        return not self._identity
 
 
-def serve(path: str, idle_limit: float = IDLE_LIMIT) -> int:
-    """Serve at a socket until the end; return the exit status."""
-    preload()
-    server = Server(path, idle_limit)
+def _root() -> tuple[int, int]:
+    """Return the identity of the package's directory: another one may be moved into its place."""
     try:
-        server.listen()
-    except OSError as error:
-        sys.stderr.write(f"error: cannot listen at {path}: {error.strerror}\n")
-        return 1
-    server.run()
-    return 0
+        status = os.stat(os.path.dirname(os.path.dirname(__file__)))
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+def _watch(directories: set[str]) -> int:
+    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
+    if sys.platform != "linux":
+        return -1
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    fd = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    if fd < 0:
+        return -1
+    if any(library.inotify_add_watch(fd, os.fsencode(each), CHANGES) < 0 for each in directories):
+        os.close(fd)
+        return -1
+    return fd

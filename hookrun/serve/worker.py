@@ -19,7 +19,7 @@ import time
 
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
-from hookrun.process.prepare import CALLER
+from hookrun.nesting import CALLER
 from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
 
