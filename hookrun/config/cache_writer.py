@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from hookrun import __version__, files, state
+from hookrun.config import compile_lock
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
-from hookrun.config.compile_lock import YOUNG as YOUNG
 from hookrun.config.discovery import identity
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles, Identity
     from hookrun.config.load import Declarations
 
+YOUNG = compile_lock.YOUNG
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 
