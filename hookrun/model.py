@@ -85,14 +85,9 @@ class Verdict:
     """
 
     __slots__ = (
-        "action",
-        "additional_context",
-        "args_patch",
-        "message",
-        "modified_args",
-        "modified_context",
+        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context",
         "system_message",
-    )
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -212,44 +207,11 @@ class Hook:
     """
 
     __slots__ = (
-        "agents",
-        "allowed_env",
-        "always",
-        "background",
-        "claude",
-        "cwd",
-        "description",
-        "dialect",
-        "env",
-        "env_policy",
-        "error",
-        "events",
-        "exclusive",
-        "extra",
-        "files",
-        "headers",
-        "interpreter",
-        "kind",
-        "layer",
-        "line",
-        "look",
-        "matcher",
-        "max_output",
-        "metadata",
-        "mode",
-        "name",
-        "on_failure",
-        "parallel",
-        "payload",
-        "priority",
-        "source",
-        "state",
-        "target",
-        "timeout",
-        "unless",
-        "when",
-        "words",
-    )
+        "agents", "allowed_env", "always", "background", "claude", "cwd", "description", "dialect", "env",
+        "env_policy", "error", "events", "exclusive", "extra", "files", "headers", "interpreter", "kind", "layer",
+        "line", "look", "matcher", "max_output", "metadata", "mode", "name", "on_failure", "parallel", "payload",
+        "priority", "source", "state", "target", "timeout", "unless", "when", "words",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -97,7 +97,6 @@ def validate_hook(
 
 
 def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
-    """Return the canonical names of the entry's valid events; report the others."""
     if "event" not in entry:
         if "hooks" in entry:
             at.report("a group in Claude Code's form in a list of hooks", CLAUDE_GROUP)
@@ -135,7 +134,6 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
 
 
 def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
-    """Return the valid fields of the entry; report invalid values and unknown keys."""
     values: dict[str, object] = {}
     for key, value in entry.items():
         if key == "event":
