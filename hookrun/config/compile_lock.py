@@ -7,14 +7,11 @@ import os
 from time import monotonic, sleep
 
 from hookrun import state
-from hookrun.config.cache import CompiledConfig, load_cached
+from hookrun.config.cache import YOUNG, CompiledConfig, load_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles
-
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 LONGEST_WAIT = 0.8
 """Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
