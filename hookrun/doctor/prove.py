@@ -112,7 +112,6 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
-    """Return a recorded message with its placeholders filled in."""
     text = json.dumps(payload)
     for name, value in values.items():
         text = text.replace("{" + name + "}", json.dumps(value)[1:-1])
@@ -121,7 +120,6 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
-    """Run the command with the agent's variables and working directory."""
     program = wired.command.program
     begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
     command = [*begins, *wired.command.flags.arguments(), "--probe", home]

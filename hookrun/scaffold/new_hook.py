@@ -167,7 +167,6 @@ def _is_named_after(name: str, template: Purpose) -> bool:
 
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:
-    """Return the declaration, with its fields in reading order."""
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
     name = request.name or unused_name(template.name, declaring)
     if not HOOK_NAME.fullmatch(name):
@@ -256,13 +255,11 @@ def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_s
 
 
 def _tools(purpose: str, entry: Mapping[str, object]) -> list[str]:
-    """Return a tool for each alternative of the declaration's matcher."""
     matcher = entry.get("matcher", PURPOSES[purpose].matcher)
     return [example(each) or ANY_TOOL for each in str(matcher).split("|")] if matcher is not None else []
 
 
 def _of_tool(purpose: str, tool: str) -> str:
-    """Return a test in which the hook runs for one more tool."""
     args = _fields({"tool_args": dict(PURPOSES[purpose].args)})
     return f"  - name: also runs for {tool}\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
 

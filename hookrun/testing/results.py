@@ -198,7 +198,6 @@ def _difference(key: str, expected: object, result: CaseResult) -> Difference | 
 
 
 def _matches(expected: object, text: object) -> bool:
-    """Return whether the glob matches the text, or both are None."""
     return text is None if expected is None else isinstance(text, str) and glob(str(expected), text)
 
 
