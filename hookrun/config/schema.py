@@ -247,6 +247,7 @@ HOOK_FIELDS = (
     Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
     Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
+    Field("serve", Bool(), "The program answers lines of JSON, so that it can be kept between calls.", default=False),
     Field(
         "on_failure",
         Choice(("continue", "block")),
@@ -310,7 +311,7 @@ HOOK_FIELDS = (
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 """The fields that name what a hook runs; it has exactly one of them."""
 
-NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
 """Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (
