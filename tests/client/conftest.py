@@ -118,7 +118,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("no C compiler")
     program = tmp_path_factory.mktemp("client") / "hookrun-client"
-    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE]
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE)]
     if subprocess.run([*command, "-static"], capture_output=True, check=False).returncode:
         subprocess.run(command, check=True)
     return program
