@@ -90,6 +90,10 @@ class BootFinder:
         if group is not None and _load(group):
             return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]
         complete()
+        if name == "hookrun":  # this copy, not another one on the path
+            return spec_from_file_location(
+                name, Boot.package + "/__init__.py", submodule_search_locations=[Boot.package]
+            )
         return _find_spec(name, path, target)
 
     @staticmethod
