@@ -173,34 +173,11 @@ MILLISECONDS = 1000
 """A timeout from here on was probably meant in milliseconds."""
 
 CONTEXT_FIELDS = (
-    "session_id",
-    "event",
-    "tool_name",
-    "tool_args",
-    "tool_result_output",
-    "tool_result_error",
-    "user_prompt",
-    "assistant_response",
-    "root_session_id",
-    "file_path",
-    "working_dir",
-    "version",
-    "agent",
-    "agent_event",
-    "agent_tool_name",
-    "request_id",
-    "timestamp",
-    "hook",
-    "metadata",
-    "tool_use_id",
-    "permission_mode",
-    "agent_id",
-    "transcript_path",
-    "stop_hook_active",
-    "checkpoint_data",
-    "error_info",
-    "payload",
-)
+    "session_id", "event", "tool_name", "tool_args", "tool_result_output", "tool_result_error", "user_prompt",
+    "assistant_response", "root_session_id", "file_path", "working_dir", "version", "agent", "agent_event",
+    "agent_tool_name", "request_id", "timestamp", "hook", "metadata", "tool_use_id", "permission_mode", "agent_id",
+    "transcript_path", "stop_hook_active", "checkpoint_data", "error_info", "payload",
+)  # fmt: skip
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))

@@ -206,7 +206,7 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "line": document.position(at.path)[0],
             "look": command_words.program_and_script(kind, target) if scope.reads_commands else [],
             "words": code,
-        },
+        }
     )
 
 
