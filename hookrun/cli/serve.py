@@ -15,12 +15,11 @@ from hookrun.server_socket import socket_base, socket_here
     "serve",
     "serve",
     "serve --stop",
-    "serve --foreground",
     note="Exit status: 0; 1 if the server cannot start or does not stop.",
 )
 @click.option("--status", "show", is_flag=True, help="Show the server: the default.")
 @click.option("--stop", is_flag=True, help="End the server when its runs have ended; the next run starts another.")
-@click.option("--foreground", is_flag=True, help="Be the server until Ctrl-C, for example to find an error.")
+@click.option("--foreground", is_flag=True, help="Be the server until Ctrl-C.")
 @click.option("--socket", metavar="PATH", help="With --foreground: listen here; default: where launchers look.")
 @click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0.1), help="With --foreground: default 900.")
 @home_option

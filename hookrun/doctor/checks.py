@@ -119,7 +119,7 @@ def check_server(agent: AgentState) -> Iterable[Finding]:
     """Does the server that makes runs quick start?"""
     well, found = describe(agent.spot.home)
     if not well:
-        remedy = "run `hookrun serve --foreground` to see the error"
+        remedy = "correct that; a run tries it again after a minute"
         yield Finding("server", NOTE, found, "each run starts Python anew", remedy)
     elif found and agent.all_wired:
         yield Finding("server", OK, found)
