@@ -133,7 +133,7 @@ static int connect_server(void) {
     memcpy(address.sun_path, socket_base, (size_t)(slash - socket_base));
     if (lstat(address.sun_path, &status) < 0)
         go_cold("no-server");
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 07777) != 0700)
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
         go_cold("socket-directory");
     append_cgroup(stpcpy(address.sun_path, socket_base));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
