@@ -71,10 +71,13 @@ def _groups(head: bytes) -> "tuple[Group, tuple[Group, ...]]":
 
 
 def _unchanged(group: "Group") -> bool:
-    for _, path, mtime, size, _, _ in group:
-        now = posix.stat(Boot.package + path)
-        if now.st_mtime_ns != mtime or now.st_size != size:
-            return False
+    try:
+        for _, path, mtime, size, _, _ in group:
+            now = posix.stat(Boot.package + path)
+            if now.st_mtime_ns != mtime or now.st_size != size:
+                return False
+    except OSError:  # hookrun is being replaced
+        return False
     return True
 
 

@@ -50,6 +50,7 @@ def write(package: str, since: int | None = None) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         now = os.stat(path)
         if since is None or not now.st_size or now.st_mtime_ns < since:
+            files.sweep(package)  # what killed runs have left
             os.fchmod(lock, 0o644)  # whatever the umask: as readable as the sources
             files.atomic_write(path, build(package))
     except BlockingIOError:
