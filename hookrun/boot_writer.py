@@ -7,7 +7,7 @@ import ast
 import fcntl
 import marshal
 import os
-from _frozen_importlib_external import MAGIC_NUMBER
+from importlib.util import MAGIC_NUMBER, find_spec
 
 from hookrun import files
 from hookrun.agents import AGENTS
@@ -74,7 +74,9 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    table = marshal.dumps([[[*own, 0, 0]], groups])
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "select")}
+    extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
+    table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
