@@ -29,6 +29,8 @@ def main() -> None:
     except (ImportError, OSError) as error:  # hookrun is being replaced or incomplete, or no descriptor is free
         os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
         status = _status_for_agent(argv) if isinstance(error, ImportError) else 1
+    if "hookrun.boot" in sys.modules:
+        sys.modules["hookrun.boot"].renew()
     os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
 
 

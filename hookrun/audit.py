@@ -131,7 +131,6 @@ def hook_fields(hook: Hook) -> dict[str, object]:
 
 
 def _unusual_fields(run: HookResult) -> dict[str, object]:
-    """Return the fields that most runs do not have."""
     fields = {
         "mode": run.hook.mode if run.hook.mode != "enforce" else None,
         "background": run.hook.background,

@@ -1,6 +1,6 @@
 """Read and write launcher.conf, the private file that tells a launcher where the server is, and how to run without it.
 
-Cold runs load this too, so it imports next to nothing.
+Cold runs load this too, so it imports `os` and `state` only.
 """
 
 from __future__ import annotations

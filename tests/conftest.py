@@ -17,8 +17,8 @@ from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.project import locked_store
 from hookrun.trust.store import RULE
-from hookrun.trust.store_writer import locked_store
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:

@@ -12,12 +12,15 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
 LAYERS = (
+    ("start",),
+    ("boot",),
     ("__main__",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
     ("compat", "bundles"),
     ("recipes",),
     ("observe",),
+    ("serve",),
     ("fire", "integrations"),
     ("crash",),
     ("wiring", "library"),
@@ -27,6 +30,7 @@ LAYERS = (
     ("trust",),
     ("engine",),
     ("config", "process"),
+    ("boot_writer",),
     ("agents",),
     ("audit_reader",),
     ("audit",),
@@ -35,8 +39,8 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "model", "files", "session"),
-    ("events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
+    ("launcher_file", "server_socket", "model", "files", "session"),
+    ("client", "events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
@@ -244,8 +248,8 @@ BY_NAME = frozenset(
 """Modules that a table names: an agent, a recipe, a command."""
 
 COLD = {
+    "hookrun.start": "the script that launchers run; compiled at every start",
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
-    "hookrun.trust.store_writer": "only decisions of the user write the store; `hookrun fire` reads it, without `json`",
 }
 """Small modules with one user, and why each is apart: it keeps cold code off the hot path."""
 

@@ -44,7 +44,6 @@ def _fires(path: str, agent: Agent, event: str) -> bool:
 
 
 def _calls_hookrun(agent: Agent, entries: object) -> bool:
-    """Return whether a handler in the list of an event is a command that fires hookrun for the agent."""
     from hookrun.shell.fire_call import fire_calls
 
     key = next((key for key, value in agent.INSTALL.get("handler", {}).items() if value == "{command}"), "command")

@@ -167,7 +167,6 @@ def _check(tokens: list[re.Match[str]], names: list[str]) -> None:
 
 
 def _counts(count: str | None) -> tuple[int, int]:
-    """Return how often a part is repeated."""
     if count is None:
         return 1, 1
     if count[0] != "{":
@@ -188,7 +187,6 @@ def _quantifier(low: int, high: int) -> str:
 
 
 def _repeated(cost: Cost, low: int, high: int) -> Cost:
-    """Return the cost of a group that is repeated."""
     paths, degree = cost
     if cost == (1, 0) and high == ENDLESS and low <= MAX_COUNT:
         return 1, 1

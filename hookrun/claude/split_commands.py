@@ -131,7 +131,6 @@ class CommandSplitter:
             self._add(char)
 
     def _add(self, text: str) -> None:
-        """Add the current character to the word."""
         self.word = (self.word or "") + text
         self.at += len(text)
 
@@ -173,11 +172,9 @@ class CommandSplitter:
             raise UnsupportedSyntaxError("it ends where another command is expected")
 
     def _begins_command(self) -> bool:
-        """Return whether the current word is the name of a command."""
         return not self.word and all(word in OPENING or is_assignment(word) for word in self.words)
 
     def _is_value(self) -> bool:
-        """Return whether the current word is the value of a variable."""
         if self.words and self.words[0] in DECLARING:
             return True
         return is_assignment(self.word or "") and all(is_assignment(word) for word in self.words)
@@ -301,7 +298,6 @@ class CommandSplitter:
         self._add("{")
 
     def _redirection(self) -> None:
-        """Skip a redirection and its target."""
         if self.text.startswith("<<", self.at) and not self.text.startswith("<<<", self.at):
             self._here_document()
             return

@@ -129,7 +129,6 @@ def _run(argv: list[str]) -> int:
 
 
 def _print_error(message: str) -> int:
-    """Print an error on stderr; return the exit status for it."""
     print_message(message)
     return FAILED
 

@@ -48,6 +48,7 @@ MORE = {
     "pause": ("user_decisions", "Pause hooks temporarily."),
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "serve": ("serve", "Run hooks for agents in a server that is always loaded."),
     "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),
     "version": ("help", "Print the version."),

@@ -111,8 +111,10 @@ def resolve_home(home: str | None) -> str:
     return os.path.abspath(home)
 
 
-def read_config(config: str | None, home: str | None, directory: str | None = None) -> LoadedConfig:
-    """Return the configuration in force in a directory, by default the working directory."""
+def read_config(
+    config: str | None, home: str | None, directory: str | None = None, *, warns: bool = False
+) -> LoadedConfig:
+    """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
     from hookrun.config.load import load_config  # `hookrun --help` is quick without
 
     if directory is not None and not os.path.isdir(directory):
@@ -126,7 +128,7 @@ def read_config(config: str | None, home: str | None, directory: str | None = No
     found = find(cwd, named, config=config, claude=claude_directory(named))
     if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
         found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
-    return load_config(found)
+    return load_config(found, warns=warns)
 
 
 def load_project(config: str | None, home: str | None, directory: str | None = None) -> Project:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import click
@@ -11,9 +12,8 @@ import click
 from hookrun import context as contexts
 from hookrun.agents.base import Message, message_from_context, native_event
 from hookrun.cli.printing import count, relative_path
-from hookrun.config.config_file import load_file
+from hookrun.config import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
-from hookrun.config.load import load_config
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.dry_run import KnownFields
 from hookrun.model import file_path
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hookrun.agents.types import Agent
+    from hookrun.config.load import LoadedConfig
 
 CANONICAL = frozenset(CONTEXT_FIELDS)
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
@@ -42,7 +43,7 @@ class EventQuery:
         self.agent = agent
         self.message: Message | None = None
         self.contexts: list[dict[str, object]] = [{}]
-        self.known = KnownFields(only=frozenset({"event", "version"}))
+        self.known: KnownFields
         self.notes: list[str] = []
 
     @property
@@ -95,7 +96,6 @@ class EventQuery:
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
     def _make_message(self, agent: Agent) -> None:
-        """Make the message in which the agent would send the canonical context."""
         self.message = message_from_context(agent, self.event, self.contexts[0])
         self.contexts = [call.fields for call in self.message.calls]
 
@@ -124,9 +124,19 @@ class ConfigSources:
         self.home = home
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
-        self._examined = load_config(find(cwd, home, config=named, claude=claude))
-        self.declarations = self._examined.declarations
-        self.project = self._examined.project
+        self._found = find(cwd, home, config=named, claude=claude)
+        compiled = load_compiled(self._found)  # as for a run; the files themselves are read where they matter
+        self.hooks = compiled.hooks() if compiled is not None else []
+        self.events = compiled.events if compiled is not None else []
+        self.problems = compiled.problems if compiled is not None else []
+        self.settings = compiled.settings if compiled is not None else {}
+        self.project = (compiled and compiled.root) or self._found.repository or cwd
+
+    @cached_property
+    def _examined(self) -> LoadedConfig:
+        from hookrun.config.load import load_config  # only where files are listed, or none has hooks
+
+        return load_config(self._found)
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -136,7 +146,7 @@ class ConfigSources:
     def other_hooks(self, event: str) -> dict[str, list[str]]:
         """Return the names of the hooks of every other event."""
         others: dict[str, list[str]] = {}
-        for hook in self.declarations.hooks:
+        for hook in self.hooks:
             for each in hook.events:
                 if each != event:
                     others.setdefault(each, []).append(hook.name)
@@ -144,16 +154,15 @@ class ConfigSources:
 
     def why_no_hooks(self) -> str:
         """Return why an event has no hook here."""
-        problems = self.declarations.problems
-        if problems:
-            return count(len(problems), "config error")
+        if self.problems:
+            return count(len(self.problems), "config error")
         effective = {path for _, path in self.files}
         ignored = next((str(each) for each in self._examined.problems if each.path not in effective), None)
         if ignored is not None and not effective:
             return ignored
         also = f"; {ignored}" if ignored is not None else self._overlooked()
         if not effective:
-            root = self._examined.found.repository
+            root = self._found.repository
             return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"
         return f"no hook for it in {', '.join(relative_path(path) for _, path in self.files)}{also}"
 
@@ -161,11 +170,13 @@ class ConfigSources:
         """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
         if self.config is not None:
             return ""
-        found = self._examined.found
+        from hookrun.config.config_file import load_file  # as above
+
+        found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:
-            own = layer in ("project", "local") and path not in self.declarations.files
+            own = layer in ("project", "local") and path not in declared.files
             if own and load_file(path, layer).has_hooks:
-                return f"; {relative_path(path)} is hidden by the nearer config file in {self.declarations.root}"
+                return f"; {relative_path(path)} is hidden by the nearer config file in {declared.root}"
         top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)

@@ -17,8 +17,8 @@ from hookrun.cli.common import (
     agents_named,
     command,
     config_options,
+    hooks_named,
     resolve_home,
-    unknown_hook,
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
@@ -28,14 +28,12 @@ from hookrun.cli.printing import (
     DIM,
     count,
     print_json,
-    print_line,
     print_problems,
     print_table,
     print_wrapped,
 )
 from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun, Prediction
-from hookrun.edit.file_change import FileError
 from hookrun.events import resolve_event
 from hookrun.model import Hook, HookResult, Outcome, file_path
 from hookrun.process.prepare import HookEnvironment
@@ -43,16 +41,13 @@ from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies, combine
-from hookrun.wiring import plan
-from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
-from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hookrun.agents.types import Agent
     from hookrun.cli.printing import Line
+    from hookrun.wiring.targets import WiredEvent
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
@@ -98,29 +93,32 @@ def explain_command(
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
     own_home = resolve_home(home)
     by = agents_named([agent])[0] if agent is not None else None
-    declared = ConfigSources(working_directory(), own_home, config).declarations.events
-    query = EventQuery(resolve_event(event, declared, by.EVENTS if by is not None else None), by)
+    claude = claude_directory(own_home) if running and by is None else None
+    sources = ConfigSources(working_directory(), own_home, config, claude=claude)
+    query = EventQuery(resolve_event(event, sources.events, by.EVENTS if by is not None else None), by)
     if source is not None:
         query.read_context(source)
     else:
         query.build_context(tool, args)
-    explanation = Explanation(query, own_home, config, name, running=running)
-    report = explanation.json()
-    problems = explanation.sources.declarations.problems
-    status = FAILED if problems else 0
+    if query.directory is not None:
+        sources = ConfigSources(query.directory, own_home, config)
+    explanation = Explanation(query, sources, name, running=running)
+    report = explanation.json() if as_json else {}
+    status = FAILED if sources.problems else 0
     shown = explanation.show
     if running:
         from hookrun.cli.explain_run import run  # only where hooks are run
 
         result = run(explanation)
-        report["answer"], report["run"] = result.summary_line() or report["answer"], result.json()
+        if as_json:
+            report["answer"], report["run"] = result.summary_line() or report["answer"], result.json()
         status = INTERRUPTED if result.interrupted else status
         shown = result.show
     if as_json:
         print_json(report)
     else:
         shown()
-        print_problems(problems)
+        print_problems(sources.problems)
     ctx.exit(status)
 
 
@@ -130,32 +128,23 @@ class Explanation:
     With `running` the hooks are run afterwards; without an agent this is `for_user`, which needs no approvals.
     """
 
-    def __init__(self, query: EventQuery, home: str, config: str | None, hook: str | None, *, running: bool) -> None:
+    def __init__(self, query: EventQuery, sources: ConfigSources, hook: str | None, *, running: bool) -> None:
         self.query = query
-        self.home = home
-        self.config = config
+        self.sources = sources
         self.running = running
         self.for_user = running and query.agent is None
-        claude = claude_directory(home) if self.for_user else None
-        self.sources = ConfigSources(query.directory or working_directory(), home, config, claude=claude)
-        self.hooks = [each for each in self.sources.declarations.hooks if query.event in each.events]
+        self.hooks = [each for each in sources.hooks if query.event in each.events]
         self.hook = hook
-        if hook is not None and hook not in [each.name for each in self.sources.declarations.hooks]:
-            raise unknown_hook(hook, self.sources.declarations.hooks)
+        self._trust_command = f"trust {quoted(sources.project)}`"
+        if hook is not None:
+            hooks_named(hook, sources.hooks)
         self.predictions = [self._predict(fields) for fields in query.contexts]
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
-        settings = self.sources.declarations.settings
-        around = HookEnvironment(
-            context,
-            project=self.sources.project,
-            request_id="",
-            settings=settings,
-            home=self.home,
-        )
-        kind = UserDecisions if self.for_user else Approvals
-        trust = kind(self.home, self.sources.project, around, settings)
+        project, settings, home = self.sources.project, self.sources.settings, self.sources.home
+        around = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
+        trust = (UserDecisions if self.for_user else Approvals)(home, project, around, settings)
         return DryRun(trust, around, self._skipped).predict(self.hooks, context, self.query.known)
 
     def _skipped(self, hook: Hook) -> str | None:
@@ -175,7 +164,7 @@ class Explanation:
         for number, predictions in enumerate(self.predictions):
             rows = self._rows(predictions)
             if rows:
-                print_line("")
+                click.echo()
                 print_table(COLUMNS, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
         self.show_notes()
 
@@ -194,7 +183,7 @@ class Explanation:
             lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
         lines += self._other_lines()
         if lines:
-            print_line("")
+            click.echo()
         for text, style in lines:
             print_wrapped(text, style=style)
 
@@ -206,7 +195,7 @@ class Explanation:
             if self.hook in (None, each.hook.name):
                 cause = why_not(each) or ("unless an earlier hook blocks" if blocking and not each.hook.always else "")
                 rows.append((str(number), each.hook.name, state(each), self.localize(cause)))
-            blocking = blocking or (each.hook.enforcing and each.state in (RUNS, DEPENDS))
+            blocking = blocking or (each.state in (RUNS, DEPENDS) and each.hook.enforcing)
         return rows
 
     def summary_line(self) -> str:
@@ -219,14 +208,14 @@ class Explanation:
         if len(answers) > 1:
             answers = [f"call {number} of {len(answers)}: {each}" for number, each in enumerate(answers, 1)]
         answers = [obstacle, *answers] if obstacle else answers
-        errors = len(self.sources.declarations.problems)
+        errors = len(self.sources.problems)
         if errors and self.hooks:
             answers.insert(0, count(errors, "config error"))
         return self.localize(f"{self.query.event}: {'; '.join(answers)}")
 
     def localize(self, text: str) -> str:
         """Return a text with paths relative to the working directory, and commands that are for this project anyway."""
-        return text.replace(f"trust {quoted(self.sources.project)}`", "trust`").replace(f"{self.sources.cwd}/", "")
+        return text.replace(self._trust_command, "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
         if self.hook is None:
@@ -235,7 +224,7 @@ class Explanation:
             return answer(predictions)
         mine = [each for each in predictions if each.hook.name == self.hook]
         if not mine:
-            events = next(each.events for each in self.sources.declarations.hooks if each.name == self.hook)
+            events = next(each.events for each in self.sources.hooks if each.name == self.hook)
             return f"{self.hook} runs for other events: {', '.join(events)}"
         return "; ".join(map(phrase, mine))
 
@@ -246,6 +235,8 @@ class Explanation:
             if os.environ.get("HOOKRUN") == "0":
                 yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
             return
+        from hookrun.wiring import plan  # only for an agent
+
         if plan.unsupported_events(agent, [self.query.event]):
             yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
             return
@@ -264,11 +255,16 @@ class Explanation:
             yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
 
     def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
+        from hookrun.edit.file_change import FileError  # as above
+        from hookrun.wiring.plan import InstallRequest, wired_events
+        from hookrun.wiring.targets import SCOPES, InstallLocation
+        from hookrun.wiring.wired_command import this_program
+
         found: list[WiredEvent] = []
-        location = InstallLocation(self.home, self.sources.project, dict(os.environ))
+        location = InstallLocation(self.sources.home, self.sources.project, dict(os.environ))
         for scope in SCOPES:
             try:
-                found += plan.wired_events(InstallRequest(agent, scope, location, this_program()))
+                found += wired_events(InstallRequest(agent, scope, location, this_program()))
             except FileError:
                 continue
         return [each for each in found if each.event in wanted]
@@ -276,7 +272,11 @@ class Explanation:
     def _other_lines(self) -> Iterator[Line]:
         """Yield what the agent would get and does not support at this event, and the hooks of other events."""
         agent = self.query.agent
-        if agent is not None and not self.running and not plan.unsupported_events(agent, [self.query.event]):
+        if (
+            agent is not None
+            and not self.running
+            and self.query.event in {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
+        ):
             known = self._known_answer(agent)
             if known is not None:
                 yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
@@ -337,7 +337,7 @@ class Explanation:
             "agent": agent.NAME if agent is not None else None,
             "answer": self.summary_line(),
             "files": [path for _, path in self.sources.files],
-            "problems": self.sources.declarations.problems,
+            "problems": self.sources.problems,
             "calls": [
                 [_to_json(n, each) for n, each in enumerate(call, 1) if self.hook in (None, each.hook.name)]
                 for call in self.predictions

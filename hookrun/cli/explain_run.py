@@ -198,12 +198,12 @@ def run(explanation: Explanation) -> ExplainRun:
 
 def _run_for_user(result: ExplainRun) -> None:
     explanation = result.explanation
-    invocation = FireInvocation(explanation.home)
+    invocation = FireInvocation(explanation.sources.home)
     if invocation.disabled:
         result.problems.append("HOOKRUN=0: every hook is switched off")
         return
     invocation.on_outcomes = result.watch
-    invocation.load(explanation.sources.cwd, explanation.config)
+    invocation.load(explanation.sources.cwd, explanation.sources.config)
     for fields in explanation.query.contexts:
         fire = EventFire(invocation, explanation.query.event)
         verdict = fire.run(fields)
@@ -224,7 +224,7 @@ class _RecordedAgentFire(AgentFire):
             raise FireError("there is no agent's message to answer")
         options = FireOptions()
         options.event, options.agent = query.event, query.agent.NAME
-        options.config, options.home = explanation.config, explanation.home
+        options.config, options.home = explanation.sources.config, explanation.sources.home
         super().__init__(query.agent, options, "")
         self._result = result
         self._given = query.message

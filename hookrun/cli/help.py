@@ -42,7 +42,6 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
 
 
 def _command_help(root: click.Context, words: tuple[str, ...]) -> str | None:
-    """Return the help of a command or subcommand, None where there is none of this name."""
     ctx = root
     for word in words:
         found = ctx.command.get_command(ctx, word) if isinstance(ctx.command, click.Group) else None

@@ -220,7 +220,6 @@ class Setup:
         return self._own is not None and bool(self._own.build)
 
     def _test(self, changes: Collection[FileChange]) -> None:
-        """Run the tests of the hooks that were just written."""
         from hookrun.testing.case_runner import run_cases
         from hookrun.testing.cases import load_all, select_cases
 
@@ -256,6 +255,5 @@ class Setup:
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
-    """Return the canonical events of a hook's entry; none for a recipe's."""
     events = entry.get("event") if isinstance(entry, dict) else None
     return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]

@@ -182,7 +182,6 @@ def _hook_lines(record: Record, indent: str, limit: int) -> Iterator[Line]:
 
 
 def _changes(record: Record, indent: str) -> Iterator[Line]:
-    """Yield what a hook changed, as a diff where the values were recorded."""
     changed, values = record.get("changed"), record.get("changes")
     values = values if isinstance(values, dict) else {}
     for name, value in values.items():
@@ -201,7 +200,6 @@ def _one_line(text: object, limit: int) -> str:
 
 
 def _problems(header: Record) -> Iterator[str]:
-    """Yield what the record of a run contains besides its hooks' results."""
     if header.get("off"):
         yield "HOOKRUN=0: every hook was switched off"
     for key, label in LABELS.items():
@@ -302,7 +300,6 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
 
 
 def _answer(fired: FireRecords) -> str:
-    """Return the result and which hook decided it, in one line."""
     header = fired.header
     return truncate(" ".join(f"{_call(header)}: {_decision(fired)}".split()), MAX_ANSWER)
 

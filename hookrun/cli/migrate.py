@@ -110,7 +110,7 @@ def _beside_project(plugin: str, home: str) -> str:
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
     directory = working_directory()
-    config = load_config(find(directory, home), warns=False)
+    config = load_config(find(directory, home))
     root = config.declarations.root or config.found.repository or directory
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
@@ -187,7 +187,6 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
 
 
 def _other_settings(declarations: str, path: str) -> list[str]:
-    """Return the other settings of the project that `include_claude` includes."""
     directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
     found = [f"{directory}/{name}" for name in CLAUDE_FILES]
     return [each for each in found if os.path.realpath(each) != os.path.realpath(path) and os.path.exists(each)]
@@ -208,7 +207,6 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
 
 
 def _write(changes: list[FileChange], *, yes: bool) -> bool:
-    """Write the files; return whether they were written."""
     there = [change.path for change in changes if change.now.data is not None]
     if there and not yes:
         question = f"Change {' and '.join(there)}?"

@@ -52,7 +52,6 @@ def why_not(prediction: Prediction) -> str:
 
 
 def _blocks(prediction: Prediction) -> bool:
-    """Return whether a failure of the hook blocks the call."""
     return prediction.hook.on_failure == "block" and prediction.hook.enforcing
 
 

@@ -57,9 +57,9 @@ def print_message(message: str, label: str = "error") -> None:
 
 def print_problems(problems: Iterable[str]) -> None:
     """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
-    from hookrun.config.diagnostics import problem_message  # `hookrun --help` is quick without
-
     for problem in problems:
+        from hookrun.config.diagnostics import problem_message  # rarely needed
+
         print_message(problem_message(problem))
 
 
@@ -126,13 +126,14 @@ def print_table(
     if title is not None:
         print_lines([(title, BOLD)])
     screen = terminal_width(1)
-    cells = _right_aligned([[escape(cell) for cell in row] for row in (*([columns] if columns else []), *rows)])
+    rows = _right_aligned([columns, *rows] if columns else rows)
     if screen is None and not wants_color(1):
-        click.echo("\n".join(aligned(cells)))
+        click.echo("\n".join(aligned(rows)))
         return
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text  # only for a terminal
 
+    cells = [[escape(cell) for cell in row] for row in rows]
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
     console = rich_console(1)
     for number, row in enumerate(cells):

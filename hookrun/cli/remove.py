@@ -112,7 +112,6 @@ def _remove(
 
 
 def _files_of(hook: Hook, root: str) -> Iterator[str]:
-    """Yield the files in the config's directory that the hook runs, and its tests."""
     for word in (*file_words(hook.kind, hook.target), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
         path = os.path.normpath(os.path.join(root, word))
         if path.startswith(f"{root}/") and os.path.isfile(path):

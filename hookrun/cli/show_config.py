@@ -173,7 +173,6 @@ def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
 
 
 def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
-    """Return a cell for each of COLUMNS."""
     return [
         hook.name,
         ", ".join(hook.events),
@@ -201,7 +200,6 @@ def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
 
 
 def _matcher(hook: Hook) -> str:
-    """Return what selects the hook by its tool, as it is declared."""
     if hook.claude is None:
         any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
         return "|".join(hook.matcher) if hook.matcher is not None else any_tool
@@ -325,7 +323,6 @@ def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
 
 
 def _short(value: Value) -> str:
-    """Return where a value comes from, with a short path."""
     return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
 
 

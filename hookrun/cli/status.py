@@ -84,7 +84,6 @@ def _to_approve(states: Counter[str]) -> int:
 
 
 def _last_run(home: str) -> dict[str, object] | None:
-    """Return when hooks ran last, and with which result."""
     for fired in audit_reader.latest_fires(home, lambda each: each.fire is not None, 1):
         header = fired.header
         deciding = [each.get("hook") for each in fired.hooks if each.get("action") == header.get("action")]

@@ -169,7 +169,6 @@ def test_command(
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
-    """Run all tests once and report; return the results, and whether all is well."""
     tested = _run(options)
     coverage = Coverage(tested.results)
     good, updated = tested.ok, None
@@ -252,7 +251,6 @@ def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], filters: str)
 
 
 def _watch(options: TestOptions) -> None:
-    """Run all tests again whenever a file that matters has changed."""
     from hookrun.testing import watch
 
     changed: list[str] = []
@@ -283,7 +281,6 @@ def _nothing_to_run(ctx: click.Context) -> None:
 
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
-    """Make a test of a recorded run, and print it or add it to a file."""
     from hookrun.testing import update as writing  # rarely asked for
 
     case = writing.case_from_log(resolve_home(home), recorded)

@@ -222,7 +222,6 @@ def _show_lines(lines: Iterable[str]) -> None:
 
 
 def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
-    """Print how many hooks there are in each state, and a line for each."""
     if not hooks:
         print_line(CONFIG_ERRORS if project.declarations.problems else f"no hooks in {project.root}")
         return
@@ -269,7 +268,6 @@ def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
 
 
 def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
-    """Ask about one hook until there is an answer that decides; return its letter."""
     question = f"  approve {escape(found.hook.name)} ({place})?"
     if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
         question += "\n "
@@ -381,7 +379,6 @@ def _field(title: str, value: str) -> str:
 
 
 def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
-    """Yield the hook's name, its state, and its fields."""
     hook = found.hook
     yield ""
     yield f"{hook.name}: {found.state}   ({relative_path(hook.source)}:{hook.line})"

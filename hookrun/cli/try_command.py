@@ -18,8 +18,8 @@ from hookrun.cli.common import (
     agents_named,
     command,
     config_options,
+    hooks_named,
     resolve_home,
-    unknown_hook,
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources
@@ -118,7 +118,7 @@ def try_command(
     by = agents_named([agent])[0] if agent is not None else None
     sources = ConfigSources(working_directory(), resolve_home(home), config)
     named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
-    event = resolve_event(named, sources.declarations.events, by.EVENTS if by is not None else None)
+    event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
     fields = _fields(command_line, file, prompt, tool, event)
     trial = Trial(sources, event, fields, by, names)
     for _ in range(repeat or 1):
@@ -190,10 +190,9 @@ class Trial:
         self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
         self._home = sources.home
-        hooks = sources.declarations.hooks
+        hooks = sources.hooks
         for name in names:
-            if name not in [hook.name for hook in hooks]:
-                raise unknown_hook(name, hooks)
+            hooks_named(name, hooks)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
         self.event = event
@@ -289,7 +288,7 @@ class Trial:
     def _why_nothing_runs(self, fire: TrialFire) -> str:
         if self.problems and not fire.candidates:
             return CONFIG_ERRORS
-        if not self._sources.declarations.hooks:
+        if not self._sources.hooks:
             return "no hooks are configured here; `hookrun init` adds some"
         if not fire.candidates:
             return f"no hook is configured for {self.event}"
@@ -297,7 +296,6 @@ class Trial:
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:
-        """Return the agent's answer, and the names of what it does not support."""
         if self._message is None:
             return "", []
         replies = [
@@ -350,7 +348,6 @@ class Trial:
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
-    """Yield what the hook says, as one-line texts."""
     if _is_unapproved(run):
         yield "not approved, which blocks the call" if run.action == "block" else "not approved"
         return

@@ -46,7 +46,6 @@ def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> 
 
 
 def _option_meant(given: str, options: list[str]) -> str | None:
-    """Return the option that is meant: by another name for it, or the most similar one."""
     for option, others in OPTION_SYNONYMS.items():
         if given in others and option in options:
             return option
@@ -55,7 +54,6 @@ def _option_meant(given: str, options: list[str]) -> str | None:
 
 
 def _command_with(option: str, ctx: click.Context | None) -> str | None:
-    """Return a command that has an option."""
     group = ctx.find_root().command if ctx is not None else None
     if ctx is None or not isinstance(group, click.Group):
         return None

@@ -9,7 +9,7 @@ import time
 
 import click
 
-from hookrun.cli.common import command, config_option, home_option, load_project, resolve_home, unknown_hook
+from hookrun.cli.common import command, config_option, home_option, hooks_named, load_project, resolve_home
 from hookrun.cli.printing import count, print_line, print_wrapped, relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
@@ -123,9 +123,7 @@ def _seconds(duration: str) -> int:
 
 
 def _check_pausable(project: Project, name: str) -> None:
-    hooks = [hook for hook in project.declarations.hooks if hook.name == name]
-    if not hooks:
-        raise unknown_hook(name, project.declarations.hooks)
+    hooks = hooks_named(name, project.declarations.hooks)
     if all(hook.layer == "managed" for hook in hooks):
         raise click.ClickException(f"`{name}` is managed: only {hooks[0].source} can switch it off")
 

@@ -66,7 +66,7 @@ def validate_command(
     """
     if file is not None and config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = read_config(file if file is not None else config, home)
+    examined = read_config(file if file is not None else config, home, warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),
@@ -129,7 +129,6 @@ def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
 
 
 def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
-    """Yield a warning for each hook whose program or script does not exist."""
     declarations = examined.declarations
     around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
     for hook, file, path in examined.written:

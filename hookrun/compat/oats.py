@@ -106,7 +106,6 @@ class HookEngine:
 
 
 def _given(hook: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of a declaration that are given."""
     given = {name: value for name, value in hook.items() if value is not None}
     return {**given, "timeout": NO_LIMIT} if "timeout" in hook and hook["timeout"] is None else given
 

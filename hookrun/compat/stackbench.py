@@ -46,7 +46,6 @@ LIST: Schema = {"type": "array"}
 
 
 def _object(title: str, required: Schema, **optional: Schema) -> Schema:
-    """Return the schema of an object with required and optional members."""
     return {"title": title, "type": "object", "required": list(required), "properties": {**required, **optional}}
 
 
@@ -315,7 +314,6 @@ def _entry(event_type: str, ctx: Context) -> dict[str, object]:
 
 @contextmanager
 def _locked(directory: str) -> Iterator[None]:
-    """Lock the directory: one writer of its summary at a time."""
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

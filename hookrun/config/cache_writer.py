@@ -30,7 +30,7 @@ def build(found: ConfigFiles) -> str:
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
-    declarations = load_config(found, warns=False).declarations
+    declarations = load_config(found).declarations
     known = {path for _, path, _ in found.files}
     also = [(path, _identity(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hookrun.claude import tables
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
-from hookrun.config import claude_env
+from hookrun.config import claude_files
 from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, validate_handler
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
@@ -55,7 +55,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
         return migrated
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)
-    migrated.env = claude_env.variables(file)
+    migrated.env = claude_files.variables(file)
     if file.plugin is not None:  # what Claude Code tells the hooks of a plugin alone
         migrated.env = {"CLAUDE_PLUGIN_ROOT": file.plugin}
         migrated.notes.append(f"the plugin's path is specific to this machine: {file.plugin}")

@@ -283,7 +283,6 @@ def _variables(fields: dict[str, object]) -> dict[str, str]:
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
-    """Return the valid fields; report the others, and warn about keys that look misspelled."""
     given: dict[str, object] = {}
     for key, value in handler.items():
         if key in FIELDS:
@@ -320,7 +319,6 @@ def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, a
 
 
 def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[str, str | list[str]]:
-    """Return the hook's kind and target."""
     if type_ == "http":
         return "url", str(given.get("url", ""))
     command = _in_plugin(str(given.get("command", "")), plugin)
@@ -342,7 +340,6 @@ def _in_plugin(text: str, plugin: str | None) -> str:
 
 
 def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
-    """Translate the handler's fields to those of a hook."""
     handler = entry.handler if isinstance(entry.handler, dict) else {}
     background = given.get("async") is True or given.get("asyncRewake") is True
     wanted = handler.get("onFailure", default or "continue")
@@ -374,7 +371,6 @@ def _list(value: object) -> list[object]:
 
 
 def _only(allowed: list[str], text: str) -> str:
-    """Remove the variables that a header is not allowed to use."""
     return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 

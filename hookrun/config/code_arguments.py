@@ -105,7 +105,6 @@ class Arguments:
             self._take(operands, self._command)
 
     def _operands(self, words: list[Word]) -> list[Word]:
-        """Apply the options and return the operands."""
         program = self._program
         operands: list[Word] = []
         unsure = False
@@ -143,7 +142,6 @@ class Arguments:
 
     @staticmethod
     def _value(action: int, words: list[Word]) -> Word:
-        """Take the value of an option from the words that follow."""
         if action in {GLUED, FLAG} or not words:
             return Word("")
         value = words.pop(0)
@@ -201,7 +199,6 @@ class Arguments:
         self._reader.module(language, name.lstrip("-"), self._directory, [".", *self._libraries])
 
     def _take(self, operands: list[Word], command: SimpleCommand) -> None:
-        """Add the files that the operands name, and those that the program looks for."""
         reader, program = self._reader, self._program
         first = program.first
         if self._given:
@@ -224,7 +221,6 @@ class Arguments:
         self._look_for(operands)
 
     def _look_for(self, operands: list[Word]) -> None:
-        """Add the files that the program looks for, and those of a class path."""
         reader, program = self._reader, self._program
         named = bool(operands) and ("/" in operands[0].text or looks_like_code(operands[0].text))
         if not self._named_file and not (named and program.first in {PATH, NODE}):

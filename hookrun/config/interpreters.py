@@ -33,21 +33,26 @@ class Program(NamedTuple):
     clusters: bool = True
 
 
+ACTIONS = [
+    "path",
+    "inline",
+    "line",
+    "module",
+    "node",
+    "library",
+    "classes",
+    "chdir",
+    "skip",
+    "skip2",
+    "glued",
+    "run",
+    "flag",
+]
+"""What the value of an option is, as `_program` takes it, in the order of the numbers above."""
+
+
 def _program(
     *,
-    path: str = "",
-    inline: str = "",
-    line: str = "",
-    module: str = "",
-    node: str = "",
-    library: str = "",
-    classes: str = "",
-    chdir: str = "",
-    skip: str = "",
-    skip2: str = "",
-    glued: str = "",
-    run: str = "",
-    flag: str = "",
     first: int = PATH,
     rest: int = MAYBE,
     language: str = "",
@@ -55,9 +60,9 @@ def _program(
     reads_stdin: bool = True,
     looks_for: str = "",
     clusters: bool = True,
+    **given: str,
 ) -> Program:
-    given = (path, inline, line, module, node, library, classes, chdir, skip, skip2, glued, run, flag)
-    options = {name: action for action, names in enumerate(given) for name in names.split()}
+    options = {name: ACTIONS.index(action) for action, names in given.items() for name in names.split()}
     found = tuple(looks_for.split())
     return Program(options, first, rest, language, frozenset(without.split()), reads_stdin, found, clusters)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from hookrun.config import claude_env, claude_files, claude_settings
+from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
@@ -81,10 +81,10 @@ class LoadedConfig:
         return self.declarations.root or self.found.repository or self.found.cwd or "/"
 
 
-def load_config(found: ConfigFiles, *, warns: bool = True) -> LoadedConfig:
+def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     """Return the configuration of the found files with all diagnostics. Nothing is raised.
 
-    Without `warns` no hook is searched for what is valid but cannot work as meant.
+    With `warns` hooks are also searched for what is valid but cannot work as meant.
     """
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files
@@ -244,7 +244,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
     above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
-    variables = claude_env.by_layer([*above, *examined.files])
+    variables = claude_files.variables_by_layer([*above, *examined.files])
     for file in above:
         declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
         examined.problems += file.problems
@@ -263,7 +263,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
-    if from_above := claude_env.from_above(variables):
+    if from_above := claude_files.variables_from_above(variables):
         declarations.settings["claude_env"] = from_above
 
 
@@ -293,7 +293,7 @@ def _check_entries(
             scope.reads_commands = examined.may_read
         if checked.hook is not None:
             if file.claudes:
-                claude_env.give(checked.hook, variables)
+                claude_files.give_variables(checked.hook, variables)
             declarations.hooks.append(checked.hook)
             examined.written.append((checked.hook, file, checked.path))
 

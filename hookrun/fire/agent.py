@@ -100,6 +100,7 @@ class AgentFire:
         home = named_home(named) if named else account_home()
         self.invocation = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.invocation.trusted = options.trust
+        self.invocation.cold = options.cold
 
     def _internal_error(self, error: Exception) -> str:
         home = self.invocation.home if self.invocation is not None else self.options.home

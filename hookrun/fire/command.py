@@ -81,12 +81,26 @@ def help_text() -> str:
 class FireOptions:
     """The parsed command line."""
 
-    __slots__ = ("agent", "config", "ctx", "deadline", "event", "explain", "home", "probe", "repeat", "scope", "trust")
+    __slots__ = (
+        "agent",
+        "cold",
+        "config",
+        "ctx",
+        "deadline",
+        "event",
+        "explain",
+        "home",
+        "probe",
+        "repeat",
+        "scope",
+        "trust",
+    )
 
     def __init__(self) -> None:
         self.event = ""
         self.agent: str | None = None
         self.ctx = "-"
+        self.cold: str | None = None
         self.config: str | None = None
         self.deadline: float | None = None
         self.home: str | None = None
@@ -98,7 +112,7 @@ class FireOptions:
 
 
 TAKE_VALUE = frozenset(
-    {"--agent", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
+    {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
 )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hookrun.engine import HookChain
     from hookrun.model import Failure, Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.process.python_host import Hosts
     from hookrun.process.spawn import Watcher
     from hookrun.trust.approvals import UserDecisions
 
@@ -37,8 +38,13 @@ class FireInvocation:
     `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
     are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
-    count as approved. `on_outcomes` is called with what hooks read and how they ended.
+    count as approved. `on_outcomes` is called with what hooks read and how they ended. `warm` tells whether this
+    process takes a caller's place, `cold` why a launcher started one instead. `on_error_blocks` is the setting last
+    seen.
     """
+
+    warm = False
+    on_error_blocks = False
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
         self.started = monotonic()
@@ -47,6 +53,7 @@ class FireInvocation:
         self.agent = agent
         self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
+        self.cold: str | None = None
         self.trusted: list[str] = []
         self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
         self.settings: dict[str, object] = {}
@@ -57,6 +64,7 @@ class FireInvocation:
         self.interrupted = 0
         self.waited = 0.0
         self.watcher: Watcher | None = None
+        self.hosts: Hosts | None = None
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
@@ -79,6 +87,7 @@ class FireInvocation:
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
+        FireInvocation.on_error_blocks = self.settings.get("on_error") == "block"
 
     def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
@@ -116,7 +125,9 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap the watcher. Called last, to give it time to end."""
+        """Reap the watcher and the children of Python hooks. Called last, to give them time to end."""
+        if self.hosts is not None:
+            self.hosts.reap()
         if self.watcher is not None:
             self.watcher.close()
 
@@ -193,6 +204,7 @@ class EventFire:
             self.context,
             project=command.project_root(),
             request_id=self.request_id,
+            shares_python=True,
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
@@ -240,6 +252,7 @@ class EventFire:
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
+            command.hosts = around.end_hosts()
             WATCHER.release()
             release_signals()
         if trust is not None:
@@ -344,6 +357,8 @@ class EventFire:
             project=command.project_root(),
             notes=[audit.redacted(note) for note in self.chain.notes] if self.chain is not None else None,
             details=audit.details_of(command.settings.get("audit")),
+            warm=command.warm,
+            cold=command.cold,
             **more,
         )
 

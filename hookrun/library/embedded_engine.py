@@ -18,7 +18,7 @@ from hookrun.library import handlers
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.field_names import check_names
+from hookrun.library.event_contexts import check_names
 from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Event, Function, Handler, Options
 from hookrun.library.registry import Registry, TableCandidates

@@ -34,6 +34,28 @@ class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
         self.failure = failure
 
 
+class Lease:
+    """The start of a hook in a process that may run others after it (see python_host.py); to be called once."""
+
+    marker = b""
+
+    def __call__(self, stdin: int, stdout: int, stderr: int) -> int:
+        """Start the hook and return the id of its process."""
+        raise NotImplementedError
+
+    def is_done(self) -> bool:
+        """Return whether the hook has ended well, and its process waits for the next one."""
+        raise NotImplementedError
+
+    def exit_fd(self) -> int:
+        """Return a new descriptor that is readable when that may be so; -1 if the process no longer reports."""
+        raise NotImplementedError
+
+    def release(self, *, done: bool, reusable: bool) -> None:
+        """Note that the hook has ended, and whether its process is alive and may run another one."""
+        raise NotImplementedError
+
+
 class Task:
     """A hook that is ready to run: what to start, its stdin and its limits.
 
@@ -43,7 +65,7 @@ class Task:
     clock, `max_output` in bytes of each stream.
     """
 
-    __slots__ = ("deadline", "lock", "marker", "max_output", "start", "stdin", "timeout")
+    __slots__ = ("deadline", "lease", "lock", "marker", "max_output", "start", "stdin", "timeout")
 
     def __init__(
         self,
@@ -57,6 +79,7 @@ class Task:
         deadline: float = NEVER,
     ) -> None:
         self.start = start
+        self.lease = start if isinstance(start, Lease) else None
         self.stdin = stdin
         self.timeout = timeout
         self.max_output = max_output
@@ -71,6 +94,7 @@ class Process:
     __slots__ = (
         "closing",
         "deadline",
+        "done",
         "ending",
         "err",
         "err_data",
@@ -100,7 +124,7 @@ class Process:
         self.stdin = memoryview(task.stdin)
         self.out_data = bytearray()
         self.err_data = bytearray()
-        self.exited = False
+        self.done = self.exited = False
         self.status: int | None = None
         self.family: ProcessFamily | None = None
         self.ending = 0
@@ -189,7 +213,11 @@ class Process:
                 continue
 
     def is_gone(self) -> bool:
-        """Return whether the process has exited; then it has been reaped, by us or by others."""
+        """Return whether the process has exited, and was reaped by us or by others, or is `done` and waits for more."""
+        lease = self.task.lease
+        if lease is not None and not self.ending and lease.is_done():
+            self.done, self.status = True, 0
+            return True
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
@@ -211,6 +239,8 @@ class Process:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
         if not self.ending:
             outcome.processes_left = self.count_leftovers(held=held)
+        if self.task.lease is not None:
+            self.task.lease.release(done=self.done, reusable=not (self.ending or held))
         self.unlock()
         outcome.ms = (monotonic() - self.started) * 1000
 
@@ -243,16 +273,20 @@ class Process:
 
         `held` tells whether another process still had its streams open when it exited.
         """
-        try:
-            os.killpg(self.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            if not held:
-                return 0
+        if not held and (self.done or not self._has_group()):  # one that is done has looked for them itself
+            return 0
         from hookrun.process import orphans
 
         family = orphans.ProcessFamily(self.pid, self.task.marker)
         orphans.find([family])
-        return len(family.known)
+        return len([number for number, _ in family.known if not (self.done and number == self.pid)])
+
+    def _has_group(self) -> bool:
+        try:
+            os.killpg(self.pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
     def unlock(self) -> None:
         """Release the lock, even if a child that the program forked meanwhile has the file open."""

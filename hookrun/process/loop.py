@@ -246,7 +246,10 @@ class Loop:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
                 close(fd)
-                self._on_exit(process)
+                if process.task.lease is None or process.is_gone():
+                    self._on_exit(process)
+                else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
+                    self._watch_exit(process)
             else:
                 self._drain(process, fd)
         now = monotonic()
@@ -317,7 +320,10 @@ class Loop:
 
     def _watch_exit(self, process: Process) -> None:
         # One more descriptor in the same poll: no thread and no signal handler is needed to see an exit.
-        process.pidfd = pidfd(process.pid)
+        lease = process.task.lease
+        process.pidfd = lease.exit_fd() if lease is not None else NO_PIDFD
+        if process.pidfd < 0:
+            process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
 

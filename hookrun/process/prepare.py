@@ -7,13 +7,14 @@ import sys
 
 from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.process import spawn
-from hookrun.process.child import Task
+from hookrun.process.child import Lease, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.process.python_host import Hosts
 
 MAX_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has the full value."""
@@ -44,6 +45,7 @@ class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
     A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
+    With `shares_python`, Python functions of one layer run in one child, until `end_hosts`.
     `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
     `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
     environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
@@ -57,6 +59,7 @@ class HookEnvironment:
         request_id: str,
         program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], spawn.Start] = spawn.program,
         may_fork: bool = True,
+        shares_python: bool = False,
         settings: Mapping[str, object] | None = None,
         home: str | None = None,
     ) -> None:
@@ -66,6 +69,8 @@ class HookEnvironment:
         self._claude_env: Mapping[str, Mapping[str, str]] = given.get("claude_env") or {}  # type: ignore[assignment]
         self.program = program
         self.may_fork = may_fork
+        self.shares_python = shares_python
+        self.hosts: Hosts | None = None
         self.event = str(context.get("event") or "")
         self.event_directory = _directory(context.get("working_dir"), project)
         self._request_id = request_id.encode()
@@ -86,6 +91,12 @@ class HookEnvironment:
         # Counted, to tell apart the descendants of hooks that run side by side (orphans.py).
         self._count += 1
         return b"%b.%d;" % (self._request_id, self._count)
+
+    def end_hosts(self) -> Hosts | None:
+        """End the children of Python functions; they are to be reaped."""
+        if self.hosts is not None:
+            self.hosts.close()
+        return self.hosts
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return the environment of one run of a hook: inherited, configured and hookrun's own variables."""
@@ -149,6 +160,19 @@ class HookEnvironment:
         return expand(hook.cwd, variables, self.project)
 
 
+class CallerProcess:
+    """The process that this run belongs to: `pid` is 0 for this one, else that of the one whose place it takes."""
+
+    pid = 0
+
+    def parent(self) -> int:
+        """Return the process id of its parent. Raises OSError."""
+        return parent_of(self.pid) if self.pid else os.getppid()
+
+
+CALLER = CallerProcess()
+
+
 def nesting_depth() -> int:
     """Return how many hooks enclose this process, according to its environment."""
     return os.environb.get(NESTING, b"").count(b";")
@@ -161,19 +185,24 @@ def runs_inside_hook() -> bool:
     agent was started with. Without /proc (macOS) the variable is believed.
     """
     mark = NESTING + b"="
-    number = os.getppid()
-    while number > 1:
-        try:
+    try:
+        number = CALLER.parent()
+        while number > 1:
             with open(f"/proc/{number}/environ", "rb") as file:
                 environment = file.read()
-            with open(f"/proc/{number}/stat", "rb") as file:
-                stat = file.read()
-        except OSError:
-            return not os.path.exists("/proc/self/environ")
-        if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
-            return True
-        number = int(stat[stat.rfind(b")") + 2 :].split()[1])
+            if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
+                return True
+            number = parent_of(number)
+    except OSError:
+        return not os.path.exists("/proc/self/environ")
     return False
+
+
+def parent_of(number: int) -> int:
+    """Return the process id of a process's parent. Raises OSError, also without /proc."""
+    with open(f"/proc/{number}/stat", "rb") as file:
+        stat = file.read()
+    return int(stat[stat.rfind(b")") + 2 :].split()[1])
 
 
 def _directory(value: object, otherwise: str) -> str:
@@ -242,6 +271,8 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
+    if isinstance(begin, Lease):
+        begin.marker = marker
     return Task(
         begin,
         stdin,
@@ -275,7 +306,12 @@ def _start_python(
 
     target = str(hook.target)
     if hook.interpreter is None and environment.may_fork:
-        return spawn.function(lambda: python_hook.run(target, cwd), variables, cwd)
+        from hookrun.process import python_host
+
+        if environment.shares_python and not hook.background:
+            environment.hosts = environment.hosts or python_host.Hosts()
+            return environment.hosts.lease(hook.layer, target, variables, cwd)
+        return spawn.function(lambda: python_host.run(target, cwd), variables, cwd)
     if hook.interpreter is None and not sys.executable:
         return _no_python(hook)
     interpreter = resolve(hook.interpreter or sys.executable, variables, cwd)

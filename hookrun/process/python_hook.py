@@ -3,7 +3,6 @@
 Standard library only, without imports of ours: this file also runs as a script, in an interpreter without hookrun.
 """
 
-import json
 import os
 import sys
 
@@ -12,16 +11,35 @@ NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
 
 
-def run(target: str, directory: str) -> int:
+def run(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as json's
     """Call the function with the context from stdin, print its result as JSON, return the exit status.
 
     Whatever the function prints goes to stderr: stdout is for the verdict.
     """
     answer_to = os.dup(1)
     os.dup2(2, 1)
+    try:
+        return _run(target, directory, answer_to, loads or _loads, dumps or _dumps)
+    finally:
+        os.close(answer_to)
+
+
+def _loads(text):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a JSON value
+    import json
+
+    return json.loads(text)
+
+
+def _dumps(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a text
+    import json
+
+    return json.dumps(data)
+
+
+def _run(target, directory, answer_to, loads, dumps) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as of `run`
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
     sys.path.insert(0, directory)
-    context = json.load(sys.stdin)
+    context = loads(sys.stdin.read())
     function = _find(target)
     if function is None:
         return NOT_FOUND
@@ -36,8 +54,8 @@ def run(target: str, directory: str) -> int:
         if answer is None:
             raise
     if answer is not None:
-        text = _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer)  # type: ignore[no-untyped-call]
-        with open(answer_to, "w", encoding="utf-8") as stdout:
+        text = _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)  # type: ignore[no-untyped-call]
+        with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
             stdout.write(text)
     return 0
 
@@ -51,20 +69,20 @@ def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
     return from_exception(error, event)
 
 
-def _as_json(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever the function returned
+def _as_json(data, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever the function returned
     """Return the answer as JSON; fields of a refusal that have no JSON form become text."""
     try:
-        return json.dumps(data)
+        return dumps(data)
     except (TypeError, ValueError, RecursionError):
         if not isinstance(data, dict) or data.get("action") not in ("block", "skip", "ask", "stop"):
             raise
         fields = {}
         for name, value in data.items():
             try:
-                fields[str(name)] = json.loads(json.dumps(value))
+                fields[str(name)] = _loads(dumps(value))  # type: ignore[no-untyped-call]
             except (TypeError, ValueError, RecursionError):
                 fields[str(name)] = _as_text(value)  # type: ignore[no-untyped-call]
-        return json.dumps(fields)
+        return dumps(fields)
 
 
 def _as_text(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a text

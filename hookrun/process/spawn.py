@@ -37,6 +37,8 @@ _before: dict[int, object] = {}
 
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
+KEPT = 3
+"""The one that a forked child may have besides."""
 
 NOT_STARTED, ENDED = 0, -1
 """In a line of the watcher, instead of the process id of a hook."""
@@ -104,8 +106,11 @@ def posix_spawn(
     )
 
 
-def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that forks, runs `child` and exits with the status it returns."""
+def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
+    """Return a function that forks, runs `child` and exits with the status it returns.
+
+    The child has no descriptor but its standard streams, and, as number KEPT, `kept`.
+    """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
@@ -115,7 +120,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
             return pid
         status = 1
         try:
-            _become_child(stdin, stdout, stderr, environment)
+            _become_child(stdin, stdout, stderr, environment, kept)
             status = child()
         except SystemExit as error:
             status = _status(error)
@@ -136,8 +141,11 @@ class Watcher:
 
     The shell starts before the first hook and gets the marker of each before it starts, so that all are watched. If
     its pipe is full, it is replaced. A fork instead of the shell costs ten times as much, and can deadlock in a
-    program with threads. `closed` returns the descriptors that the shell must not inherit.
+    program with threads. `closed` returns the descriptors that the shell must not inherit. While it `stays`, as in a
+    process that serves one run after the other, it outlives the run.
     """
+
+    stays = False
 
     def __init__(self) -> None:
         self.closed: Callable[[], Sequence[int]] = tuple
@@ -149,6 +157,7 @@ class Watcher:
         _close_all(self._ends)
         self._ends = ()
         self._pid = 0
+        self.stays = False
         self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
         self._hooks: dict[bytes, int] = {}
         self._starting = b""
@@ -180,13 +189,15 @@ class Watcher:
     def release(self) -> None:
         """Let the shell end, as no hook runs. `close` reaps it."""
         with self._lock:
+            if self.stays:
+                return
             _close_all(self._ends)
             self._ends = ()
 
     def close(self) -> None:
         """End and reap the shell if no hook runs."""
         with self._lock:
-            if not self._hooks:
+            if not self._hooks and not self.stays:
                 pid, self._pid = self._pid, 0
                 _kill(pid)
                 self.release()
@@ -264,7 +275,7 @@ def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
     return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
 
-def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes]) -> None:
+def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
     """Set up the session, signals, descriptors and environment that a spawned program would have."""
     WATCHER.note_fork()
     gc.enable()
@@ -272,7 +283,10 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    if kept >= 0:
+        os.dup2(kept, KEPT)
+        os.set_inheritable(KEPT, False)  # noqa: FBT003
+    os.closerange(KEPT + (kept >= 0), os.sysconf("SC_OPEN_MAX"))
     for name, standard in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # closed when Python started
             setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from hookrun.process.child import Task
 
 
+_started: set[int] = set()
+"""Supervisors that are children of this process and may have ended."""
+
+
 def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
     """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
 
@@ -25,6 +29,7 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
     except OSError as error:
         return Outcome(Failure("spawn", f"could not start its supervisor: {error.strerror}"))
     if pid:
+        _started.add(pid)
         return Outcome()
     try:
         _leave()
@@ -39,8 +44,16 @@ def start(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
         os._exit(0)
 
 
+def reap() -> None:
+    """Take the exit status of supervisors that have ended, in a process that lives on."""
+    for pid in tuple(_started):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            _started.discard(pid)
+
+
 def _leave() -> None:
     WATCHER.forget()
+    _started.clear()
     os.setsid()
     restore_signals()
     nothing = os.open(os.devnull, os.O_RDWR)

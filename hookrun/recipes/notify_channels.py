@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
+from hookrun.process.prepare import CALLER
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes.output_excerpt import printable_lines
 
@@ -219,7 +220,7 @@ def terminal_device() -> str | None:
 
     A hook runs in its own session, which has no terminal.
     """
-    process = os.getppid()
+    process = CALLER.pid or os.getppid()
     for _ in range(MAX_PARENTS):
         found = _parent_and_terminal(process)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -10,28 +11,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hookrun import files
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.process.prepare import NESTING, HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
+from hookrun.state import data_dir, make_private_dir
 from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
 from hookrun.trust.digest import HookInspector, Inspection, declaration, place, sum_of_text
 from hookrun.trust.hook_files import within
 from hookrun.trust.ownership import uids
-from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hookrun.config.load import Declarations
     from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 
 
+LOCK = "trust.lock"
+MAX_APPROVED = 5000
+"""Limit on stored digests; the oldest are dropped. Digests of other branches are not needed again."""
 MAX_SHOWN = 60
 """Characters of a part of a command that is shown."""
 
@@ -231,6 +236,38 @@ def change_store(home: str, owners: list[int]) -> Iterator[Store]:
         where = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
         fault = f"{where}: cannot be written ({error.strerror}), so nothing was changed"
         raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
+
+
+@contextmanager
+def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
+    """Yield the store to be changed, and write it unless the block raises. Other writers wait meanwhile.
+
+    Raises StoreError if the store cannot be trusted and OSError if it cannot be written; then it stays as it was.
+    """
+    where = data_dir(home)
+    make_private_dir(where)
+    fd = stores.open_directory(where, owners)
+    try:
+        os.fchmod(fd, 0o700)
+        with files.locked(f"{where}/{LOCK}"):
+            store = stores.read(fd, where)
+            yield store
+            files.atomic_write(f"{where}/{stores.NAME}", _text(store).encode("ascii"), durable=True)
+            files.sweep(where)
+    finally:
+        os.close(fd)
+
+
+def _text(store: Store) -> str:
+    newest = sorted(store.approved.items(), key=lambda item: item[1]["time"])[-MAX_APPROVED:]
+    data = {
+        "version": stores.VERSION,
+        "approved": dict(newest),
+        "denied": store.denied,
+        "disabled": store.disabled,
+        "paused": store.paused,
+    }
+    return json.dumps(data, indent=1) + "\n"
 
 
 def require_terminal(purpose: str) -> None:

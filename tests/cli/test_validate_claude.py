@@ -27,7 +27,7 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
     settings.write_text(json.dumps({"hooks": {event: [group]}}, indent=1))
     found = ConfigFiles(str(path), str(path))
     found.add("project", str(settings))
-    return [str(problem).removeprefix(f"{settings}:") for problem in load_config(found).problems]
+    return [str(problem).removeprefix(f"{settings}:") for problem in load_config(found, warns=True).problems]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_group_s_matcher_by_another_name(tmp_path: Path, key: str) -> None:
     path.write_text(json.dumps({"hooks": {"PreToolUse": [{key: "Bash", "hooks": [COMMAND]}]}}))
     found = ConfigFiles(str(tmp_path), str(tmp_path))
     found.add("project", str(path))
-    (problem,) = load_config(found).problems
+    (problem,) = load_config(found, warns=True).problems
     assert f'unknown key "{key}"' in str(problem)
     assert 'did you mean "matcher"?' in str(problem)
 

@@ -9,7 +9,7 @@ import json
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun.trust.store_writer import locked_store
+from hookrun.trust.project import locked_store
 from tests.cli.command import hookrun
 from tests.cli.wiring import settings_file
 

@@ -19,7 +19,7 @@ def examined(path: Path, data: object, layer: str = "project") -> LoadedConfig:
     path.write_text(data if isinstance(data, str) else json.dumps(data))
     found = ConfigFiles(str(path.parent), str(path.parent))
     found.add(layer, str(path))
-    return load_config(found)
+    return load_config(found, warns=True)
 
 
 def errors(result: LoadedConfig) -> list[Diagnostic]:

@@ -10,8 +10,8 @@ from hookrun.library import engine_state
 from hookrun.library.engine_state import TrustStoreCache
 from hookrun.state import data_dir
 from hookrun.trust import store as stores
+from hookrun.trust.project import locked_store
 from hookrun.trust.store import NAME, Store, StoreError
-from hookrun.trust.store_writer import locked_store
 
 if TYPE_CHECKING:
     from pathlib import Path

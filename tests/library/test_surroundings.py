@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import Engine
-from hookrun.trust.store_writer import locked_store
+from hookrun.trust.project import locked_store
 
 if TYPE_CHECKING:
     from tests.conftest import Project

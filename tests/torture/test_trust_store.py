@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from hookrun.trust import store as stores
-from hookrun.trust.store_writer import locked_store
+from hookrun.trust.project import locked_store
 from tests.conftest import ROOT, Project
 from tests.torture.strangers import Stranger, remember
 
 APPROVE = """
 import sys
-from hookrun.trust.store_writer import locked_store
+from hookrun.trust.project import locked_store
 
 home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, first + count):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.trust.store_writer import locked_store
+from hookrun.trust.project import locked_store
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:

@@ -1,0 +1,199 @@
+"""Start without `site`, with the hot modules from one file of compiled code; become an ordinary Python when needed.
+
+`start.py` runs this module. `boot_writer` writes the file, `boot.TAG.code` in the package. It has the hot modules in
+groups: a group is taken only if every source in it has the time and size it was compiled from, else its modules are
+imported as usual. The first import of anything else makes this process what it would be without `-S` and this module.
+"""
+
+import marshal
+import posix
+import sys
+from _frozen_importlib import ModuleSpec, _find_spec  # type: ignore[attr-defined]
+from _frozen_importlib_external import spec_from_file_location
+from time import time_ns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import CodeType, ModuleType
+    from typing import Any
+
+    Source = tuple[str, str, int, int]
+    Group = tuple[int, int, tuple[Source, ...]]
+
+PLAIN = frozenset(("stat", "genericpath", "posixpath", "select", "_json", "fcntl", *sys.builtin_module_names))
+"""Modules of the standard library that need neither `site` nor all of `os`."""
+
+
+class Boot:
+    """The file of compiled code, and what was taken from it."""
+
+    package = ""
+    file = ""
+    base = 0
+    seal = b""
+    """Random bytes before each group: the file may be replaced between two reads."""
+    groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
+    taken: "tuple[ModuleType, ...]" = ()
+    stale_since = 0
+    """When it was found that something could not be taken, in nanoseconds since 1970."""
+    light_os: "ModuleType | None" = None
+
+
+def start(package: str, head: "tuple[Any, ...]", size: int) -> None:
+    """Run the command line of this process. `head` is the begin of the file, `size` its length; () without a file."""
+    Boot.package = package
+    Boot.file = f"{package}/boot.{sys.implementation.cache_tag}.code"
+    if sys.flags.no_site and "os" not in sys.modules:
+        _install_light_os()
+        sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
+        if head:
+            _, _, Boot.seal, groups = head
+            Boot.base = 8 + size
+            Boot.groups = {source[0]: group for group in groups for source in group[2]}
+        else:
+            Boot.stale_since = time_ns()
+    from hookrun.__main__ import main
+
+    main()
+
+
+class BootFinder:
+    """Finder and loader of the modules in the file, before all others."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> object:
+        """Return the spec of a module in the file, with its group loaded, or what the other finders have."""
+        if name in PLAIN:
+            return None
+        group = Boot.groups.get(name)
+        if group is not None and _load(group):
+            return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]
+        complete()
+        return _find_spec(name, path, target)
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> "ModuleType":
+        """Return the module, which is loaded."""
+        return sys.modules[spec.name]
+
+    @staticmethod
+    def exec_module(module: "ModuleType") -> None:
+        """Do nothing: the module was executed with its group."""
+
+
+def _unchanged(sources: "tuple[Source, ...]") -> bool:
+    for _, path, mtime, size in sources:
+        now = posix.stat(Boot.package + path)
+        if now.st_mtime_ns != mtime or now.st_size != size:
+            return False
+    return True
+
+
+def _load(group: "Group") -> bool:
+    """Load the modules of a group; return whether that succeeded."""
+    offset, length, sources = group
+    loaded: list[ModuleType] = []
+    try:
+        codes = _read(offset, length) if _unchanged(sources) else ()
+        for (name, path, _, _), code in zip(sources, codes, strict=True):
+            if name in sys.modules:
+                continue
+            sys.modules[name] = module = type(sys)(name)
+            loaded.append(module)
+            module.__file__ = Boot.package + path
+            above, _, last = name.rpartition(".")
+            if path.endswith("/__init__.py"):
+                module.__path__ = [module.__file__[:-12]]
+            module.__package__ = name if path.endswith("/__init__.py") else above
+            exec(code, module.__dict__)  # noqa: S102
+            if above:
+                setattr(sys.modules[above], last, module)
+    except (OSError, ImportError, ValueError, EOFError, TypeError):
+        for module in loaded:
+            del sys.modules[module.__name__]
+        Boot.stale_since = time_ns()
+        return False
+    Boot.taken += (*loaded,)
+    return True
+
+
+def _read(offset: int, length: int) -> "tuple[CodeType, ...]":
+    fd = posix.open(Boot.file, posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        data = posix.pread(fd, length, Boot.base + offset)
+    finally:
+        posix.close(fd)
+    if not data.startswith(Boot.seal):
+        return ()
+    codes: tuple[CodeType, ...] = marshal.loads(memoryview(data)[len(Boot.seal) :])  # noqa: S302  # as of a .pyc
+    return codes
+
+
+def _install_light_os() -> None:
+    """Let `import os` cost little: what the hot modules use is in `posix` and `posixpath`; anything else completes."""
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in posix.environ.items()}
+    Boot.light_os = sys.modules["os"] = light = type(sys)("os")
+    names = light.__dict__
+    names |= {name: value for name, value in posix.__dict__.items() if name[:2] != "__"}
+    names |= {
+        "__getattr__": _attribute_of_os,
+        "devnull": "/dev/null",
+        "defpath": "/bin:/usr/bin",
+        "environ": type(type.__dict__)(decoded),  # read-only: a change would not reach the real one
+        "environb": type(type.__dict__)(posix.environ),  # type: ignore[arg-type]
+        "fsdecode": lambda path: path.decode(encoding, errors) if isinstance(path, bytes) else posix.fspath(path),
+        "fsencode": lambda path: path.encode(encoding, errors) if isinstance(path, str) else posix.fspath(path),
+        "SEEK_CUR": 1,
+        "sep": "/",
+        "pathsep": ":",
+    }
+    import posixpath
+
+    names["path"] = sys.modules["os.path"] = posixpath
+
+
+def _attribute_of_os(name: str) -> object:
+    if name[:2] == "__":
+        raise AttributeError(name)
+    complete()
+    found: object = getattr(sys.modules["os"], name)
+    return found
+
+
+def complete() -> None:
+    """Make this process what it would be without `-S` and this module. Does nothing the second time."""
+    light = Boot.light_os
+    if light is None:
+        return
+    Boot.light_os = None
+    sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
+    del sys.modules["os"]
+    import os
+
+    light.__dict__.update(os.__dict__)
+    for module in list(sys.modules.values()):
+        if getattr(module, "os", None) is light:
+            module.os = os  # type: ignore[attr-defined]
+    for module in Boot.taken:
+        module.__spec__ = spec = spec_from_file_location(module.__name__, module.__file__)
+        module.__loader__ = spec.loader if spec is not None else None
+    import site
+
+    site.main()
+    above = Boot.package.rpartition("/")[0]
+    if above not in sys.path:
+        sys.path.append(above)  # last: files beside the package must not shadow the standard library
+
+
+def renew() -> None:
+    """Write the file if it could not be used and the package is this account's. Raises nothing."""
+    try:
+        ours = Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid()
+        if ours and posix.access(Boot.package, posix.W_OK):
+            from hookrun.boot_writer import write
+
+            write(Boot.package, Boot.stale_since)
+    except Exception:  # noqa: S110  # the next run tries again; this one has answered
+        pass

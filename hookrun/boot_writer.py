@@ -1,0 +1,82 @@
+"""Write the file of compiled code that `boot` reads: the modules that a run of `hookrun fire` needs."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import fcntl
+import marshal
+import os
+import sys
+from _frozen_importlib_external import MAGIC_NUMBER
+
+from hookrun import files
+from hookrun.agents import AGENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+    Group = tuple[int, int, tuple[tuple[str, str, int, int], ...]]
+
+GROUPS = (
+    """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
+    hookrun.context hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
+    hookrun.fire.invocation hookrun.fire.command""",
+    "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
+    "hookrun.agents.patch",
+    *(f"hookrun.agents.{name}" for name in AGENTS),
+    "hookrun.globs",
+    """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
+    hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
+    """hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.ownership hookrun.trust.hook_files
+    hookrun.trust.digest hookrun.trust.approvals""",
+    "hookrun.agents.reply",
+    "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
+    "hookrun.claude.payload hookrun.claude.answer",
+)
+"""The hot modules. Those of a group are loaded together; each stands behind what it imports."""
+
+
+def write(package: str, since: int | None = None) -> None:
+    """Write the file into the package, unless another process does so or has done so `since` then. Raises OSError."""
+    path = f"{package}/boot.{sys.implementation.cache_tag}.code"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        now = os.stat(path)
+        if since is None or not now.st_size or now.st_mtime_ns < since:
+            os.fchmod(lock, 0o644)  # whatever the umask: as readable as the sources
+            files.atomic_write(path, build(package))
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(lock)
+
+
+def build(package: str) -> bytes:
+    """Return the content of the file. Raises OSError and SyntaxError."""
+    seal = os.urandom(8)
+    (_, _, *own), boot = _compiled(package, "hookrun.boot")
+    groups: list[Group] = []
+    body = b""
+    for names in GROUPS:
+        sources, codes = zip(*(_compiled(package, name) for name in names.split()), strict=True)
+        data = seal + marshal.dumps(codes)
+        groups.append((len(body), len(data), sources))
+        body += data
+    head = marshal.dumps(((*own,), boot, seal, (*groups,)))
+    return MAGIC_NUMBER + len(head).to_bytes(4, "little") + head + body
+
+
+def _compiled(package: str, name: str) -> tuple[tuple[str, str, int, int], CodeType]:
+    """Return what `boot` knows a module by, and its code, without docstrings and the import of `__future__`."""
+    path = "/".join(("", *name.split(".")[1:]))
+    path += "/__init__.py" if os.path.isdir(package + path) else ".py"
+    with open(package + path, "rb") as file:
+        status = os.fstat(file.fileno())
+        tree = ast.parse(file.read())
+    tree.body = [each for each in tree.body if not (isinstance(each, ast.ImportFrom) and each.module == "__future__")]
+    flags = __future__.annotations.compiler_flag
+    code = compile(tree, package + path, "exec", flags=flags, dont_inherit=True, optimize=2)
+    return (name, path, status.st_mtime_ns, status.st_size), code

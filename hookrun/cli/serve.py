@@ -1,0 +1,34 @@
+"""`hookrun serve`: the warm server, which the first run of an agent starts by itself."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from hookrun.cli.common import FAILED, command, home_option, resolve_home
+from hookrun.server_socket import socket_base, socket_here
+
+
+@command("serve", "serve --foreground", note="Exit status: 0, or 1 if the server cannot listen.")
+@click.option("--foreground", is_flag=True, help="Serve until interrupted, with messages on stderr.")
+@click.option("--socket", metavar="PATH", help="Listen here; default: where launchers look for the server.")
+@click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0), help="End after so long without a run.")
+@home_option
+@click.pass_context
+def serve_command(
+    ctx: click.Context,
+    home: str | None,
+    socket: str | None,
+    idle: float | None,
+    *,
+    foreground: bool,  # noqa: ARG001
+) -> None:
+    """Run hooks for agents in a server that is always loaded."""
+    from hookrun.serve import server
+
+    base = socket_base(resolve_home(home)) if socket is None else None
+    if socket is None and base is None:
+        raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
+    path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
+    ctx.exit(FAILED if server.serve(path, idle or server.IDLE_LIMIT) else 0)

@@ -1,0 +1,247 @@
+"""Run the `python` hooks of one layer one after the other in one forked child, which imports only once.
+
+A hook gets its own streams, environment, working directory and limits, as in a child of its own. What it leaves behind
+is undone; where it cannot be (a thread, a process, an open file, another exit status than 0), the child exits with the
+hook, and the next one gets another child. Only modules of the interpreter, of installed packages and of hookrun stay
+loaded.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # see spawn.py
+import _socket
+import os
+import sys
+
+from hookrun import fastjson
+from hookrun.process import python_hook, spawn
+from hookrun.process.child import Lease
+from hookrun.process.python_state import OWN, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Variables = Mapping[bytes, bytes]
+
+INTEGER = 4
+"""Bytes of a length or a descriptor in a message."""
+STREAMS = 3
+
+
+class Hosts:
+    """The children of one run that wait for another hook, and those that are to be reaped."""
+
+    def __init__(self) -> None:
+        self._idle: list[Host] = []
+        self._ended: list[int] = []
+
+    def lease(self, layer: str, target: str, variables: Variables, cwd: str) -> Lease:
+        """Return the start of a hook: in a child that runs no hook now, else in a new one."""
+        return HostLease(self, layer, target, variables, cwd)
+
+    def take(self, layer: str, directory: str, inherited: Variables) -> Host | None:
+        """Return a child that ran hooks of the same layer, directory and environment, and end those of other layers."""
+        for host in self._idle[:]:
+            if host.layer != layer:
+                self._idle.remove(host)
+                self.end(host)
+            elif host.directory == directory and host.inherited == inherited:
+                self._idle.remove(host)
+                return host
+        return None
+
+    def put(self, host: Host) -> None:
+        """Keep a child for the next hook."""
+        self._idle.append(host)
+
+    def end(self, host: Host) -> None:
+        """End a child that runs no hook."""
+        host.control.close()
+        os.kill(host.pid, _signal.SIGKILL)
+        self._ended.append(host.pid)
+
+    def close(self) -> None:
+        """End all children that wait. `reap` takes their exit status."""
+        while self._idle:
+            self.end(self._idle.pop())
+
+    def reap(self) -> None:
+        """Reap the ended children: called late, to give them time to end."""
+        while self._ended:
+            try:
+                os.waitpid(self._ended.pop(), 0)
+            except ChildProcessError:  # reaped by other code
+                continue
+
+
+class Host:
+    """A child that runs hooks, as its parent sees it."""
+
+    __slots__ = ("control", "directory", "inherited", "layer", "pid")
+
+    def __init__(self, layer: str, directory: str, inherited: Variables, control: _socket.socket) -> None:
+        self.layer = layer
+        self.directory = directory
+        self.inherited = inherited
+        self.control = control
+        self.pid = 0
+
+
+class HostLease(Lease):
+    """One run of one hook in a child."""
+
+    def __init__(self, hosts: Hosts, layer: str, target: str, variables: Variables, cwd: str) -> None:
+        self._hosts = hosts
+        self._layer = layer
+        self._target = target
+        self._variables = variables
+        self._cwd = cwd
+        self._host: Host | None = None
+
+    def __call__(self, stdin: int, stdout: int, stderr: int) -> int:
+        """Start the hook and return the id of its process."""
+        inherited = {name: value for name, value in self._variables.items() if not name.startswith(OWN)}
+        while host := self._hosts.take(self._layer, self._cwd, inherited):
+            spawn.chdir(self._cwd)
+            spawn.WATCHER.note(self.marker, host.pid)  # it begins before this returns
+            if _send(host.control, self._job(), (stdin, stdout, stderr)):
+                self._host = host
+                return host.pid
+            self._hosts.end(host)
+            spawn.WATCHER.note(self.marker, spawn.NOT_STARTED)
+        ours, theirs = _socket.socketpair()
+        if theirs.fileno() <= spawn.STANDARD:  # closed when Python started; the child's streams take its number
+            ours.close()
+            start = spawn.function(lambda: run(self._target, self._cwd), self._variables, self._cwd)
+            return start(stdin, stdout, stderr)
+        host = Host(self._layer, self._cwd, inherited, ours)
+
+        def child() -> int:
+            theirs.detach()  # its number was closed, or belongs to another socket now
+            return _serve(_socket.socket(fileno=spawn.KEPT), self._job())
+
+        start = spawn.function(child, self._variables, self._cwd, kept=theirs.fileno())
+        host.pid = start(stdin, stdout, stderr)
+        theirs.close()
+        self._host = host
+        return host.pid
+
+    def _job(self) -> bytes:
+        """Return what the child needs to know: the hook's mark, function, directory and own variables."""
+        own = [each for pair in self._variables.items() if pair[0].startswith(OWN) for each in pair]
+        return b"\0".join((self.marker, os.fsencode(self._target), os.fsencode(self._cwd), *own))
+
+    def is_done(self) -> bool:
+        """Return whether the hook has ended well, and its process waits for the next one."""
+        if self._host is None:
+            return False
+        try:
+            answer = self._host.control.recv(len(self.marker) + 1, _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            answer = b""
+        if answer == self.marker:
+            return True
+        self._host.control.close()
+        self._host = None
+        return False
+
+    def exit_fd(self) -> int:
+        """Return a new descriptor that is readable when that may be so; -1 if the process no longer reports."""
+        return os.dup(self._host.control.fileno()) if self._host is not None else -1
+
+    def release(self, *, done: bool, reusable: bool) -> None:
+        """Note that the hook has ended, and whether its process is alive and may run another one."""
+        host, self._host = self._host, None
+        if host is None:
+            return
+        if done and reusable:
+            self._hosts.put(host)
+        elif done:
+            self._hosts.end(host)
+        else:
+            host.control.close()
+
+
+def _send(control: _socket.socket, data: bytes, streams: tuple[int, int, int]) -> bool:
+    """Send a message with a hook's streams; return False if the child has ended or does not take it."""
+    rights = b"".join(fd.to_bytes(INTEGER, sys.byteorder) for fd in streams)
+    whole = len(data).to_bytes(INTEGER, "little") + data
+    try:
+        sent = control.sendmsg([whole], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)], _socket.MSG_DONTWAIT)
+    except OSError:
+        return False
+    return sent == len(whole)
+
+
+# --- in the child
+
+
+def _serve(control: _socket.socket, job: bytes) -> int:
+    """Run the first hook and then those that the parent sends; return the exit status of the one that cannot be undone.
+
+    Exceptions of a hook end the child.
+    """
+    os.register_at_fork(after_in_child=control.close)
+    state = State()
+    while True:
+        marker, target, directory, _ = _parts(job)
+        status = run(target, directory)
+        if status != 0 or not state.restore(marker, directory):
+            return status
+        control.sendall(marker)
+        _attach((os.open(os.devnull, os.O_RDWR),) * STREAMS)
+        job = _receive(control)
+        _, _, directory, variables = _parts(job)
+        state.set_variables(variables)
+        os.chdir(directory)
+
+
+def run(target: str, directory: str) -> int:
+    """Run the function of a hook in this process, without the modules that `json` loads."""
+    return python_hook.run(target, directory, _loads, _dumps)
+
+
+def _loads(text: str) -> object:
+    return fastjson.scan(text, 0)[0]
+
+
+def _dumps(value: object) -> str:
+    try:
+        return fastjson.dumps(value)
+    except (TypeError, ValueError):
+        import json
+
+        return json.dumps(value)  # with NaN, for which the verdict is wrong, or its own error
+
+
+def _parts(job: bytes) -> tuple[bytes, str, str, dict[bytes, bytes]]:
+    marker, target, directory, *own = job.split(b"\0")
+    return marker, os.fsdecode(target), os.fsdecode(directory), dict(zip(own[::2], own[1::2], strict=True))
+
+
+def _receive(control: _socket.socket) -> bytes:
+    """Wait for the next hook, take its streams, and return the rest of the message; exit where there is no further."""
+    data, rights, _, _ = control.recvmsg(INTEGER, _socket.CMSG_LEN(STREAMS * INTEGER))
+    if len(data) < INTEGER or not rights:
+        os._exit(0)
+    packed = rights[0][2]
+    _attach([int.from_bytes(packed[i : i + INTEGER], sys.byteorder) for i in range(0, len(packed), INTEGER)])
+    length = int.from_bytes(data, "little")
+    job = bytearray()
+    while len(job) < length:
+        piece = control.recv(length - len(job))
+        if not piece:
+            os._exit(0)
+        job += piece
+    return bytes(job)
+
+
+def _attach(streams: list[int] | tuple[int, ...]) -> None:
+    """Make these the standard streams."""
+    for standard, fd in enumerate(streams):
+        os.dup2(fd, standard)
+    for fd in set(streams):
+        os.close(fd)

@@ -1,0 +1,176 @@
+"""Undo what a `python` hook left behind in its process, or find that it cannot be undone (see python_host.py)."""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # see spawn.py
+import _thread
+import builtins
+import os
+import sys
+
+from hookrun.process import orphans, spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CHILD_FAULTS, THREADS = 8, 17
+"""Indices in /proc/self/stat, counted from the state (proc(5)): of the children that were waited for, the first."""
+OWN = b"HOOKRUN_"
+"""Beginning of the variables in which the hooks of one process may differ."""
+TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
+
+
+class State:
+    """The state of this process before its first hook, to which `restore` returns it."""
+
+    def __init__(self) -> None:
+        self._open = {*range(spawn.STANDARD + 1), spawn.KEPT}
+        self._modules = dict(sys.modules)
+        self._entries = frozenset(sys.path)
+        self._namespaces = [(space, dict(space)) for space in map(vars, (sys, builtins, os))]
+        self._lists = [(each, each[:]) for each in (sys.path, sys.meta_path, sys.path_hooks, sys.argv)]
+        self._environ = os.environ
+        self._variables = _variables()
+        self._streams = (sys.stdout, sys.stderr)
+        self._forms = [_form(each) for each in self._streams]
+        self._recursion = sys.getrecursionlimit()
+        self._umask = os.umask(0o77)
+        os.umask(self._umask)
+        self._rights = _rights()
+        self._faults = _accounts()[0]
+
+    def restore(self, marker: bytes, directory: str) -> bool:
+        """Undo what a hook changed and return True, or return False if something is left that cannot be undone.
+
+        `directory` is the one from which it imported its own modules, which are loaded anew for the next hook.
+        """
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            self._restore_interpreter(directory)
+            if [_form(each) for each in self._streams] != self._forms or sys.gettrace() or sys.getprofile():
+                return False
+            for stream in self._streams:
+                stream.flush()
+            return not self._is_left(marker) and self._restore_process()
+        except Exception:  # whatever it replaced no longer works
+            return False
+
+    def set_variables(self, own: dict[bytes, bytes]) -> None:
+        """Set the environment for the next hook: the one at first, with these variables of hookrun's."""
+        wanted = {name: value for name, value in self._variables.items() if not name.startswith(OWN)} | own
+        now = _variables()
+        for name in now.keys() - wanted.keys():
+            del os.environb[name]
+        for name, value in wanted.items():
+            if now.get(name) != value:
+                os.environb[name] = value
+
+    def _restore_interpreter(self, directory: str) -> None:
+        for space, before in self._namespaces:
+            for name in space.keys() - before.keys():
+                del space[name]
+            for name, value in before.items():
+                if space.get(name) is not value:
+                    space[name] = value
+        for each, content in self._lists:
+            each[:] = content  # type: ignore[assignment]
+        for name in [name for name, module in sys.modules.items() if not self._stays(name, module, directory)]:
+            del sys.modules[name]
+        for name, module in self._modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+        sys.path_importer_cache.pop(directory, None)
+        sys.setrecursionlimit(self._recursion)
+
+    def _stays(self, name: str, module: ModuleType, directory: str) -> bool:
+        """Return whether a module is hookrun's, the interpreter's, or installed where the interpreter looks itself."""
+        top = name.partition(".")[0]
+        if top in self._modules:
+            return True
+        spec = getattr(sys.modules.get(top, module), "__spec__", None)
+        if spec is None:
+            return False
+        if not spec.has_location:  # built in, frozen, or a directory without an __init__.py
+            places = [os.path.dirname(each) for each in spec.submodule_search_locations or ()]
+        else:
+            place = os.path.dirname(spec.origin)
+            places = [os.path.dirname(place) if spec.submodule_search_locations else place]
+        return self._entries.issuperset(places) and directory not in places
+
+    def _is_left(self, marker: bytes) -> bool:
+        """Return whether a thread, a process or an open file is left, or limits or rights are others."""
+        faults, threads = _accounts()
+        if threads > 1 or _rights() != self._rights or _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+            return True
+        started = faults != self._faults
+        self._faults = faults
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:  # it has ended, and the hook has not waited for it
+                started = True
+        except ChildProcessError:
+            return (started and _has_family(marker)) or any(map(_is_open, set(_descriptors()) - self._open))
+        return True
+
+    def _restore_process(self) -> bool:
+        spawn.restore_signals()
+        for timer in TIMERS:
+            _signal.setitimer(timer, 0)
+        os.umask(self._umask)
+        return True
+
+
+def _variables() -> dict[bytes, bytes]:
+    return dict(os.environb.items())
+
+
+def _form(stream: object) -> tuple[object, ...]:
+    """Return what a hook may change of a standard stream."""
+    names = ("closed", "encoding", "errors", "line_buffering", "write_through")
+    return tuple(getattr(stream, name, None) for name in names)
+
+
+def _descriptors() -> list[int]:
+    return [int(name) for name in os.listdir("/dev/fd")]
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:  # that of the listing itself
+        return False
+    return True
+
+
+def _accounts() -> tuple[int, int]:
+    """Return the page faults of children that were waited for, which each of them has, and the number of threads."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt, _thread._count() + 1  # noqa: SLF001  # what `threading` counts by, without it
+    return int(fields[CHILD_FAULTS]), int(fields[THREADS])
+
+
+def _rights() -> tuple[object, ...]:
+    """Return what a process can give up and not get back."""
+    try:
+        with open("/proc/self/limits", "rb") as file:
+            limits: object = file.read()
+    except OSError:
+        import resource
+
+        limits = [resource.getrlimit(number) for number in range(resource.RLIMIT_NOFILE + 1)]
+    return limits, os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups(), os.getpriority(0, 0)
+
+
+def _has_family(marker: bytes) -> bool:
+    """Return whether a process is left of those that the hook started; without /proc (macOS) it may always be so."""
+    if not os.path.exists("/proc/self/stat"):
+        return True
+    family = orphans.ProcessFamily(os.getpid(), marker)
+    orphans.find([family])
+    return bool(family.known)

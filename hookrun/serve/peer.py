@@ -1,0 +1,99 @@
+"""Tell whether a caller runs under the same limits, privileges and namespaces as the server, so that it can be served.
+
+What differs is not imitated: such a caller runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from struct import unpack
+
+STATUS = (
+    b"Uid:",
+    b"Gid:",
+    b"Groups:",
+    b"NoNewPrivs:",
+    b"Seccomp:",
+    b"Seccomp_filters:",
+    b"CapInh:",
+    b"CapPrm:",
+    b"CapEff:",
+    b"CapBnd:",
+    b"CapAmb:",
+    b"Cpus_allowed:",
+    b"Mems_allowed:",
+)
+"""Lines of /proc/PID/status that must be the same."""
+NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
+NICE = 16
+"""Index of the nice value in /proc/PID/stat, counted from the state."""
+
+
+def credentials(connection: socket.socket) -> tuple[int, int]:
+    """Return process id and user id of the process at the other end. Raises OSError."""
+    if sys.platform == "darwin":
+        xucred = connection.getsockopt(0, 0x001, 76)  # SOL_LOCAL, LOCAL_PEERCRED: version, uid, groups
+        return connection.getsockopt(0, 0x002), unpack("2I", xucred[:8])[1]  # LOCAL_PEERPID
+    pid, uid, _ = unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid, uid
+
+
+class Surroundings:
+    """What the server runs under, read once."""
+
+    def __init__(self) -> None:
+        self._own = _of("self") if sys.platform != "darwin" else {}
+
+    def refusal(self, pid: int, uid: int) -> str | None:
+        """Return why a caller cannot be served, as the one word that it is greeted with."""
+        if uid != os.geteuid():
+            return "peer"
+        if sys.platform == "darwin":
+            return None  # limits come with the request
+        if pid <= 0:
+            return "namespace"
+        try:
+            its = _of(str(pid))
+        except OSError:
+            return "namespace"  # its links can be read only by a process of the same user namespace
+        return next((reason for reason, own in self._own.items() if its[reason] != own), None)
+
+
+def _of(process: str) -> dict[str, object]:
+    """Return what must be the same, by the reason that is given where it is not. Raises OSError."""
+    directory = f"/proc/{process}"
+    lines = _read(f"{directory}/status").split(b"\n")
+    stat = _read(f"{directory}/stat")
+    return {
+        "namespace": [_link(f"{directory}/ns/{name}") for name in NAMESPACES] + [os.readlink(f"{directory}/root")],
+        "privileges": [line for line in lines if line.startswith(STATUS)],
+        "label": _label(directory),
+        "limits": _read(f"{directory}/limits"),
+        "nice": stat[stat.rfind(b")") + 2 :].split()[NICE],
+    }
+
+
+def _read(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 1 << 16)
+    finally:
+        os.close(fd)
+
+
+def _link(path: str) -> str:
+    """Return where a link leads; nothing where the system has no such namespace. Raises PermissionError."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return ""
+
+
+def _label(directory: str) -> bytes:
+    """Return the security label, nothing where no security module gives one."""
+    try:
+        return _read(f"{directory}/attr/current")
+    except OSError:
+        return b""

@@ -1,0 +1,214 @@
+"""A worker: takes the place of one caller after the other, and runs `hookrun fire` as a process of its own would.
+
+During a run the descriptors 0 to 2, working directory, umask and environment are the caller's, and its signals are
+sent on to this process: whatever waits, reads or writes is interrupted as it would be in a process of its own. A
+worker goes on to the next run only if nothing unusual happened in this one.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # see process/spawn.py
+import _thread
+import fcntl
+import gc
+import os
+import resource
+import socket
+import sys
+import time
+
+from hookrun.fire import command
+from hookrun.fire.invocation import FireInvocation
+from hookrun.process.prepare import CALLER
+from hookrun.process.spawn import ENDING, WATCHER
+from hookrun.serve import peer, protocol
+
+IDLE, IDLE_BLOCK, LEAVING = b"0", b"1", b"e"
+"""What a worker tells the server at the end of a run: ready for the next one, also with what to greet it; or gone."""
+
+NO_ANSWER = 250
+"""The exit status of a worker that has failed itself, so that its caller gets no answer."""
+
+COLLECT_EVERY = 64
+"""Runs after which garbage is collected."""
+MAX_MEMORY = 200 << 20
+"""Bytes after which a worker is replaced by a new one."""
+UNIT = 1 if sys.platform == "darwin" else 1024
+"""Of the memory that getrusage(2) reports."""
+UNUSUAL = ("hookrun.process.orphans", "hookrun.crash")
+"""Modules that are loaded only when hooks had to be killed or left processes behind, or after a bug of ours."""
+
+
+class Worker:
+    """One worker process. `control` is its line to the server, which sends it connections."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.connection: socket.socket | None = None
+        self.runs = 0
+        self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        WATCHER.stays = True
+        FireInvocation.warm = True
+        _signal.signal(_signal.SIGIO, self._on_input)
+
+    def work(self) -> None:
+        """Run what callers want until the server closes the line or a run was unusual."""
+        goes_on = True
+        while goes_on:
+            connection = self._next()
+            if connection is None:
+                break
+            goes_on = self._serve(connection)
+        WATCHER.stays = False
+        WATCHER.close()
+
+    def _next(self) -> socket.socket | None:
+        """Return the next caller's connection, or None when the server has no more."""
+        data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
+        if not data or not descriptors:
+            return None
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptors[0])
+
+    def _serve(self, connection: socket.socket) -> bool:
+        """Run one request and answer it; return whether this worker can take another."""
+        with connection:
+            try:
+                request = protocol.receive(connection)
+            except (protocol.ProtocolError, OSError, ValueError):
+                request = None
+            if request is None:
+                self.control.send(IDLE)
+                return True
+            self._become(request)
+            status, usual = self._run(request, connection)
+            self._leave()
+            goes_on = usual and self._is_clean()
+            blocks = FireInvocation.on_error_blocks
+            # Told before the answer: the caller's next run finds this worker ready.
+            self.control.send((IDLE_BLOCK if blocks else IDLE) if goes_on else LEAVING)
+            try:
+                connection.send(protocol.answer(status))
+            except OSError:  # killed meanwhile
+                pass
+        self.runs += 1
+        os.chdir("/")
+        if self.runs % COLLECT_EVERY == 0:
+            gc.collect()
+        return goes_on
+
+    def _become(self, request: protocol.RunRequest) -> None:
+        """Take over descriptors, directory, umask, environment and signals of the caller."""
+        directory, *streams = request.descriptors
+        try:
+            os.fchdir(directory)
+        except OSError:  # not to be entered any more: hooks cannot be started there either
+            os.chdir("/")
+        os.close(directory)
+        for standard, fd in enumerate(streams):
+            os.dup2(fd, standard)
+            os.close(fd)
+        os.umask(request.umask & 0o777)
+        _take_environment(request.environment)
+        _reset_signals()
+
+    def _run(self, request: protocol.RunRequest, connection: socket.socket) -> tuple[int, bool]:
+        """Return the exit status of a run, and whether it ended as usual."""
+        CALLER.pid = peer.credentials(connection)[0]
+        try:
+            self._listen(connection)
+            status = command.main(request.argv[1:])
+            return status, status < protocol.INTERRUPTED
+        except KeyboardInterrupt:
+            return 130, False
+        except SystemExit as error:
+            return (error.code if isinstance(error.code, int) else 1), False
+        except (ImportError, OSError) as error:  # as in __main__
+            os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+            return 1, False
+        finally:
+            self.connection = None
+            fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR)
+
+    def _listen(self, connection: socket.socket) -> None:
+        """Have the caller's signals, and its end, interrupt this process."""
+        self.connection = connection
+        fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_ASYNC)
+        self._on_input(0, None)  # what came before
+
+    def _on_input(self, _number: int, _frame: object) -> None:
+        """Send the caller's signals to this process; end with a caller that was killed: the watcher ends the hooks."""
+        if self.connection is None:
+            return
+        try:
+            numbers = self.connection.recv(64)
+        except BlockingIOError:
+            return
+        except OSError:
+            numbers = b""
+        if not numbers:
+            os._exit(1)
+        for number in numbers:
+            if number in ENDING:
+                os.kill(os.getpid(), number)
+
+    def _leave(self) -> None:
+        """Let go of what was the caller's."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                continue
+        for standard in (0, 1, 2):
+            os.dup2(self.nothing, standard)
+        _reset_signals()
+
+    @staticmethod
+    def _is_clean() -> bool:
+        """Return whether the last run left this process as it was."""
+        supervisor = sys.modules.get("hookrun.process.supervisor")
+        if supervisor is not None:
+            supervisor.reap()
+        return (
+            not _thread._count()  # noqa: SLF001  # what `threading` itself asks
+            and not any(name in sys.modules for name in UNUSUAL)
+            and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT < MAX_MEMORY
+        )
+
+
+def _reset_signals() -> None:
+    """Have the signals do what they do in a Python that has just started."""
+    for number in ENDING:
+        usual = _signal.default_int_handler if number == _signal.SIGINT else _signal.SIG_DFL
+        if _signal.getsignal(number) != usual:
+            _signal.signal(number, usual)
+
+
+CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")
+"""Variables that the C library reads once."""
+
+
+def _take_environment(environment: dict[bytes, bytes]) -> None:
+    """Make the environment of this process that of the caller; most of it is the same as last time."""
+    own: dict[bytes, bytes] = os.environb._data  # type: ignore[attr-defined]  # noqa: SLF001
+    if own == environment:
+        return
+    stale = {name for name in (*CLOCK, *LOCALE) if own.get(name) != environment.get(name)}
+    for name in own.keys() - environment.keys():
+        del own[name]
+        if name:
+            os.unsetenv(name)
+    for name, value in environment.items():
+        if name and own.get(name) != value:
+            os.putenv(name, value)
+    own.clear()
+    own.update(environment)  # in its order
+    if not stale.isdisjoint(CLOCK):
+        time.tzset()
+    if not stale.isdisjoint(LOCALE):
+        import locale
+
+        try:
+            locale.setlocale(locale.LC_CTYPE, "")
+        except locale.Error:
+            locale.setlocale(locale.LC_CTYPE, "C")

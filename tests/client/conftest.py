@@ -1,0 +1,137 @@
+"""The compiled client in a data directory of its own, with a recorder in the place of the cold command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.client.fake_server import FakeServer, socket_path
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator, Mapping
+
+SOURCE = Path(__file__).resolve().parents[2] / "hookrun" / "client" / "client.c"
+RECORDER = """\
+import sys
+print("cold", *sys.argv[1:], sep="|")
+print(sys.stdin.read() if sys.stdin else "no stdin", end="")
+sys.exit(7)
+"""
+GONE = 'echo "gone|$*"\n'
+
+
+class Result(NamedTuple):
+    """What a finished client left: its status (negative for a signal) and its output."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Launcher:
+    """A data directory with the client as `claude` and what it reads."""
+
+    def __init__(self, directory: Path, run_directory: Path, client: Path) -> None:
+        self.data = directory / "data"
+        self.data.mkdir()
+        self.run_directory = run_directory
+        self.socket = socket_path(self.run_directory / "0123456789abcdef")
+        self.program = self.data / "claude"
+        shutil.copy(client, self.program)
+        self.start = directory / "start.py"
+        self.start.write_text(RECORDER)
+        self.gone = self.data / "gone"
+        self.gone.write_text(GONE)
+        self.conf = self.data / "launcher.conf"
+        self.write_conf(self.lines())
+        self._server: FakeServer | None = None
+
+    def lines(self) -> list[str]:
+        """Return the lines of a conf that is as it should be."""
+        words = [sys.executable, "-I", str(self.start), "fire"]
+        socket = f"socket {self.run_directory / '0123456789abcdef'}"
+        return ["hookrun-launcher 1", socket, *(f"exec {word}" for word in words)]
+
+    def write_conf(self, lines: list[str]) -> None:
+        """Write the conf, whole and with its mode."""
+        self.conf.unlink(missing_ok=True)
+        self.conf.write_text("".join(f"{line}\n" for line in lines))
+        self.conf.chmod(0o600)
+
+    def serve(self, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> FakeServer:
+        """Start a server where the client looks for one."""
+        self._server = FakeServer(self.socket, serve, backlog=backlog)
+        return self._server
+
+    def close(self) -> None:
+        """End the server, if there is one."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def popen(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        before: Callable[[], object] | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start the client."""
+        return subprocess.Popen(
+            [self.program, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ if env is None else env,
+            cwd=cwd,
+            preexec_fn=before,  # noqa: PLW1509  # what a shell would do between fork and exec
+        )
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: str = "a message",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        before: Callable[[], object] | None = None,
+    ) -> Result:
+        """Run the client to its end."""
+        process = self.popen(*arguments, env=env, cwd=cwd, before=before)
+        stdout, stderr = process.communicate(stdin, timeout=60)
+        return Result(process.returncode, stdout, stderr)
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the client, without a warning."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    program = tmp_path_factory.mktemp("client") / "hookrun-client"
+    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+    return program
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, client: Path) -> Iterator[Launcher]:
+    """Return a launcher in a directory of its own; signals have their default action in what it starts."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    with tempfile.TemporaryDirectory(prefix="hookrun-") as run_directory:  # a socket's path must be short
+        made = Launcher(tmp_path, Path(run_directory), client)
+        yield made
+        made.close()
+        made.run_directory.mkdir(exist_ok=True)
+    for number, handler in before.items():
+        signal.signal(number, handler)

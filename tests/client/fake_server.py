@@ -1,0 +1,103 @@
+"""A server that says and hears what a test wants, one connection at a time; the protocol as a client sees it."""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+import struct
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+
+
+def socket_path(base: Path) -> Path:
+    """Return where a client in this process's cgroup looks for the server of a `socket` line."""
+    value = FNV_OFFSET
+    for byte in Path("/proc/self/cgroup").read_bytes():
+        value = (value ^ byte) * FNV_PRIME % 2**64
+    return base.with_name(f"{base.name}-{value:016x}.sock")
+
+
+def ended(connection: socket.socket) -> bool:
+    """Wait for the client's next byte; return whether there is none."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:  # it has not read all that it was sent
+        return True
+
+
+class Request:
+    """One request, read whole: the strings, the umask and, if asked, the descriptors that came with it."""
+
+    def __init__(self, connection: socket.socket, *, keep: bool = False) -> None:
+        data, rights, _, _ = connection.recvmsg(65536, socket.CMSG_SPACE(8 * 4))
+        ((_, _, packed),) = rights
+        descriptors = array.array("i")
+        descriptors.frombytes(packed)
+        self.descriptors = list(descriptors)
+        assert len(self.descriptors) == 4
+        if not keep:
+            self.close()
+        while len(data) < 8:
+            data += connection.recv(1)
+        assert data[:4] == b"HKR1"
+        (length,) = struct.unpack("<I", data[4:8])
+        while len(data) < 8 + length:
+            more = connection.recv(8 + length - len(data))
+            assert more, "the client closed within its request"
+            data += more
+        assert len(data) == 8 + length
+        argc, envc, self.umask, self.limits = struct.unpack_from("<4I", data, 8)
+        *strings, end = data[24:].split(b"\0")
+        assert end == b""
+        assert len(strings) == argc + envc
+        self.argv, self.environment = strings[:argc], strings[argc:]
+
+    def close(self) -> None:
+        """Close the descriptors: who reads the client's output waits for that."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+class FakeServer:
+    """Listens at the path and serves every connection with `serve`, in turn. An error there is raised by `close`."""
+
+    def __init__(self, path: Path, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(path))
+        self._socket.listen(backlog)
+        self._serve = serve
+        self._error: BaseException | None = None
+        self.served = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.served += 1
+            with connection:
+                connection.settimeout(30)
+                try:
+                    self._serve(connection)
+                except BaseException as error:
+                    self._error = error
+                    return
+
+    def close(self) -> None:
+        """Stop listening; raise what `serve` raised."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        if self._error is not None:
+            raise self._error

@@ -1,0 +1,377 @@
+"""Where there is no server, or an odd one, the client becomes the cold command; without that, `gone`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.fake_server import Request, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.client.conftest import Launcher
+
+GONE = (0, "gone|claude Stop --deadline 5\n", "")
+
+
+def cold(reason: str) -> tuple[int, str, str]:
+    """Return the result of the recorder with this reason, standard input read by it."""
+    return 7, f"cold|fire|--agent|claude|Stop|--deadline|5|--cold|{reason}\na message", ""
+
+
+def run(launcher: Launcher) -> tuple[int, str, str]:
+    """Run the launcher with the arguments that `cold` and GONE have."""
+    return launcher.run("Stop", "--deadline", "5")
+
+
+def test_no_socket_line(launcher: Launcher) -> None:
+    """A conf without one means never warm."""
+    launcher.write_conf([line for line in launcher.lines() if not line.startswith("socket")])
+    assert run(launcher) == cold("off")
+
+
+def test_no_server(launcher: Launcher) -> None:
+    """No socket, no directory, and a socket that nobody listens at."""
+    assert run(launcher) == cold("no-server")
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(launcher.socket))
+    assert run(launcher) == cold("no-server")
+    launcher.socket.unlink()
+    launcher.run_directory.rmdir()
+    assert run(launcher) == cold("no-server")
+
+
+def test_a_full_queue(launcher: Launcher) -> None:
+    """The server accepts nobody and more wait than its queue holds: the client does not."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(launcher.socket))
+        listener.listen(0)
+        with socket.socket(socket.AF_UNIX) as first:
+            first.connect(str(launcher.socket))
+            assert run(launcher) == cold("busy")
+
+
+def test_something_else_at_the_socket(launcher: Launcher) -> None:
+    """A directory or a datagram socket there: cold."""
+    launcher.socket.mkdir()
+    assert run(launcher) == cold("no-server")
+    launcher.socket.rmdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(str(launcher.socket))
+        assert run(launcher) == cold("connect")
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o1700, 0o500])
+def test_a_directory_that_is_open_to_others(launcher: Launcher, mode: int) -> None:
+    """Only a directory of this account, 0700, may hold the socket."""
+    launcher.serve(lambda _: pytest.fail("connected"))
+    launcher.run_directory.chmod(mode)
+    assert run(launcher) == cold("socket-directory")
+    launcher.run_directory.chmod(0o700)
+
+
+def test_a_directory_that_is_a_link(launcher: Launcher, tmp_path: Path) -> None:
+    """Who may set the link chooses the server."""
+    launcher.serve(lambda _: pytest.fail("connected"))
+    launcher.run_directory.rename(tmp_path / "elsewhere")
+    launcher.run_directory.symlink_to(tmp_path / "elsewhere")
+    assert run(launcher) == cold("socket-directory")
+    launcher.run_directory.unlink()
+
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@root
+def test_a_directory_of_another_account(launcher: Launcher) -> None:
+    """An account that made it before us is not connected to."""
+    launcher.serve(lambda _: pytest.fail("connected"))
+    os.chown(launcher.run_directory, 12345, 12345)
+    assert run(launcher) == cold("socket-directory")
+
+
+@root
+def test_a_server_of_another_account(launcher: Launcher) -> None:
+    """It is asked of the system who listens; nothing is sent or read."""
+    program = f"""
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind({str(launcher.socket)!r})
+os.setuid(12345)
+s.listen()
+print("up", flush=True)
+c, _ = s.accept(); c.sendall(b"go 0\\n"); print(c.recv(1), flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "up\n"
+        assert run(launcher) == cold("foreign-server")
+        assert server.stdout.readline() in {"b''\n", ""}
+
+
+def greeter(*parts: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+    """Return a server that says this and then hears that the client is gone without a byte."""
+
+    def serve(connection: socket.socket) -> None:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(pause)
+        if parts:
+            connection.shutdown(socket.SHUT_WR)
+        assert ended(connection)
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    ("greeting", "reason"),
+    [
+        (b"cold busy\n", "busy"),
+        (b"cold foreign-namespace\n", "foreign-namespace"),
+        (b"cold " + b"x" * 58 + b"\n", "x" * 58),
+        (b"cold " + b"x" * 59 + b"\n", "no-greeting"),
+        (b"cold \n", "no-greeting"),
+        (b"cold --agent\n", "no-greeting"),
+        (b"cold Two Words\n", "no-greeting"),
+        (b"cold a\0b\n", "no-greeting"),
+        (b"go 2\n", "no-greeting"),
+        (b"go 0", "no-greeting"),
+        (b"go 0\n\n", "no-greeting"),
+        (b"go 0\nX\0", "no-greeting"),
+        (b"go 0 \n", "no-greeting"),
+        (b"go\n", "no-greeting"),
+        (b"g\0 0\n", "no-greeting"),
+        (b"\n", "no-greeting"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no-greeting"),
+        (b"\xff" * 1000, "no-greeting"),
+    ],
+)
+def test_greetings(launcher: Launcher, greeting: bytes, reason: str) -> None:
+    """A word of the server is the reason; anything but the three greetings is none."""
+    launcher.serve(greeter(greeting))
+    assert run(launcher) == cold(reason)
+
+
+@pytest.mark.parametrize("length", range(6))
+def test_a_greeting_that_ends_at_every_byte(launcher: Launcher, length: int) -> None:
+    """Until the first byte of the request the message is the cold command's."""
+    launcher.serve(lambda connection: connection.sendall(b"cold\n"[:length] if length < 5 else b"go 0"))
+    assert run(launcher) == cold("no-greeting")
+
+
+def test_a_greeting_in_pieces(launcher: Launcher) -> None:
+    """Pieces are put together."""
+
+    def serve(connection: socket.socket) -> None:
+        for byte in b"go 0\n":
+            connection.sendall(bytes([byte]))
+            time.sleep(0.02)
+        Request(connection)
+        connection.sendall(b"X\x06")
+
+    launcher.serve(serve)
+    assert run(launcher) == (6, "", "")
+
+
+def test_a_silent_server(launcher: Launcher) -> None:
+    """Two seconds, then cold."""
+    launcher.serve(greeter())
+    assert run(launcher) == cold("timeout")
+
+
+def test_a_server_that_greets_too_slowly(launcher: Launcher) -> None:
+    """The two seconds are for the whole line, not for each byte."""
+
+    def serve(connection: socket.socket) -> None:
+        for _ in range(40):
+            try:
+                connection.sendall(b"x")
+            except BrokenPipeError:
+                return
+            time.sleep(0.1)
+        pytest.fail("the client was still waiting")
+
+    launcher.serve(serve)
+    assert run(launcher) == cold("timeout")
+
+
+def test_a_server_that_closes_when_it_has_greeted(launcher: Launcher) -> None:
+    """No byte of the request arrived anywhere: the run is cold."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.shutdown(socket.SHUT_RD)  # the client's first write fails
+        connection.sendall(b"go 1\n")
+
+    launcher.serve(serve)
+    assert run(launcher) == cold("no-request")
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_standard_stream(launcher: Launcher, closed: int) -> None:
+    """It stays closed for the cold command: nothing of ours is opened in its place."""
+    launcher.serve(lambda _: pytest.fail("connected"))
+    launcher.start.write_text(
+        "import os, sys\n"
+        "free = [fd for fd in range(3) if not os.path.exists(f'/proc/self/fd/{fd}')]\n"
+        f"open({str(launcher.data / 'seen')!r}, 'w').write(f'{{free}} {{sys.argv[1:]}}')\n"
+    )
+    launcher.run("Stop", before=lambda: os.close(closed))
+    seen = (launcher.data / "seen").read_text()
+    assert seen == f"[{closed}] ['fire', '--agent', 'claude', 'Stop', '--cold', 'streams']"
+
+
+def test_no_descriptor_is_left_open(launcher: Launcher) -> None:
+    """The cold command has the descriptors that the agent gave and no other."""
+    launcher.serve(greeter(b"cold busy\n"))
+    launcher.start.write_text("import os\nprint(*sorted(os.listdir('/proc/self/fd')))\n")
+    bare = subprocess.run(
+        [sys.executable, "-I", launcher.start], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert run(launcher) == (0, bare.stdout, "")
+
+
+def test_no_descriptor_is_free(launcher: Launcher) -> None:
+    """Without descriptors not even the conf can be read."""
+    limit = (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    result = launcher.run("Stop", before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+    assert "gone" in result.stdout or "hookrun" in result.stderr or result.status != 0
+
+
+def test_a_working_directory_that_is_gone(launcher: Launcher, tmp_path: Path) -> None:
+    """A removed directory can still be passed on."""
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        request = Request(connection, keep=True)
+        assert os.readlink(f"/proc/self/fd/{request.descriptors[0]}").endswith("(deleted)")
+        request.close()
+        connection.sendall(b"X\0")
+
+    launcher.serve(serve)
+    assert launcher.run("Stop", cwd=here, before=here.rmdir).status == 0
+
+
+def conf_link(launcher: Launcher) -> None:
+    """Replace the conf by a link to it."""
+    launcher.conf.rename(launcher.data / "real")
+    launcher.conf.symlink_to("real")
+
+
+def conf_fifo(launcher: Launcher) -> None:
+    """Replace the conf by a FIFO that nobody writes."""
+    launcher.conf.unlink()
+    os.mkfifo(launcher.conf, 0o600)
+
+
+def conf_directory(launcher: Launcher) -> None:
+    """Replace the conf by a directory."""
+    launcher.conf.unlink()
+    launcher.conf.mkdir(mode=0o600)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda launcher: launcher.conf.unlink(),
+        lambda launcher: launcher.conf.chmod(0o644),
+        lambda launcher: launcher.conf.chmod(0o602),
+        lambda launcher: launcher.conf.chmod(0o400),
+        conf_link,
+        conf_fifo,
+        conf_directory,
+        lambda launcher: launcher.write_conf([]),
+        lambda launcher: launcher.write_conf(launcher.lines()[1:]),
+        lambda launcher: launcher.write_conf(["hookrun-launcher 2", *launcher.lines()[1:]]),
+        lambda launcher: launcher.write_conf(launcher.lines()[:-1]),
+        lambda launcher: launcher.write_conf(launcher.lines()[:-2]),
+        lambda launcher: launcher.write_conf(launcher.lines()[:2]),
+        lambda launcher: launcher.write_conf([*launcher.lines(), "exec --more"]),
+        lambda launcher: launcher.write_conf([*launcher.lines()[:2], "exec relative", "exec x", "exec fire"]),
+        lambda launcher: launcher.write_conf([*launcher.lines(), "x" * 40_000]),
+        lambda launcher: launcher.write_conf([*launcher.lines()[:2], *["exec /x"] * 100, "exec fire"]),
+        lambda launcher: launcher.write_conf([*launcher.lines(), "a\0b"]),
+        lambda launcher: launcher.conf.write_text(launcher.conf.read_text().rstrip("\n")),
+        lambda launcher: launcher.start.unlink(),
+        lambda launcher: launcher.write_conf([*launcher.lines()[:2], "exec /no/python", *launcher.lines()[-2:]]),
+    ],
+)
+def test_what_cannot_be_used_ends_in_gone(launcher: Launcher, damage: Callable[[Launcher], object]) -> None:
+    """A conf that is not whole, not ours or not private, and a cold command that cannot start."""
+    damage(launcher)
+    assert run(launcher) == GONE
+
+
+@root
+def test_a_conf_of_another_account(launcher: Launcher) -> None:
+    """It is not read."""
+    os.chown(launcher.conf, 12345, 12345)
+    assert run(launcher) == GONE
+
+
+def test_a_conf_truncated_at_every_byte(launcher: Launcher) -> None:
+    """No part of a conf starts anything."""
+    whole = launcher.conf.read_text()
+    for length in range(0, len(whole), 7):
+        launcher.conf.write_text(whole[:length])
+        assert run(launcher) == GONE
+
+
+def test_lines_of_a_later_release_are_skipped(launcher: Launcher) -> None:
+    """A launcher that was not copied anew still works."""
+    launcher.write_conf([*launcher.lines(), "colour blue", "", "execute x"])
+    assert run(launcher) == cold("no-server")
+
+
+def test_without_gone(launcher: Launcher) -> None:
+    """With nothing left to start, it says so and does not refuse the call."""
+    launcher.conf.unlink()
+    launcher.gone.unlink()
+    status, stdout, stderr = run(launcher)
+    assert (status, stdout) == (1, "")
+    assert stderr == "hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n"
+
+
+@pytest.mark.parametrize("name", [None, "", "claude", "claude/", "/" + "x" * 5000 + "/claude"])
+def test_a_name_that_does_not_say_where_it_is(launcher: Launcher, name: str | None) -> None:
+    """Without its directory it cannot find anything: it says so."""
+    program = f"""
+import ctypes, os
+libc = ctypes.CDLL(None)
+name = {name!r}
+words = (ctypes.c_char_p * 2)(None if name is None else os.fsencode(name), None)
+libc.execve({os.fsencode(launcher.program)!r}, words, (ctypes.c_char_p * 1)(None))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "hookrun: the launcher was started without its path, so no hook has run\n"
+
+
+def test_a_link_to_the_launcher(launcher: Launcher, tmp_path: Path) -> None:
+    """Name and directory are the link's: a link elsewhere finds nothing there."""
+    link = tmp_path / "codex"
+    link.symlink_to(launcher.program)
+    done = subprocess.run([link, "Stop"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (launcher.data / "codex").symlink_to("claude")
+    done = subprocess.run(["./codex", "Stop"], capture_output=True, text=True, check=False, cwd=launcher.data)
+    assert done.stdout.startswith("cold|fire|--agent|codex|Stop|--cold|no-server\n")
+
+
+def test_a_socket_path_that_is_too_long(launcher: Launcher) -> None:
+    """A path that no socket can have is not cut."""
+    lines = [
+        f"socket /{'x' * 100}/0123456789abcdef" if line.startswith("socket") else line for line in launcher.lines()
+    ]
+    launcher.write_conf(lines)
+    assert run(launcher) == cold("socket-path")

@@ -1,0 +1,282 @@
+"""A run that the server answers: what it is given, what the client does meanwhile and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.client.fake_server import Request, ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.client.conftest import Launcher
+
+ENDED = "hookrun: the server ended before it answered\n"
+
+
+def test_the_request_holds_the_whole_call(launcher: Launcher, tmp_path: Path) -> None:
+    """Arguments, environment and umask arrive as they are; directory and streams as descriptors."""
+    seen: list[Request] = []
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        request = Request(connection, keep=True)
+        seen.append(request)
+        directory, stdin, stdout, stderr = request.descriptors
+        os.write(stdout, os.readlink(f"/proc/self/fd/{directory}").encode() + b"|" + os.read(stdin, 100))
+        os.write(stderr, b"to stderr")
+        request.close()
+        connection.sendall(b"X\x05")
+
+    launcher.serve(serve)
+    here = tmp_path / "project é"
+    here.mkdir()
+    environment = {"A": "1", "EMPTY": "", "NOT_UTF8": "\udcff", "LINES": "a\nb=c"}
+    result = launcher.run("PreToolUse", "", "--deadline", "9", env=environment, cwd=here, before=lambda: os.umask(0o27))
+    assert result == (5, f"{here}|a message", "to stderr")
+    assert seen[0].argv == [b"fire", b"--agent", b"claude", b"PreToolUse", b"", b"--deadline", b"9"]
+    assert seen[0].environment == [
+        f"{key}={value}".encode(errors="surrogateescape") for key, value in environment.items()
+    ]
+    assert (seen[0].umask, seen[0].limits) == (0o27, 0)
+
+
+@pytest.mark.parametrize("status", [0, 2, 127, 255])
+def test_the_exit_status_is_the_answer(launcher: Launcher, status: int) -> None:
+    """Every status that a byte holds is the client's."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 1\n")
+        Request(connection)
+        connection.sendall(b"X")
+        connection.sendall(bytes([status]))
+
+    launcher.serve(serve)
+    assert launcher.run("Stop") == (status, "", "")
+
+
+def test_a_large_environment_arrives_at_a_slow_server(launcher: Launcher) -> None:
+    """A request of many times the socket's buffer is sent in parts."""
+    environment = {f"V{number}": "x" * 100_000 for number in range(15)}
+    seen: list[Request] = []
+
+    def serve(connection: socket.socket) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(b"go 0\n")
+        seen.append(Request(connection))
+        connection.sendall(b"X\0")
+
+    launcher.serve(serve)
+    assert launcher.run("Stop", env=environment).status == 0
+    assert len(seen[0].environment) == 15
+
+
+def test_standard_input_is_left_alone(launcher: Launcher) -> None:
+    """The client reads nothing of it: everything is there for the server, and after a fallback for the cold command."""
+    read, write = os.pipe()
+    os.write(write, b"all of it")
+    os.close(write)
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        Request(connection)
+        connection.sendall(b"X\0")
+
+    launcher.serve(serve)
+    subprocess.run([launcher.program, "Stop"], stdin=read, check=True)
+    assert os.read(read, 100) == b"all of it"
+    os.close(read)
+
+
+@pytest.mark.parametrize("greeting", [b"go 0\n", b"go 1\n"])
+@pytest.mark.parametrize("answer", [b"", b"X", b"Y\0", b"\0\0"])
+def test_a_server_that_ends_before_it_answers(launcher: Launcher, greeting: bytes, answer: bytes) -> None:
+    """There is no second run: the status is that of a failed one, under `on_error`."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(greeting)
+        Request(connection)
+        connection.sendall(answer)
+
+    launcher.serve(serve)
+    assert launcher.run("Stop") == (2 if greeting == b"go 1\n" else 1, "", ENDED)
+
+
+@pytest.mark.parametrize("read", [1, 4, 8, 24, 100, 5000, 400_000])
+def test_a_server_that_ends_within_the_request(launcher: Launcher, read: int) -> None:
+    """From the first byte on the client is bound."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 1\n")
+        while read > len(connection.recv(read, socket.MSG_PEEK)) and not connection.recv(4096):
+            pass
+
+    launcher.serve(serve)
+    environment = {f"V{number}": "x" * 100_000 for number in range(15)}
+    assert launcher.run("Stop", env=environment) == (2, "", ENDED)
+
+
+def test_an_answer_counts_that_came_before_the_request_was_read(launcher: Launcher) -> None:
+    """A server may answer and close without reading all of a large request."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        connection.recv(100)
+        connection.sendall(b"X\x09")
+
+    launcher.serve(serve)
+    environment = {f"V{number}": "x" * 100_000 for number in range(15)}
+    assert launcher.run("Stop", env=environment).status == 9
+
+
+def test_the_message_cannot_end_it_by_a_signal(launcher: Launcher) -> None:
+    """Nobody reads its stderr: the status is still the answer."""
+    read, write = os.pipe()
+    os.close(read)
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 1\n")
+        Request(connection)
+
+    launcher.serve(serve)
+    assert subprocess.run([launcher.program, "Stop"], stderr=write, check=False).returncode == 2
+    os.close(write)
+
+
+PASSED_ON = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("number", PASSED_ON)
+def test_signals_after_the_request_are_passed_on(launcher: Launcher, number: signal.Signals) -> None:
+    """One byte each; the answer stays the server's."""
+    bound, got = threading.Event(), bytearray()
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        Request(connection)
+        bound.set()
+        for _ in range(2):
+            got.extend(connection.recv(1))
+            bound.set()
+        connection.sendall(b"X\x82")
+
+    launcher.serve(serve)
+    process = launcher.popen("Stop")
+    for _ in range(2):
+        assert bound.wait(30)
+        bound.clear()
+        process.send_signal(number)
+    process.communicate(timeout=30)
+    assert (process.returncode, bytes(got)) == (0x82, bytes([number, number]))
+
+
+@pytest.mark.parametrize("number", PASSED_ON)
+@pytest.mark.parametrize("greeting", [b"", b"go", b"go 0\n"])
+def test_a_signal_before_the_request_is_whole_ends_it(
+    launcher: Launcher, number: signal.Signals, greeting: bytes
+) -> None:
+    """As it would have ended a cold run at its start; the server sees the end."""
+    reached, signalled = threading.Event(), threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(greeting)
+        if greeting == b"go 0\n":
+            connection.recv(1, socket.MSG_PEEK)  # some of the request, which is more than fits
+        reached.set()
+        assert signalled.wait(30)
+        while not ended(connection):
+            pass
+
+    launcher.serve(serve)
+    process = launcher.popen("Stop", env={f"V{at}": "x" * 100_000 for at in range(15)})
+    assert reached.wait(30)
+    process.send_signal(number)
+    assert process.wait(30) == -number
+    signalled.set()
+    process.communicate()
+
+
+def test_ignored_signals_stay_ignored(launcher: Launcher) -> None:
+    """`nohup` and a shell's `&`: neither the client nor the server hears of them."""
+    bound, go_on, got = threading.Event(), threading.Event(), bytearray()
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        Request(connection)
+        bound.set()
+        assert go_on.wait(30)
+        connection.setblocking(False)
+        try:
+            got.extend(connection.recv(10))
+        except BlockingIOError:
+            got.extend(b"none")
+        connection.setblocking(True)
+        connection.sendall(b"X\x03")
+
+    def ignore() -> None:
+        for number in PASSED_ON:
+            signal.signal(number, signal.SIG_IGN)
+
+    launcher.serve(serve)
+    process = launcher.popen("Stop", before=ignore)
+    assert bound.wait(30)
+    for number in PASSED_ON:
+        process.send_signal(number)
+    go_on.set()
+    process.communicate(timeout=30)
+    assert (process.returncode, bytes(got)) == (3, b"none")
+
+
+def test_a_killed_client_is_seen_by_the_server(launcher: Launcher) -> None:
+    """Its connection ends with it: no descriptor of it is anywhere else."""
+    bound, end = threading.Event(), []
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"go 0\n")
+        Request(connection)
+        bound.set()
+        end.append(connection.recv(1))
+
+    launcher.serve(serve)
+    process = launcher.popen("Stop")
+    assert bound.wait(30)
+    process.kill()
+    process.communicate(timeout=30)
+    launcher.close()
+    assert end == [b""]
+
+
+def test_a_stopped_client_goes_on(launcher: Launcher) -> None:
+    """Stopping and continuing interrupts its calls without an effect."""
+    greeted, bound = threading.Event(), threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        greeted.set()
+        time.sleep(0.2)
+        connection.sendall(b"go 0\n")
+        Request(connection)
+        bound.set()
+        time.sleep(0.2)
+        connection.sendall(b"X\x04")
+
+    launcher.serve(serve)
+    process = launcher.popen("Stop")
+    for event in (greeted, bound):
+        assert event.wait(30)
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=30)
+    assert process.returncode == 4
+
+
+if sys.platform != "linux":
+    pytest.skip("the fake server reads /proc", allow_module_level=True)

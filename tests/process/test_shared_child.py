@@ -1,0 +1,260 @@
+"""Consecutive `python` hooks of one layer run in one child; what one leaves behind does not reach the next."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import Fired, Project
+
+SEEN = """\
+import os, sys, json, signal, threading, builtins
+
+def look(context):
+    mask = os.umask(0o22)
+    os.umask(mask)
+    return {"action": "continue", "system_message": json.dumps({
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "session": os.getsid(0),
+        "cwd": os.getcwd(),
+        "umask": mask,
+        "environ": {k: v for k, v in os.environ.items() if k not in ("HOOKRUN_CHAIN", "HOOKRUN_HOOK")},
+        "path": sys.path,
+        "streams": [type(sys.stdout).__name__, type(sys.stderr).__name__, sys.stdout.fileno(), sys.stderr.fileno()],
+        "signals": [str(signal.getsignal(n)) for n in (1, 2, 13, 14, 15, 17)],
+        "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "timer": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
+        "threads": threading.active_count(),
+        "files": sorted(os.listdir("/dev/fd")),
+        "builtins": len(vars(builtins)),
+        "recursion": sys.getrecursionlimit(),
+        "helper": "helper" in sys.modules,
+        "open": open is __import__("io").open,
+        "getcwd": os.getcwd.__module__,
+        "left": getattr(sys, "left", None),
+    })}
+"""
+"""A hook that reports all that an earlier one may have changed."""
+
+CHANGES = """\
+import os, sys, signal, threading, builtins, subprocess, atexit, time
+import helper
+
+def nothing(context): pass
+def cwd(context): os.chdir("/")
+def umask(context): os.umask(0)
+def environ(context):
+    os.environ["LEFT"] = "1"
+    del os.environ["PATH"]
+    os.environ["HOOKRUN_HOOK"] = "another"
+def whole_environ(context): os.environ = {"A": "b"}
+def path(context):
+    sys.path.insert(0, "/left")
+    sys.path = [*sys.path, "/right"]
+def stdout(context):
+    import io
+    sys.stdout = sys.stderr = io.StringIO()
+def handlers(context):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.alarm(100)
+def blocked(context): signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+def names(context):
+    builtins.left = sys.left = 1
+    builtins.open = None
+    os.getcwd = lambda: "/elsewhere"
+def recursion(context): sys.setrecursionlimit(5000)
+def at_exit(context): atexit.register(lambda: os.write(2, b"at exit"))
+
+def closed_stdout(context): sys.stdout.close()
+def file(context):
+    globals()["kept"] = open("/dev/null")
+    sys.kept = kept
+def thread(context): threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+def process(context): subprocess.Popen(["sleep", "30"])
+def grandchild(context): subprocess.run("sleep 30 >/dev/null 2>&1 &", shell=True)
+def escaped(context): subprocess.run(["setsid", "-f", "sleep", "30"], stdout=-3, stderr=-3)
+def forked(context):
+    if os.fork() == 0:
+        time.sleep(30)
+        os._exit(0)
+def limits(context):
+    import resource
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+def nice(context): os.nice(1)
+def ignored_children(context): signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+def traced(context): sys.settrace(lambda *_: None)
+def control(context): os.closerange(3, 100)
+def fails(context): raise RuntimeError("broken")
+def exits(context): sys.exit(0)
+def killed(context): os.kill(os.getpid(), 9)
+
+def runs_program(context): subprocess.run(["true"])
+def zombie(context): subprocess.Popen(["true"]); time.sleep(0.2)
+"""
+UNDONE = (
+    "nothing", "cwd", "umask", "environ", "whole_environ", "path", "stdout", "handlers", "blocked", "names",
+    "recursion", "at_exit", "runs_program", "zombie",
+)  # fmt: skip
+"""What is undone: the next hook runs in the same child."""
+RETIRED = (
+    "closed_stdout", "file", "thread", "process", "grandchild", "escaped", "forked", "limits", "nice",
+    "ignored_children", "traced", "control", "fails", "exits", "killed",
+)  # fmt: skip
+"""What cannot be undone: the next hook runs in another child."""
+
+
+def seen(fired: Fired, index: int = -1) -> dict[str, object]:
+    """Return what a hook reported."""
+    lines = [line for line in str(fired.verdict["system_message"]).splitlines() if line.startswith("{")]
+    found: dict[str, object] = json.loads(lines[index])
+    return found
+
+
+def declare(project: Project, *hooks: dict[str, object]) -> None:
+    """Declare Python hooks of the two modules above."""
+    project.script("seen.py", SEEN)
+    project.script("changes.py", CHANGES)
+    project.script("helper.py", "")
+    project.hooks(*hooks)
+
+
+@pytest.mark.parametrize("change", [*UNDONE, *RETIRED])
+def test_a_hook_finds_nothing_that_the_one_before_left_behind(project: Project, change: str) -> None:
+    """It sees the same as the first one did; what cannot be undone ends the child."""
+    declare(
+        project,
+        {"python": "seen:look", "name": "before"},
+        {"python": f"changes:{change}", "on_failure": "continue", "timeout": 20},
+        {"python": "seen:look", "name": "after"},
+    )
+    fired = project.fire()
+    before, after = seen(fired, 0), seen(fired, 1)
+    assert (before.pop("pid") == after.pop("pid")) == (change in UNDONE)
+    assert (before.pop("session") == after.pop("session")) == (change in UNDONE)
+    assert after == before
+    assert b"at exit" not in fired.stderr.encode()
+
+
+def test_what_a_hook_wrote_and_how_it_failed_is_its_own(project: Project) -> None:
+    """Output, verdict, exit status and failure are each hook's, in the audit as well."""
+    project.script(
+        "guards.py",
+        "import sys\n"
+        "def one(context): print('from one'); return {'action': 'continue', 'additional_context': context['hook']}\n"
+        "def two(context): sys.stderr.write('from two'); sys.exit(3)\n"
+        "def three(context): return {'action': 'modify', 'modified_args': {'command': 'changed'}}\n"
+        "def four(context): return {'action': 'continue', 'additional_context': context['tool_args']['command']}\n",
+    )
+    names = ("one", "two", "three", "four")
+    hooks: list[dict[str, object]] = [
+        {"name": name, "python": f"guards:{name}", "on_failure": "continue"} for name in names
+    ]
+    project.hooks(*hooks)
+    fired = project.fire()
+    assert fired.verdict["additional_context"] == "one\nchanged"
+    records = {name: fired.record(name) for name in names}
+    assert [records[name]["exit"] for name in names] == [0, 3, 0, 0]
+    assert records["two"]["failure"] == "exit_code"
+    assert "from two" in str(records["two"]["detail"])
+    assert records["one"]["bytes_err"] == len("from one\n")
+
+
+def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) -> None:
+    """The child is killed with it, and the next hook gets another child."""
+    project.script(
+        "guards.py", SEEN + "\nimport time\ndef hang(context):\n    os.system('sleep 600 &'); time.sleep(600)\n"
+    )
+    project.hooks(
+        {"name": "first", "python": "guards:look"},
+        {"name": "hang", "python": "guards:hang", "timeout": 1, "on_failure": "continue"},
+        {"name": "last", "python": "guards:look"},
+    )
+    fired = project.fire()
+    assert fired.record("hang")["failure"] == "timeout"
+    assert seen(fired, 0)["pid"] != seen(fired, 1)["pid"]
+
+
+def test_hooks_side_by_side_have_a_child_each(project: Project) -> None:
+    """Parallel hooks run at the same time, in children that later hooks use again."""
+    project.script("guards.py", SEEN + "\nimport time\ndef slow(context):\n    time.sleep(0.5); return look(context)\n")
+    several: list[dict[str, object]] = [
+        {"name": f"n{number}", "python": "guards:slow", "parallel": True} for number in range(3)
+    ]
+    project.hooks(*several, {"name": "last", "python": "guards:look"})
+    fired = project.fire()
+    pids = [seen(fired, index)["pid"] for index in range(4)]
+    assert len(set(pids[:3])) == 3
+    assert pids[3] in pids[:3]
+
+
+def test_a_child_is_not_shared_across_layers_directories_and_environments(project: Project) -> None:
+    """The user's hooks and the project's never meet in one process."""
+    project.script("seen.py", SEEN)
+    module = Path(project.root) / "other"
+    module.mkdir()
+    (module / "seen.py").write_text(SEEN)
+    project.user_hooks({"name": "user", "python": "seen:look", "cwd": str(project.root)})
+    project.hooks(
+        {"name": "a", "python": "seen:look"},
+        {"name": "b", "python": "seen:look", "cwd": "other"},
+        {"name": "c", "python": "seen:look", "env": {"OTHER": "1"}},
+        {"name": "d", "python": "seen:look", "env": {"HOOKRUN_OPTION_X": "1"}},
+    )
+    fired = project.fire()
+    user, a, b, c, d = (seen(fired, index)["pid"] for index in range(5))
+    assert len({user, a, b, c}) == 4
+    assert d == a
+
+
+def test_a_module_of_the_project_is_loaded_anew_for_each_hook(project: Project) -> None:
+    """Only the interpreter's, installed and hookrun's modules stay loaded."""
+    project.script("state.py", "import sys, decimal\ncount = 0\n")
+    project.script(
+        "guards.py",
+        "import sys\n"
+        "loaded = 'decimal' in sys.modules\n"
+        "import state\n"
+        "def check(context):\n"
+        "    state.count += 1\n"
+        "    return {'action': 'continue', 'additional_context': f'{state.count} {loaded}'}\n",
+    )
+    project.hooks({"name": "a", "python": "guards:check"}, {"name": "b", "python": "guards:check"})
+    assert project.fire().verdict["additional_context"] == "1 False\n1 True"
+
+
+def test_no_child_is_left_after_a_run(project: Project) -> None:
+    """The children that wait are ended and reaped, also where the run is killed."""
+    declare(project, {"python": "seen:look"}, {"python": "seen:look", "name": "again"})
+    fired = project.fire()
+    pids = {int(str(seen(fired, index)["pid"])) for index in range(2)}
+    assert len(pids) == 1
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
+    project.hooks({"python": "guards:note"}, {"command": f"kill -9 {'$PPID'}; sleep 5", "name": "killer"})
+    project.fire()
+    waiting = int((project.root / "pid").read_text())
+    until = time.monotonic() + 5
+    while Path(f"/proc/{waiting}").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{waiting}").exists()
+
+
+def test_a_killed_child_is_replaced(project: Project) -> None:
+    """A child that is gone before the next hook, whatever ended it, costs no hook its run."""
+    project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
+    project.script("seen.py", SEEN)
+    project.hooks(
+        {"python": "guards:note", "name": "first"},
+        {"command": "kill -9 $(cat pid); sleep 0.2", "name": "kill"},
+        {"python": "seen:look", "name": "last"},
+    )
+    fired = project.fire()
+    assert fired.action == "continue"
+    assert seen(fired)["pid"] != int((project.root / "pid").read_text())

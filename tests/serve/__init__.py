@@ -1,0 +1,1 @@
+"""The warm server: its protocol, its workers, its life."""

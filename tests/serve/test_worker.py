@@ -1,0 +1,138 @@
+"""A worker runs what a process of its own would run, in the caller's place, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.serve.conftest import RunningServer, WarmProject
+
+BASH = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
+
+
+def test_a_run_without_hooks_is_answered(warm: WarmProject) -> None:
+    """The verdict is on the caller's stdout, the status is the answer, and the audit says that it was warm."""
+    for _ in range(3):
+        run = warm.fire("pre_tool_use", context=BASH)
+        assert (run.status, json.loads(run.stdout)["action"], run.stderr) == (0, "continue", "")
+
+
+def test_a_hook_sees_the_caller_s_directory_environment_and_umask(warm: WarmProject) -> None:
+    """Nothing of the server's own, and nothing of the caller before."""
+    warm.project.hooks({"command": 'printf "%s\\n" "$PWD" "$FOO" "$(umask)" > seen; exit 2'})
+    for foo in ("one", "two", ""):
+        environment = {**warm.project.environment(), "FOO": foo}
+        run = warm.fire("pre_tool_use", context=BASH, environment=environment)
+        assert run.status == 2
+        assert (warm.project.root / "seen").read_text().splitlines() == [str(warm.project.root), foo, "0022"]
+
+
+def test_a_python_hook_runs_in_a_child_of_the_worker(warm: WarmProject) -> None:
+    """It is imported anew at each run: nothing of a project is kept."""
+    for answer in ("first", "second"):
+        warm.project.script(
+            "guard.py", f"def check(context):\n    return {{'action': 'block', 'message': '{answer}'}}\n"
+        )
+        warm.project.hooks({"python": "guard:check"})
+        run = warm.fire("pre_tool_use", context=BASH)
+        assert (run.status, json.loads(run.stdout)["message"]) == (2, answer)
+
+
+def test_the_audit_tells_that_a_run_was_warm(warm: WarmProject) -> None:
+    """`warm` is in the record of the event."""
+    warm.project.hooks({"command": "true"})
+    warm.fire("pre_tool_use", context=BASH)
+    records = [json.loads(line) for line in warm.project.audit_path.read_text().splitlines()]
+    assert [record.get("warm") for record in records if record["kind"] == "fire"] == [True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -> None:
+    """As in a process of its own: the hooks are ended, and the status tells the signal."""
+    warm.project.hooks({"command": "touch began; sleep 60"})
+    with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "context", "w+b") as context:
+        context.write(BASH)
+        context.seek(0)
+        client = warm.start("pre_tool_use", stdin=context.fileno(), stdout=nothing.fileno(), stderr=nothing.fileno())
+    wait_for((warm.project.root / "began").exists)
+    client.signal(number)
+    assert client.answer() == 128 + number
+    assert warm.fire("stop").status == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, number: int) -> None:
+    """Nothing has run then; the status is that of a process that the signal has ended."""
+    read_end, write_end = os.pipe()
+    with open(os.devnull, "r+b") as nothing:
+        client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
+    os.close(read_end)
+    time.sleep(0.1)
+    client.signal(number)
+    assert client.answer() == 128 + number
+    os.close(write_end)
+
+
+@pytest.mark.parametrize("waits", ["for a hook", "for its context"])
+def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
+    """Its worker and every process of its hooks are gone; the next run is served."""
+    warm.project.hooks({"command": "echo $$ > pid; sleep 60"})
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"{}")
+    with open(os.devnull, "r+b") as nothing:
+        client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
+    os.close(read_end)
+    if waits == "for a hook":
+        os.close(write_end)
+        wait_for(lambda: (warm.project.root / "pid").exists() and (warm.project.root / "pid").read_text() != "")
+    busy = warm.server.children()
+    client.close()
+    wait_for(lambda: set(busy).isdisjoint(warm.server.children()) or len(busy) > 1)
+    if waits == "for a hook":
+        pid = int((warm.project.root / "pid").read_text())
+        wait_for(lambda: not alive(pid))
+    else:
+        os.close(write_end)
+    assert warm.fire("stop").status == 0
+
+
+def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
+    """Wherever a client goes, the next one is served."""
+    for sent in (b"", b"H", b"HKR1", b"HKR1\x10\0\0\0", b"HKR1\xff\xff\xff\xff", b"garbage and more of it" * 10):
+        client = warm.server.client()
+        client.greeting()
+        client.socket.sendall(sent) if sent else None
+        client.close()
+    assert warm.fire("stop").status == 0
+
+
+def test_the_server_ends_when_it_is_told_to(server: RunningServer) -> None:
+    """Its socket and its workers are gone."""
+    workers = server.children()
+    assert server.end() == b""
+    assert not server.socket.exists()
+    wait_for(lambda: not any(map(alive, workers)))
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(is_so: object) -> None:
+    """Wait until something is so."""
+    assert callable(is_so)
+    until = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.01)

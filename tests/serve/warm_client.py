@@ -1,0 +1,98 @@
+"""A client of the server in Python, for tests: it does what the launcher does, and can stop at any step."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+from pathlib import Path
+
+from hookrun.serve import protocol
+
+TIMEOUT = 20.0
+
+
+class ColdError(Exception):
+    """The server does not take this caller; the message is the reason."""
+
+
+class WarmClient:
+    """One connection to a server."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(TIMEOUT)
+        self.socket.connect(str(path))
+
+    def greeting(self) -> bytes:
+        """Return the server's first line. Raises ColdError where it declines."""
+        line = b""
+        while not line.endswith(b"\n") and len(line) < 64:
+            byte = self.socket.recv(1)
+            if not byte:
+                raise ColdError("no-greeting")
+            line += byte
+        if line not in (protocol.GO, protocol.GO_BLOCK):
+            raise ColdError(line.decode().removeprefix("cold ").strip())
+        return line
+
+    def request(
+        self,
+        argv: list[str],
+        environment: dict[str, str],
+        streams: tuple[int, int, int],
+        cwd: str | Path,
+        umask: int = 0o022,
+    ) -> None:
+        """Send what is to be run."""
+        body = request_body(argv, environment, umask)
+        directory = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            data = protocol.HEADER.pack(protocol.MAGIC, len(body)) + body
+            sent = socket.send_fds(self.socket, [data], [directory, *streams])
+            while sent < len(data):  # never an empty one: the answer may have come already
+                sent += self.socket.send(data[sent:])
+        finally:
+            os.close(directory)
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on."""
+        self.socket.sendall(bytes((number,)))
+
+    def answer(self) -> int | None:
+        """Return the exit status, None if the server ended before it answered."""
+        data = b""
+        while len(data) < 2:
+            chunk = self.socket.recv(2 - len(data))
+            if not chunk:
+                return None
+            data += chunk
+        assert data[:1] == protocol.ANSWER
+        return data[1]
+
+    def close(self) -> None:
+        """Be gone, as a client that was killed."""
+        self.socket.close()
+
+
+def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022) -> bytes:
+    """Return what a request says after its header."""
+    words = [*map(os.fsencode, argv), *(os.fsencode(f"{name}={value}") for name, value in environment.items())]
+    counts = struct.pack("<4I", len(argv), len(environment), umask, 0)
+    return counts + b"".join(word + b"\0" for word in words)
+
+
+def main(path: str, *argv: str) -> int:
+    """Be a launcher: run `fire` with these arguments at the server."""
+    client = WarmClient(path)
+    client.greeting()
+    umask = os.umask(0)
+    os.umask(umask)
+    client.request(["fire", *argv], dict(os.environ), (0, 1, 2), ".", umask)
+    status = client.answer()
+    return 1 if status is None else status
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,213 @@
+"""`start.py` answers as `__main__.py` does, with the hot modules from one file or without it, and without `site`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun import boot_writer
+from hookrun.config import cache_writer, load_compiled
+from hookrun.config.discovery import find
+from tests import test_import_budget as budget
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+PACKAGE = Path(boot_writer.__file__).resolve().parent
+START = ("-I", "-S", "-X", "utf8")
+CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
+
+LOADED = """
+import posix, sys
+
+end = posix._exit
+
+def tell(status):
+    for name, module in sys.modules.items():
+        loader = module.__loader__
+        print(name, loader is None or getattr(loader, "__name__", "") == "BootFinder", file=sys.stderr)
+    sys.stderr.flush()
+    end(status)
+
+posix._exit = tell
+__file__ = sys.argv[0] = sys.argv.pop(1)
+exec(compile(open(__file__).read(), __file__, "exec"))
+"""
+"""Runs `start.py`, and at the end shows the modules, and which of them are from the file."""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return a copy of hookrun, as a place that a file of compiled code can be written into."""
+    return shutil.copytree(PACKAGE, tmp_path / "installed" / "hookrun", ignore=shutil.ignore_patterns("boot.*.code"))
+
+
+def fire(project: Project, package: Path, *arguments: str, options: tuple[str, ...] = START) -> dict[str, object]:
+    """Return the verdict of a run through `start.py`, which must print nothing else."""
+    done = subprocess.run(
+        [sys.executable, *options, str(package / "start.py"), "fire", "pre_tool_use", *arguments],
+        input=json.dumps(CONTEXT).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert done.stderr == b"" or done.returncode == 2
+    verdict: dict[str, object] = json.loads(done.stdout)
+    return verdict
+
+
+def code_file(package: Path) -> Path:
+    """Return the path of the file of compiled code."""
+    return package / f"boot.{sys.implementation.cache_tag}.code"
+
+
+def loaded(project: Project, package: Path) -> dict[str, bool]:
+    """Return the modules at the end of a run, and of each whether it was in the file."""
+    done = subprocess.run(
+        [sys.executable, *START, "-c", LOADED, str(package / "start.py"), "fire", "pre_tool_use"],
+        input=json.dumps(CONTEXT).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    rows = [line.split() for line in done.stderr.decode().splitlines()]
+    return {name: found == "True" for name, found in rows}
+
+
+def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it(
+    project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is not there."""
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
+    project.hooks({"command": "true", "matcher": "write"})
+    assert fire(project, package)["action"] == "continue"
+    assert code_file(package).stat().st_mode & 0o777 == 0o644
+    written = code_file(package).stat()
+    load_compiled(find(str(project.root), str(project.home)))
+    modules = loaded(project, package)
+    assert {name for name in modules if name.startswith("hookrun")} == {
+        name for name in budget.WITHOUT_HOOKS if name.startswith("hookrun")
+    } | {"hookrun.boot"}
+    assert all(found for name, found in modules.items() if name.startswith("hookrun"))
+    assert {"site", "_collections_abc", "__future__"}.isdisjoint(modules)
+    assert code_file(package).stat().st_ino == written.st_ino
+
+
+@pytest.mark.parametrize("damage", [b"", b"no code", b"cut", b"end", b"version"])
+def test_a_file_that_cannot_be_read_is_passed_over_and_written_anew(
+    project: Project, package: Path, damage: bytes
+) -> None:
+    """Empty, foreign, cut off at its head or its end: the run answers, and the file is whole afterwards."""
+    project.hooks({"command": "exit 2"})
+    boot_writer.write(str(package))
+    whole = code_file(package).read_bytes()
+    changed = {b"cut": whole[:2000], b"end": whole[:60_000], b"version": b"\0\0\r\n" + whole[4:]}
+    code_file(package).write_bytes(changed.get(damage, damage))
+    assert fire(project, package)["action"] == "block"
+    assert abs(code_file(package).stat().st_size - len(whole)) < 5000
+
+
+def test_a_source_that_changed_is_imported_itself(project: Project, package: Path) -> None:
+    """What was compiled before it changed is never run, be it a hot module or `boot` itself."""
+    boot_writer.write(str(package))
+    for name in ("verdicts.py", "boot.py", "start.py"):
+        with (package / name).open("a") as file:
+            file.write("\n# changed\n")
+    with (package / "fire" / "command.py").open("a") as file:
+        file.write("\nTROUBLE = 7\n")
+    assert fire(project, package)["action"] == "continue"
+    before = code_file(package).read_bytes()
+    done = subprocess.run(
+        [sys.executable, *START, str(package / "start.py"), "fire"],
+        env=project.environment(),
+        cwd=project.root,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 7
+    assert code_file(package).read_bytes() == before
+
+
+def test_every_module_stands_behind_what_it_imports() -> None:
+    """Each group can be executed from its first module to its last."""
+    script = (
+        "import sys; from hookrun import boot_writer as w\n"
+        "for name in ' '.join(w.GROUPS).split():\n"
+        "    before = set(sys.modules); __import__(name)\n"
+        "    print(name, *(set(sys.modules) - before - {name}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    order: list[str] = []
+    for line in done.stdout.splitlines():
+        name, *others = line.split()
+        order.append(name)
+        assert [other for other in others if other.startswith("hookrun")] == [], name
+    assert len(order) == len(set(order))
+    known = set(budget.WITHOUT_HOOKS | budget.FOR_A_PROCESS | budget.FOR_AN_AGENT | budget.FOR_TRUST)
+    assert {name for name in known if name.startswith("hookrun")} <= set(order)
+
+
+def test_what_needs_packages_finds_them(project: Project, package: Path) -> None:
+    """YAML is compiled without `site` at the start, and a `python` hook has all that it has elsewhere."""
+    boot_writer.write(str(package))
+    (project.root / "mine.py").write_text(
+        "import os, sys\nimport yaml\n"
+        "def hook(context):\n"
+        "    import hookrun\n"
+        "    assert os.environ['HOOKRUN_HOOK'] == 'mine', os.environ\n"
+        "    assert type(os.environ).__name__ == '_Environ' and os is sys.modules['os'] and os.path.join\n"
+        "    assert 'GITHUB_TOKEN' not in os.environ and os.getenv('GITHUB_TOKEN') is None\n"
+        "    assert hookrun.__spec__.origin == hookrun.__file__\n"
+        "    assert not [f for f in sys.meta_path if 'Boot' in str(f)]\n"
+        "    exit(2)\n"
+    )
+    (project.root / "hookrun.yaml").write_text(
+        "hooks:\n- {name: mine, event: pre_tool_use, python: 'mine:hook', timeout: 20}\n"
+    )
+    os.environ["GITHUB_TOKEN"] = "ghp_0123456789"  # noqa: S105
+    try:
+        verdict = fire(project, package)
+    finally:
+        del os.environ["GITHUB_TOKEN"]
+    assert verdict["action"] == "block", verdict
+
+
+def test_the_command_line_is_reached_too(project: Project, package: Path) -> None:
+    """Everything but `fire` runs in a complete interpreter."""
+    done = subprocess.run(
+        [sys.executable, *START, str(package / "start.py"), "--version"],
+        capture_output=True,
+        text=True,
+        env=project.environment(),
+        check=True,
+    )
+    assert "hookrun" in done.stdout
+
+
+def test_a_package_of_another_account_is_left_alone(project: Project, package: Path) -> None:
+    """Where nothing can be written, the run answers as without the file."""
+    os.chown(package, 12345, 12345) if os.geteuid() == 0 else package.chmod(0o555)
+    assert fire(project, package)["action"] == "continue"
+    assert not code_file(package).exists()
+
+
+def test_runs_that_start_together_write_it_once(project: Project, package: Path) -> None:
+    """Ten runs without the file all answer, and it is whole."""
+    (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
+    with ThreadPoolExecutor(10) as pool:
+        runs = [pool.submit(fire, project, package, "--ctx", "ctx.json") for _ in range(10)]
+    assert [run.result()["action"] for run in runs] == ["continue"] * 10
+    names = {name for name in os.listdir(package) if "boot" in name}
+    assert names == {"boot.py", "boot_writer.py", code_file(package).name}
+    assert "hookrun.fire.command" in loaded(project, package)
