@@ -20,12 +20,13 @@ DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
 
 
-def socket_base(home: str, keep: str | None = None) -> str | None:
+def socket_base(home: str, keep: str | None = None, python: str = sys.executable) -> str | None:
     """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
 
     `keep` is the one that stands there now: its directory is kept if it is still private, whatever XDG_RUNTIME_DIR is.
+    `python` is the interpreter of the server.
     """
-    name = file_name_for(str(os.geteuid()), sys.executable, str(PROTOCOL), home, *package_identity())[-DIGITS:]
+    name = file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *package_identity())[-DIGITS:]
     directory = os.path.dirname(keep) if keep is not None else None
     if directory is None or not is_private(directory):
         directory = _runtime_directory() or state_dir(home) + "/run"

@@ -145,6 +145,11 @@ def deadline_for(seconds: float) -> float:
     return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 
+def installed_deadline(agent: Agent, event: str) -> float:
+    """Return the deadline in seconds for an event, by any name, of what install wrote into the agent's settings."""
+    return deadline_for(timeout_for(agent, native_event(agent, event)))
+
+
 def knows_tool(agent: Agent, message: Message) -> bool:
     """Return whether a message has no tool, or one that is canonical by its name alone."""
     tool = message.tool

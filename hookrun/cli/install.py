@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import boot_writer
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
     agent_to_json,
@@ -32,11 +34,11 @@ from hookrun.files import relative_path
 from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, launchers, plan
-from hookrun.wiring.launchers import LauncherChange
+from hookrun.wiring.launchers import LauncherChange, launcher_path
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
-from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
+from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -251,39 +253,28 @@ class Installation:
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
         trust = plan.plan_trust(self.wish, changes[0], ledger)
-        every = [*self._launcher(), *changes, *([trust] if trust is not None else [])]
+        every = [*launchers.plan_launcher(self.wish), *changes, *([trust] if trust is not None else [])]
         self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
-
-    def _launcher(self) -> list[LauncherChange]:
-        """Return the changes of the launcher, which is written before any settings name it. Raises FileError."""
-        wish = self.wish
-        return launchers.plan_launcher(wish.agent, wish.spot.home, wish.program) if wish.launcher is not None else []
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
+        with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
+            boot_writer.write(os.path.dirname(self.wish.program.main))
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.wish.program.main)
-            before = launchers.replaced_program(self.wish.spot.home, self.wish.program)
-            launcher = self._launcher()
+            before = program_of(launcher_path(self.wish.spot.home, self.agent.NAME))
+            launcher = launchers.plan_launcher(self.wish)
             for file in launcher:
                 file.write()
             for each in changes:
                 _write(each, ledger)
             self._report(changes, launcher)
-            self._report_launcher(before)
+            if (note := launchers.describe(self.wish, before)) is not None:
+                self.report.note(f"{self.agent.NAME}: {note}")
             self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
-
-    def _report_launcher(self, before: HookrunProgram | None) -> None:
-        """Report that agents stop using another hookrun, or that there is no launcher."""
-        name, wish = self.agent.NAME, self.wish
-        reason = launchers.why_unusable(wish.spot.home) if wish.scope == "user" else None
-        if reason is not None:
-            self.report.note(f"{name}: starts without a launcher, so never warm: {reason}")
-        elif wish.launcher is not None and before is not None:
-            self.report.note(f"{name}: all agents now use {wish.program.main} instead of {before.main}")
 
     def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.wish)
@@ -362,7 +353,7 @@ def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
     name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
     if report.dry_run:
         changes = plan.plan_uninstall(wish, ledger)
-        report.show_diff([*changes, *_removal(wish, ledger, changes)], f"{name}: nothing to change")
+        report.show_diff([*changes, *launchers.plan_removal(wish, ledger, changes)], f"{name}: nothing to change")
         return
     changed = []
     with ledger.locked():
@@ -371,19 +362,13 @@ def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
-        launcher = _removal(wish, ledger, changes)  # once no settings name it
+        launcher = launchers.plan_removal(wish, ledger, changes)  # once no settings name it
         for file in launcher:
             file.write()
     files = ", ".join(relative_path(each.path) for each in changed)
     report.add_files([*changed, *launcher])
     report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
     _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
-
-
-def _removal(wish: InstallRequest, ledger: Ledger, changes: list[InstallChange]) -> list[LauncherChange]:
-    if wish.scope != "user":
-        return []
-    return launchers.plan_removal(wish.agent, wish.spot.home, ledger, without={each.path for each in changes})
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
-from hookrun.agents.base import deadline_for, timeout_for
+from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.doctor.settings_checks import read_settings
 from hookrun.edit.file_change import FileError, existing
@@ -125,7 +125,7 @@ def check_text(agent: AgentState) -> Iterable[Finding]:
     request = agent.request("user")
     used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
     if request.launcher is not None and (request.launcher, agent.program) in used:
-        for change in launchers.plan_launcher(agent.agent, agent.spot.home, agent.program):
+        for change in launchers.plan_launcher(request):
             if change.has_effect:
                 found = f"{change.path}: differs from what this version of hookrun writes"
                 remedy = f"run {request.command('install')}"
@@ -168,7 +168,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
     for each in agent.all_wired:
         ours = each.command.flags.deadline
         if ours is None and each.command.launcher is not None:
-            ours = deadline_for(timeout_for(agent.agent, each.event))
+            ours = installed_deadline(agent.agent, each.event)
         theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
         if ours is None and not each.is_ours:
             continue  # then it takes the agent's default, less a margin

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
-from hookrun.edit.file_change import FileChange, FileError, existing, missing_directories, remove_file
+from hookrun.client import compiled_client
+from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
+from hookrun.server_socket import socket_base
 from hookrun.state import data_dir, make_private_dir
-from hookrun.wiring.wired_command import FallbackResponse, program_of
+from hookrun.wiring.wired_command import FallbackResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable
 
     from hookrun.agents.types import Agent
     from hookrun.wiring.ledger import Ledger
+    from hookrun.wiring.plan import InstallRequest
     from hookrun.wiring.wired_command import HookrunProgram
 
 GONE = "gone"
@@ -31,7 +34,7 @@ GONE = "gone"
 SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@"
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@" --cold no-client
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo "hookrun: $0 cannot start it, so no hook has run: run \\`hookrun install {agent}\\`" >&2
 exit {status}
@@ -41,7 +44,7 @@ GONE_SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install` for launchers that cannot read launcher.conf or start what it says: AGENT EVENT ...
 # Starts hookrun if that is there, else prints the answer to the agent.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent "$@"
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent "$@" --cold no-launcher-file
 agent=$1
 for word in "$@"; do
   case $agent:$word in
@@ -85,17 +88,17 @@ def fallback_when_removed(agent: Agent, event: str, path: str) -> FallbackRespon
 
 @dataclass(frozen=True, slots=True)
 class LauncherChange(FileChange):
-    """The change of a file in the data directory, which has just this mode afterwards."""
+    """The change of a file in the data directory, which has just this mode afterwards.
+
+    `is_ours` says that there is such a file of the account already, and no link.
+    """
+
+    is_ours: bool = field(default=True, kw_only=True)
 
     @property
     def has_effect(self) -> bool:
-        """Whether its bytes or its mode change, or it is a link so far."""
-        if self.after != self.now.data:
-            return True
-        if self.after is None:
-            return False
-        status = os.lstat(self.path)
-        return (status.st_mode, status.st_uid) != (0o100000 | self.mode, os.geteuid())
+        """Whether its bytes, its mode or its owner change."""
+        return self.after != self.now.data or (self.after is not None and not self.is_ours)
 
     def write(self) -> None:
         """Write or remove the file. Raises FileError."""
@@ -112,35 +115,39 @@ class LauncherChange(FileChange):
             raise FileError(f"{message}\nhint: correct that, and run the command again") from error
 
 
-def plan_launcher(agent: Agent, home: str, program: HookrunProgram) -> list[LauncherChange]:
-    """Return the changes with which an agent's launcher starts this program. Raises FileError.
+def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
+    """Return the changes with which an agent's launcher starts a program; none for a project. Raises FileError.
 
     The last one is launcher.conf, after which the launchers of all agents start it.
     """
+    if request.launcher is None:
+        return []
+    agent, home, program = request.agent, request.spot.home, request.program
     directory = data_dir(home)
     conf = launcher_file.read(launcher_file.path_in(home))
-    command = program.cold_command()
-    socket = conf.socket if conf is not None and conf.command == command else None
+    socket = socket_base(home, conf.socket if conf is not None else None, program.python)
+    client = compiled_client()
+    if client is None:
+        launcher = _script(agent, program).encode()
+    else:
+        with open(client, "rb") as file:
+            launcher = file.read()
     files = {
         GONE: (_gone_script(program).encode(), 0o700),
-        agent.NAME: (_client(program) or _script(agent, program).encode(), 0o700),
-        launcher_file.NAME: (os.fsencode(LauncherFile(command, socket).text()), 0o600),
+        agent.NAME: (launcher, 0o700),
+        launcher_file.NAME: (os.fsencode(LauncherFile(program.cold_command(), socket).text()), 0o600),
     }
     return [_change(f"{directory}/{name}", data, mode) for name, (data, mode) in files.items()]
 
 
 def _change(path: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
     generated = os.path.basename(path) != launcher_file.NAME
-    return LauncherChange(path, existing(path), data, mode, missing_directories(path), is_generated=generated)
-
-
-def _client(program: HookrunProgram) -> bytes | None:
-    """Return the compiled client of the package, None where it has none for this machine."""
-    path = os.path.join(os.path.dirname(program.main), "client", "hookrun-client")
-    if not os.access(path, os.X_OK):
-        return None
-    with open(path, "rb") as file:
-        return file.read()
+    try:
+        status = os.lstat(path)
+        is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
+    except OSError:
+        is_ours = False
+    return LauncherChange(path, existing(path), data, mode, is_generated=generated, is_ours=is_ours)
 
 
 def _script(agent: Agent, program: HookrunProgram) -> str:
@@ -171,12 +178,14 @@ def _gone_script(program: HookrunProgram) -> str:
     return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program))
 
 
-def plan_removal(agent: Agent, home: str, ledger: Ledger, *, without: AbstractSet[str]) -> list[LauncherChange]:
-    """Return the changes that remove an agent's launcher, and with the last one what all need. Raises FileError.
+def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[FileChange]) -> list[LauncherChange]:
+    """Return the changes that remove an agent's launcher after these, and with the last one what all need.
 
-    It stays while the settings of another directory of the agent name it. `without` are the files that are about to be
-    cleaned of hookrun.
+    It stays while the settings in another directory of the agent name it. Raises FileError.
     """
+    if request.scope != "user":
+        return []
+    agent, home, without = request.agent, request.spot.home, {each.path for each in changes}
     path = launcher_path(home, agent.NAME)
     if any(
         each.agent == agent.NAME and "user" in each.scopes and settings not in without
@@ -193,7 +202,13 @@ def plan_removal(agent: Agent, home: str, ledger: Ledger, *, without: AbstractSe
     ]
 
 
-def replaced_program(home: str, program: HookrunProgram) -> HookrunProgram | None:
-    """Return the other hookrun that the launchers of a home start at present, None if there is none."""
-    before = program_of(launcher_file.path_in(home))
-    return before if before is not None and before.missing() is None and before != program else None
+def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:
+    """Return what the user should know: there is no launcher, or launchers no longer start the program `before`."""
+    if request.scope != "user":
+        return None
+    reason = why_unusable(request.spot.home)
+    if reason is not None:
+        return f"starts without a launcher, so never warm: {reason}"
+    if before is None or before == request.program or before.missing() is not None:
+        return None
+    return f"all agents now use {request.program.main} instead of {before.main}"
