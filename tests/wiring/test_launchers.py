@@ -96,9 +96,13 @@ def test_whatever_is_gone_the_agent_is_told_and_goes_on(form: str, agent: str, w
         path.with_name("gone").unlink()
     event = load(agent).PRE_TOOL_EVENT
     done = subprocess.run(
-        [path, event, "--home", home], input=json.dumps(MESSAGE).encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
+        [path, event, "--home", home],
+        input=json.dumps(MESSAGE).encode(),
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
         check=False,
-    )  # fmt: skip
+    )
     if what in ("conf", "mode"):
         assert b"blocked by b" in done.stdout, done
         return
