@@ -183,6 +183,12 @@ def redact_json(value: object, name: str = "") -> object:
     return value
 
 
+def may_hold_secret(text: str) -> bool:
+    """Return whether `find_secrets` may find a credential by its form. False is certain."""
+    low = text.lower()
+    return any(_may_match(words, low) for words, _ in FORMS)
+
+
 def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
     """Yield the credentials in a text; with `by_place` also those that only their name or place gives away."""
     for match in _matches(FORMS, text):

@@ -7,7 +7,6 @@ import sys
 from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
-from hookrun.agents import AGENTS, load
 from hookrun.conditions import ConditionEvaluator, resolve_path, tool_names
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
@@ -203,6 +202,8 @@ def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> 
 
 def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
     """Return the agents whose name for hookrun's `tool` the matcher matches."""
+    from hookrun.agents import AGENTS, load  # rarely needed
+
     return [
         name
         for name in AGENTS

@@ -266,7 +266,6 @@ class HookChain:
         return run
 
     def _changes(self, run: HookResult, before: dict[str, object]) -> list[verdicts.Change]:
-        """Return what the run's answer changes in the arguments that its hook saw."""
         base = _object(before.get("tool_args"))
         wanted: object = run.verdict.modified_args
         if run.verdict.args_patch is not None:

@@ -113,7 +113,6 @@ def _character_set(body: str) -> One:
 
 
 def _matches_at(piece: Sequence[str | One], text: str, start: int, end: int) -> bool:
-    """Return whether `piece` matches exactly text[start:end]."""
     if end - start != len(piece):
         return False
     if isinstance(piece, str):
@@ -125,7 +124,6 @@ def _matches_at(piece: Sequence[str | One], text: str, start: int, end: int) -> 
 
 
 def _find(piece: Sequence[str | One], text: str, start: int, end: int) -> int:
-    """Return where `piece` first matches in text[start:end], or -1."""
     if isinstance(piece, str):
         return text.find(piece, start, end)
     for position in range(start, end - len(piece) + 1):

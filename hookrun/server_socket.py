@@ -9,7 +9,7 @@ import os
 import sys
 from stat import S_ISDIR
 
-from hookrun.state import file_name_for, make_private_dir, state_dir
+from hookrun.state import file_name_for, state_dir
 
 PROTOCOL = 1
 """The version of what clients and the server say to each other."""
@@ -20,17 +20,15 @@ DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
 
 
-def socket_base(home: str, keep: str | None = None, python: str = sys.executable) -> str | None:
+def socket_base(home: str, python: str = sys.executable) -> str | None:
     """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
 
-    `keep` is the one that stands there now: its directory is kept if it is still private, whatever XDG_RUNTIME_DIR is.
-    `python` is the interpreter of the server.
+    `python` is the server's interpreter.
     """
     name = file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *package_identity())[-DIGITS:]
-    directory = os.path.dirname(keep) if keep is not None else None
-    if directory is None or not is_private(directory):
-        directory = _runtime_directory() or state_dir(home) + "/run"
-    base = f"{directory}/{name}"
+    # Not XDG_RUNTIME_DIR: a project can set the environment of an agent.
+    runtime = f"/run/user/{os.geteuid()}"
+    base = f"{runtime}/hookrun/{name}" if is_private(runtime) else f"{state_dir(home)}/run/{name}"
     return base if len(os.fsencode(base)) + SUFFIX <= MAX_PATH and "\n" not in base else None
 
 
@@ -51,19 +49,6 @@ def fnv1a(data: bytes) -> int:
     return value
 
 
-def _runtime_directory() -> str | None:
-    """Return the directory for sockets in XDG_RUNTIME_DIR, if that is private; it is created if missing."""
-    parent = os.environ.get("XDG_RUNTIME_DIR", "").rstrip("/")
-    if not os.path.isabs(parent) or not is_private(parent):
-        return None
-    directory = f"{parent}/hookrun"
-    try:
-        make_private_dir(directory)
-    except OSError:
-        return None
-    return directory if is_private(directory) else None
-
-
 def is_private(directory: str) -> bool:
     """Return whether this is a directory of the account that nobody else can enter."""
     try:
@@ -76,19 +61,25 @@ def is_private(directory: str) -> bool:
 def package_files() -> list[str]:
     """Return the modules of this package, sorted."""
     found: list[str] = []
-    for directory, names, files in os.walk(os.path.dirname(__file__)):
-        names[:] = [name for name in names if name != "__pycache__"]
-        found += [f"{directory}/{name}" for name in files if name.endswith(".py")]
+    directories = [os.path.dirname(__file__)]
+    for directory in directories:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    found.append(entry.path)
+                elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.path)
     return sorted(found)
 
 
 def package_identity() -> list[str]:
     """Return a text for each module of this package that changes when the module does; empty if one vanishes."""
-    found = []
-    for path in package_files():
-        try:
-            status = os.stat(path)
-        except OSError:
-            return []
-        found.append(f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}")
-    return found
+    try:
+        return [_identity(path) for path in package_files()]
+    except OSError:
+        return []
+
+
+def _identity(path: str) -> str:
+    status = os.stat(path)
+    return f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}"

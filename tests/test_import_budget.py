@@ -64,6 +64,7 @@ WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache"}
 FOR_A_PROCESS = {
     "errno",
     "hookrun.engine",
+    "hookrun.nesting",
     "hookrun.process",
     "hookrun.process.prepare",
     "hookrun.process.loop",

@@ -22,7 +22,7 @@ LAYERS = (
     ("observe",),
     ("serve",),
     ("fire", "integrations"),
-    ("crash",),
+    ("crash", "server_start"),
     ("wiring", "library"),
     ("edit",),
     ("dry_run",),
@@ -39,7 +39,7 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "server_socket", "model", "files", "session"),
+    ("launcher_file", "server_socket", "nesting", "model", "files", "session"),
     ("client", "events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
@@ -48,7 +48,7 @@ SIDEWAYS = frozenset({("conditions", "globs"), ("model", "events"), ("text", "te
 """Imports within one row that are meant."""
 
 PUBLIC_BELOW_RECIPES = frozenset(
-    {"hookrun", "shell", "process", "credentials", "globs", "text", "files", "state", "session"}
+    {"hookrun", "shell", "process", "credentials", "globs", "text", "files", "state", "session", "nesting"}
 )
 """What `recipes` and `observe` may import: what a third party could."""
 

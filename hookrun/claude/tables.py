@@ -145,13 +145,7 @@ class Rules:
     __slots__ = ("exit_2", "fields", "lost", "obeys", "plain")
 
     def __init__(
-        self,
-        exit_2: str,
-        obeys: str = "",
-        fields: FieldTypes | None = None,
-        *,
-        lost: str = "",
-        plain: bool = False,
+        self, exit_2: str, obeys: str = "", fields: FieldTypes | None = None, *, lost: str = "", plain: bool = False
     ) -> None:
         self.exit_2 = exit_2
         self.obeys = frozenset(obeys.split())

@@ -35,9 +35,7 @@ GROUPS = {
         "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
-    "Plumbing": {
-        "fire": ("fire_command", "Run the hooks for an event and print their verdict."),
-    },
+    "Plumbing": {"fire": ("fire_command", "Run the hooks for an event and print their verdict.")},
 }
 """What `hookrun --help` lists: group -> name -> the module in `hookrun.cli` with `NAME_command`, and its purpose."""
 

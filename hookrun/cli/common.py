@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from hookrun.agents import AGENTS, load
 from hookrun.cli.printing import CommandReport, relative_path
 from hookrun.config.discovery import claude_directory, find
 from hookrun.model import UNTRUSTED_LAYERS, Hook
@@ -160,6 +159,8 @@ def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
 
 def agents_named(names: Iterable[str]) -> list[Agent]:
     """Return the agents with these names, each once. Raises click.ClickException for an unknown name."""
+    from hookrun.agents import AGENTS, load  # many commands are about none
+
     found = []
     for name in dict.fromkeys(names):
         if name not in AGENTS:

@@ -93,9 +93,7 @@ class Commands(click.Group):
         return [*completions(lambda: ((name, entry[1]) for name, entry in self.table.items()), incomplete), *options]
 
     def resolve_command(
-        self,
-        ctx: click.Context,
-        args: list[str],
+        self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant; the error for an unknown one suggests what was meant."""
         name = args[0]

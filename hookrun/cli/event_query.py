@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.base import Message, message_from_context, native_event
 from hookrun.cli.printing import count, relative_path
 from hookrun.config import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
-from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.dry_run import KnownFields
 from hookrun.model import file_path
 from hookrun.text import quote
@@ -22,10 +20,10 @@ from hookrun.text import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig
 
-CANONICAL = frozenset(CONTEXT_FIELDS)
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
 """Fields that tell a canonical context from an agent's message, with any other fields."""
 SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
@@ -60,9 +58,13 @@ class EventQuery:
         where = "stdin" if source == "-" else source
         no_deadline = float("inf")
         data = contexts.from_stdin(no_deadline) if source == "-" else contexts.from_file(source, no_deadline)
-        if self.agent is not None and ONLY_CANONICAL.isdisjoint(data) and not CANONICAL.issuperset(data):
-            self._take_message(self.agent.read(data, native_event(self.agent, self.event)), where)
-            return
+        if self.agent is not None and ONLY_CANONICAL.isdisjoint(data):
+            from hookrun.agents.base import native_event  # only for an agent
+            from hookrun.config.schema import CONTEXT_FIELDS
+
+            if not data.keys() <= set(CONTEXT_FIELDS):
+                self._take_message(self.agent.read(data, native_event(self.agent, self.event)), where)
+                return
         contexts.check(data, where)
         self.notes += contexts.suspicious_fields(data, self.event)
         self.known = KnownFields(but=SET_FOR_AGENTS - set(data))
@@ -96,6 +98,8 @@ class EventQuery:
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
     def _make_message(self, agent: Agent) -> None:
+        from hookrun.agents.base import message_from_context  # as above
+
         self.message = message_from_context(agent, self.event, self.contexts[0])
         self.contexts = [call.fields for call in self.message.calls]
 

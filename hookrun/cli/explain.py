@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.agents.base import native_event
-from hookrun.agents.formats import Reply, reply_from_verdict
-from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
 from hookrun.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -23,34 +20,22 @@ from hookrun.cli.common import (
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.predictions import MAX_ANSWER, STATE_STYLES, answer, phrase, state, why_not
-from hookrun.cli.printing import (
-    BOLD,
-    DIM,
-    count,
-    print_json,
-    print_problems,
-    print_table,
-    print_wrapped,
-)
+from hookrun.cli.printing import BOLD, DIM, count, print_json, print_problems, print_table, print_wrapped
 from hookrun.config.discovery import claude_directory
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, DryRun, Prediction
+from hookrun.dry_run import DEPENDS, RUNS, DryRun, Prediction
 from hookrun.events import resolve_event
-from hookrun.model import Hook, HookResult, Outcome, file_path
+from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions, quoted
-from hookrun.trust.notices import combine_failures
-from hookrun.verdicts import apply_policies, combine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.agents.types import Agent
+    from hookrun.cli.explain_agent import AgentSide
     from hookrun.cli.printing import Line
-    from hookrun.wiring.targets import WiredEvent
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
-ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
 @command(
@@ -139,6 +124,11 @@ class Explanation:
         if hook is not None:
             hooks_named(hook, sources.hooks)
         self.predictions = [self._predict(fields) for fields in query.contexts]
+        self._agent: AgentSide | None = None
+        if query.agent is not None:
+            from hookrun.cli.explain_agent import AgentSide  # with all that knows agents
+
+            self._agent = AgentSide(query.agent, query, sources, self.predictions)
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
@@ -230,102 +220,19 @@ class Explanation:
 
     def _obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running, independent of the declarations."""
-        agent = self.query.agent
-        if agent is None:
-            if os.environ.get("HOOKRUN") == "0":
-                yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
-            return
-        from hookrun.wiring import plan  # only for an agent
-
-        if plan.unsupported_events(agent, [self.query.event]):
-            yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
-            return
-        if plan.unsent_events(agent, [self.query.event]):
-            version = plan.newest_measured(agent)
-            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
-            return
-        wanted = plan.events_for(agent, [self.query.event])
-        wired = self._installed(agent, wanted)
-        remedy = f"run `hookrun install {agent.NAME}`"
-        if wanted and not wired:
-            yield f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
-        elif wired and all(each.only for each in wired):
-            only = wired[0]
-            where = f"{only.path}:{only.line}"
-            yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
-
-    def _installed(self, agent: Agent, wanted: Sequence[str]) -> list[WiredEvent]:
-        from hookrun.edit.file_change import FileError  # as above
-        from hookrun.wiring.plan import InstallRequest, wired_events
-        from hookrun.wiring.targets import SCOPES, InstallLocation
-        from hookrun.wiring.wired_command import this_program
-
-        found: list[WiredEvent] = []
-        location = InstallLocation(self.sources.home, self.sources.project, dict(os.environ))
-        for scope in SCOPES:
-            try:
-                found += wired_events(InstallRequest(agent, scope, location, this_program()))
-            except FileError:
-                continue
-        return [each for each in found if each.event in wanted]
+        if self._agent is not None:
+            yield from self._agent.obstacles()
+        elif os.environ.get("HOOKRUN") == "0":
+            yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
 
     def _other_lines(self) -> Iterator[Line]:
         """Yield what the agent would get and does not support at this event, and the hooks of other events."""
-        agent = self.query.agent
-        if (
-            agent is not None
-            and not self.running
-            and self.query.event in {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
-        ):
-            known = self._known_answer(agent)
-            if known is not None:
-                yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
-            fallbacks = ", ".join(dict.fromkeys(name for _, name in self._unsupported(agent)))
-            if fallbacks:
-                yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", DIM
+        if self._agent is not None and not self.running:
+            yield from self._agent.lines()
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:
             listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
             yield f"hooks of other events: {listed}", DIM
-
-    # --- what an agent would get
-
-    def _known_answer(self, agent: Agent) -> str | None:
-        """Return the agent's answer where it is known in advance, because hooks can only fail; else None."""
-        message = self.query.message
-        every = [each for predictions in self.predictions for each in predictions]
-        if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
-            return None
-        replies = []
-        for predictions in self.predictions:
-            failed = [(each.hook, each.failure) for each in predictions if each.state == FAILS]
-            runs = [
-                HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why)
-                for hook, why in failed
-                if why
-            ]
-            behind = [
-                (each.hook, each.failure)
-                for each in predictions
-                if each.state == ENDED and each.never_approved and each.failure is not None
-            ]
-            combine_failures(runs, behind, self.sources.project)
-            replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
-        return build_response(agent, message, replies).stdout().decode().strip()
-
-    def _unsupported(self, agent: Agent) -> Iterator[tuple[str, str]]:
-        """Yield each action that the agent's event does not support, and the name of what it falls back to."""
-        message = self.query.message
-        native = message.native if message is not None else native_event(agent, self.query.event)
-        form = agent.RESPONSE_FORMATS.get(native)
-        able = form.capabilities if form is not None else NO_WORDS
-        if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
-            able -= ARGUMENTS
-        for action in ACTIONS:
-            reason = None if action in ("allow", "modify") else "no"
-            wanted = Reply(action, reason, args={} if action == "modify" else None)
-            for name in degrade(wanted, able, self.query.event)[1]:
-                yield action, name
 
     # --- as JSON
 
@@ -344,8 +251,8 @@ class Explanation:
             ],
             "others": self.sources.other_hooks(self.query.event),
         }
-        if agent is not None:
-            report |= {"told": self._known_answer(agent), "degraded": dict(self._unsupported(agent))}
+        if self._agent is not None:
+            report |= {"told": self._agent.known_answer(), "degraded": dict(self._agent.unsupported())}
         return report
 
 

@@ -241,10 +241,7 @@ class Setup:
         if own is None and not approved:
             yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
         for agent in failed:
-            yield (
-                report.with_home(f"hookrun install {agent}"),
-                "connect it, once the error is fixed",
-            )
+            yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if GUARD in self._recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"

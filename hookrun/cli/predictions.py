@@ -17,13 +17,7 @@ STATES = {
 }
 """State of a prediction -> how the table shows it, and its style."""
 UNAPPROVED = "not approved"
-PHRASES = {
-    RUNS: "would run",
-    DEPENDS: "may run",
-    FAILS: "would fail",
-    OFF: "is off",
-    ENDED: "would not be reached",
-}
+PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
 """State of a prediction -> the verb of the answer."""
 CHOICES = ("denied", "disabled", "paused until")
 """The user's decisions, with which a hook is off."""

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from hookrun.cli.common import FAILED, command, home_option, resolve_home
+from hookrun.cli.common import command, home_option, resolve_home
 from hookrun.server_socket import socket_base, socket_here
 
 
@@ -15,9 +15,7 @@ from hookrun.server_socket import socket_base, socket_here
 @click.option("--socket", metavar="PATH", help="Listen here; default: where launchers look for the server.")
 @click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0), help="End after so long without a run.")
 @home_option
-@click.pass_context
 def serve_command(
-    ctx: click.Context,
     home: str | None,
     socket: str | None,
     idle: float | None,
@@ -25,10 +23,13 @@ def serve_command(
     foreground: bool,  # noqa: ARG001
 ) -> None:
     """Run hooks for agents in a server that is always loaded."""
-    from hookrun.serve import server
+    from hookrun.serve.daemon import serve
+    from hookrun.serve.server import IDLE_LIMIT
 
     base = socket_base(resolve_home(home)) if socket is None else None
     if socket is None and base is None:
         raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
-    ctx.exit(FAILED if server.serve(path, idle or server.IDLE_LIMIT) else 0)
+    failure = serve(path, idle or IDLE_LIMIT)
+    if failure is not None:
+        raise click.ClickException(failure)

@@ -58,14 +58,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 UNAPPROVED = ("not approved", "changed")
-STATE_STYLES = {
-    "ready": OK,
-    "advise": OK,
-    "error": ERROR,
-    "denied": ERROR,
-    "disabled": DIM,
-    "off": DIM,
-}
+STATE_STYLES = {"ready": OK, "advise": OK, "error": ERROR, "denied": ERROR, "disabled": DIM, "off": DIM}
 """State of a hook -> its style on a terminal; any other is a warning."""
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
@@ -292,11 +285,7 @@ def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
         "problems": examined.declarations.problems,
         "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
         "hooks": [
-            {
-                "layer": hook.layer,
-                "error": hook.error,
-                "fields": {each.name: _value_to_json(each) for each in values},
-            }
+            {"layer": hook.layer, "error": hook.error, "fields": {each.name: _value_to_json(each) for each in values}}
             for hook, values in hooks
         ],
     }

@@ -197,7 +197,6 @@ class CodeReader:
                 self.path(Word(f"{directory or '.'}/{name}"), command.directory, "program")
 
     def _run(self, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add the code that a program's words name."""
         text = words[0].text
         name = versionless(text.rpartition("/")[2].lower())
         rest = words[1:]
@@ -215,7 +214,6 @@ class CodeReader:
             self._maybe_all(rest, command)
 
     def _named(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add the files that the words of one of NAMING name."""
         if name in {".", "source"}:
             if words and words[0].output is None:
                 self.path(words[0], command.directory)
@@ -231,7 +229,6 @@ class CodeReader:
                 self._nested(word.text.partition("=")[2], command.directory)
 
     def _runner(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add the code of the words after `exec` or `run`, any of which may be the program."""
         at = next((i for i, word in enumerate(words) if word.text in RUNNERS[name]), len(words))
         rest = [word for i, word in enumerate(words) if i > at]
         while rest and rest[0].text[:1] == "-":

@@ -13,7 +13,7 @@ from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 
@@ -95,8 +95,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)],
-            examined,
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)], examined
         )
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
@@ -115,7 +114,6 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 
 def _plugin_files(examined: LoadedConfig) -> list[ConfigFile]:
-    """Return the files of the plugins that the included settings of Claude Code enable."""
     found, looked_for = examined.found, examined.declarations.files
     settings = [file for file in examined.files if file.claudes and file.plugin is None]
     others = claude_files.settings_above(settings, found, looked_for)
@@ -165,7 +163,6 @@ def _directory(path: str, cwd: str | None) -> str:
 
 
 def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Add the files of one layer, each followed by its includes."""
     with_hooks = [file for file in files if file.has_hooks]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
@@ -239,7 +236,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations = examined.declarations
     own: dict[str, int] = {}
     for file in examined.files:
-        for name in _texts(file.settings.get("events")):
+        for name in texts(file.settings, "events"):
             own.setdefault(name, LAYERS.index(file.layer))
     declarations.events = list(own)
     claude_files.switch_off(examined.files)
@@ -265,10 +262,6 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.settings = _settings(examined.files)
     if from_above := claude_files.variables_from_above(variables):
         declarations.settings["claude_env"] = from_above
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _check_entries(
@@ -301,7 +294,6 @@ def _check_entries(
 def _checked(
     file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
 ) -> Iterator[ValidatedHook]:
-    """Yield each validated entry of a file of the project at `root`."""
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
             yield from validate_entry(document, (*file.entries_path, index), entry, scope)

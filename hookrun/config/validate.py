@@ -97,7 +97,6 @@ def validate_hook(
 
 
 def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
-    """Return the canonical names of the entry's valid events; report the others."""
     if "event" not in entry:
         if "hooks" in entry:
             at.report("a group in Claude Code's form in a list of hooks", CLAUDE_GROUP)
@@ -135,7 +134,6 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
 
 
 def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
-    """Return the valid fields of the entry; report invalid values and unknown keys."""
     values: dict[str, object] = {}
     for key, value in entry.items():
         if key == "event":
@@ -208,7 +206,7 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
             "line": document.position(at.path)[0],
             "look": command_words.program_and_script(kind, target) if scope.reads_commands else [],
             "words": code,
-        },
+        }
     )
 
 
@@ -295,6 +293,8 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
     for name, kind in REQUIRES.items():
         if name in entry and kind not in entry:
             at.at(name).report(f"`{name}` needs `{kind}`", f"add `{kind}`, or remove `{name}`")
+    if "serve" in entry and "url" in entry:
+        at.at("serve").report("a `url` hook has no program to keep running", "remove `serve`")
     if values.get("background") is True and values.get("on_failure") == "block":
         where = at.at("on_failure" if "on_failure" in entry else "background")
         where.report("a background hook cannot block", 'remove `background`, or `on_failure: "block"`')

@@ -117,7 +117,6 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
-    """Return a recorded message with its placeholders filled in."""
     text = json.dumps(payload)
     for name, value in values.items():
         text = text.replace("{" + name + "}", json.dumps(value)[1:-1])
@@ -126,6 +125,7 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
+<<<<<<< HEAD
     """Run the command with the agent's variables and working directory."""
     program, launcher, flags = wired.command.program, wired.command.launcher, wired.command.flags
     if launcher is not None:
@@ -133,6 +133,11 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
     else:
         begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
         command = [*begins, *flags.arguments(), "--probe", home]
+=======
+    program = wired.command.program
+    begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
+    command = [*begins, *wired.command.flags.arguments(), "--probe", home]
+>>>>>>> main
     if wired.command.flags.event is None:  # who runs it adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}

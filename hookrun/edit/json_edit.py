@@ -144,7 +144,6 @@ class Json(SpanEditor):
         return self._spans.parsed.keys.get(path, self._spans.parsed.values[path])
 
     def _comma_after(self, end: int) -> int | None:
-        """Return the offset of the comma that follows what ends at `end`."""
         offset = self._spans.skip(end)
         return offset if self.text[offset : offset + 1] == "," else None
 

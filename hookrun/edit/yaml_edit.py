@@ -103,7 +103,6 @@ class Yaml(SpanEditor):
         return node
 
     def _dash(self, node: yaml.Node) -> int:
-        """Return the offset of the dash before an item."""
         offset = len(self.text[: node.start_mark.index].rstrip()) - 1
         if self.text[offset : offset + 1] != "-":
             raise EditError
@@ -162,7 +161,6 @@ def _dump(value: object, *, flow: bool) -> str:
 
 
 def _inline(value: object) -> str:
-    """Return a list or mapping in brackets, on one line."""
     return _dump(value, flow=True).strip()
 
 

@@ -39,12 +39,12 @@ class FireInvocation:
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
     are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
     count as approved. `on_outcomes` is called with what hooks read and how they ended. `warm` tells whether this
-    process takes a caller's place, `cold` why a launcher started one instead. `on_error_blocks` is the setting last
-    seen.
+    process takes a caller's place, `cold` why a launcher started one instead. `latest_settings` are those
+    of the last run.
     """
 
     warm = False
-    on_error_blocks = False
+    latest_settings: Mapping[str, object] | None = None
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
         self.started = monotonic()
@@ -87,7 +87,7 @@ class FireInvocation:
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
-        FireInvocation.on_error_blocks = self.settings.get("on_error") == "block"
+        FireInvocation.latest_settings = self.settings
 
     def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
@@ -125,11 +125,15 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self) -> None:
-        """Reap the watcher and the children of Python hooks. Called last, to give them time to end."""
+        """Reap the watcher and the children of Python hooks; start a server if this run lacked one. Called last."""
         if self.hosts is not None:
             self.hosts.reap()
         if self.watcher is not None:
             self.watcher.close()
+        if self.cold is not None:
+            from hookrun.server_start import after_cold_run
+
+            after_cold_run(self.home, self.cold, self.settings.get("warm"))
 
 
 ASKS = PRECEDENCE["ask"]
@@ -190,8 +194,9 @@ class EventFire:
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
+        from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
         from hookrun.process.loop import SLOW, Loop
-        from hookrun.process.prepare import MAX_NESTING, HookEnvironment, nesting_depth, runs_inside_hook
+        from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
         from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 

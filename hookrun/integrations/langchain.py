@@ -228,7 +228,6 @@ def _end(messages: list[AnyMessage]) -> dict[str, object] | None:
 
 
 def _blocks(messages: list[AnyMessage]) -> int:
-    """Return how often hooks have continued this turn."""
     count = 0
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
@@ -293,7 +292,6 @@ def _mark(outcome: ToolOutcome) -> dict[str, str]:
 
 
 def _plain(message: BaseMessage) -> str:
-    """Return the text of a message, without its other content blocks."""
     if isinstance(message.content, str):
         return message.content
     blocks = (each if isinstance(each, str) else each.get("text") for each in message.content)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
     from hookrun.library.result import Result
 
+    Script = Generator["FireStep | AskStep | RunStep | WaitStep", Any, "ToolOutcome"]
+
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
 Names = NameMap  # the name until 0.2
@@ -66,22 +68,7 @@ async def run_tool(
     script = steps(
         name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
     )
-    answer: Any = None
-    while True:
-        try:
-            step = script.send(answer)
-        except StopIteration as end:
-            outcome: ToolOutcome = end.value
-            return outcome
-        match step:
-            case FireStep(event, context):
-                answer = await answers.fire(engine, event, context, on_error)
-            case RunStep(arguments):
-                answer = await _run(call, arguments, let_through)
-            case AskStep(arguments, reason):
-                answer = await _ask(approve, name, arguments, reason, let_through)
-            case WaitStep(seconds):
-                await asyncio.sleep(seconds)
+    return await _Driver(engine, name, call, approve, on_error, let_through, sync=False).drive(script)
 
 
 def run_tool_sync(
@@ -102,85 +89,78 @@ def run_tool_sync(
     script = steps(
         name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
     )
-    answer: Any = None
-    while True:
+    running = _Driver(engine, name, call, approve, on_error, let_through, sync=True).drive(script)
+    try:
+        running.send(None)
+    except StopIteration as end:
+        outcome: ToolOutcome = end.value
+        return outcome
+    raise RuntimeError("a synchronous run has waited")
+
+
+@dataclass(slots=True)
+class _Driver:
+    """Carries out the steps around one call of a tool; with `sync` it never waits for anything."""
+
+    engine: Engine
+    name: str
+    call: Callable[..., object]
+    approve: Callable[[str, dict[str, object], str], object] | None
+    on_error: OnError
+    through: tuple[type[Exception], ...]
+    sync: bool
+
+    async def drive(self, script: Script) -> ToolOutcome:
+        answer: Any = None
+        while True:
+            try:
+                step = script.send(answer)
+            except StopIteration as end:
+                outcome: ToolOutcome = end.value
+                return outcome
+            match step:
+                case FireStep(event, context):
+                    answer = await self._fire(event, context)
+                case RunStep(arguments):
+                    answer = await self._run(arguments)
+                case AskStep(arguments, reason):
+                    answer = await self._ask(arguments, reason)
+                case WaitStep(seconds):
+                    await asyncio.sleep(seconds) if not self.sync else time.sleep(seconds)  # noqa: ASYNC251
+
+    async def _fire(self, event: str, context: dict[str, object]) -> Result:
+        if self.sync:
+            return answers.fire_sync(self.engine, event, context, self.on_error)
+        return await answers.fire(self.engine, event, context, self.on_error)
+
+    async def _run(self, args: dict[str, object]) -> ToolReturned:
         try:
-            step = script.send(answer)
-        except StopIteration as end:
-            outcome: ToolOutcome = end.value
-            return outcome
-        match step:
-            case FireStep(event, context):
-                answer = answers.fire_sync(engine, event, context, on_error)
-            case RunStep(arguments):
-                answer = _run_sync(call, arguments, let_through)
-            case AskStep(arguments, reason):
-                answer = _ask_sync(approve, name, arguments, reason, let_through)
-            case WaitStep(seconds):
-                time.sleep(seconds)
+            return ToolReturned(await self._settled(self.call(**args)))
+        except self.through:
+            raise
+        except Exception as error:
+            return ToolReturned(exception=error)
 
+    async def _ask(self, args: dict[str, object], reason: str) -> object:
+        """Return the user's decision; an error in asking is logged and does not approve."""
+        try:
+            return await self._settled(self.approve(self.name, args, reason)) if self.approve else False
+        except self.through:
+            raise
+        except Exception:
+            log.exception("hookrun: the user could not be asked about %s, so it is blocked", self.name)
+            return False
 
-async def _run(
-    call: Callable[..., object], args: dict[str, object], through: tuple[type[Exception], ...]
-) -> ToolReturned:
-    try:
-        value = call(**args)
-        return ToolReturned(await value if isawaitable(value) else value)
-    except through:
-        raise
-    except Exception as error:
-        return ToolReturned(exception=error)
-
-
-def _run_sync(
-    call: Callable[..., object], args: dict[str, object], through: tuple[type[Exception], ...]
-) -> ToolReturned:
-    try:
-        return ToolReturned(_plain(call(**args)))
-    except through:
-        raise
-    except Exception as error:
-        return ToolReturned(exception=error)
-
-
-async def _ask(
-    approve: Approve | None, name: str, args: dict[str, object], reason: str, through: tuple[type[Exception], ...]
-) -> object:
-    """Return the user's decision; an error in asking is logged and does not approve."""
-    try:
-        agreed = approve(name, args, reason) if approve else False
-        return await agreed if isawaitable(agreed) else agreed
-    except through:
-        raise
-    except Exception:
-        log.exception("hookrun: the user could not be asked about %s, so it is blocked", name)
-        return False
-
-
-def _ask_sync(
-    approve: Callable[[str, dict[str, object], str], object] | None,
-    name: str,
-    args: dict[str, object],
-    reason: str,
-    through: tuple[type[Exception], ...],
-) -> object:
-    try:
-        return _plain(approve(name, args, reason)) if approve else False
-    except through:
-        raise
-    except Exception:
-        log.exception("hookrun: the user could not be asked about %s, so it is blocked", name)
-        return False
-
-
-def _plain(value: object) -> object:
-    """Return the value. Raises TypeError if it is awaitable, since there is no loop."""
-    if not isawaitable(value):
-        return value
-    close = getattr(value, "close", None)
-    if callable(close):
-        close()
-    raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
+    async def _settled(self, value: Any) -> object:
+        """Return the value, awaited if it is awaitable; with `sync` that raises TypeError, since there is no loop."""
+        if not isawaitable(value):
+            return value
+        if not self.sync:
+            return await value
+        close = getattr(value, "close", None)
+        if callable(close):
+            close()
+        raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
 
 
 LONGEST_WAIT = 3600.0
@@ -314,7 +294,7 @@ def steps(
     can_ask: bool,
     names: NameMap | None = None,
     text: Callable[[object], str] | None = None,
-) -> Generator[FireStep | AskStep | RunStep | WaitStep, Any, ToolOutcome]:
+) -> Script:
     """Yield the steps around one call of a tool, and return its outcome.
 
     `fields` are those of every context. Without `can_ask`, an `ask` blocks.

@@ -96,7 +96,6 @@ class Background:
         self._running.pop(future, None)
 
     def _await(self, wanted: Coroutine[Any, Any, None], label: str) -> None:
-        """Run an async `on_error` as background work."""
         try:
             task = self._task(wanted)
         except ClosedError:

@@ -292,11 +292,7 @@ class TimeLimited:
     _task: asyncio.Task[Any]
 
     def __init__(
-        self,
-        coroutine: Coroutine[Any, Any, Any],
-        first: Any,
-        deadline: float = FOREVER,
-        before: int | None = None,
+        self, coroutine: Coroutine[Any, Any, Any], first: Any, deadline: float = FOREVER, before: int | None = None
     ) -> None:
         self.expired = False
         self.closed = False

@@ -19,7 +19,7 @@ from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
 from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
-from hookrun.process.prepare import MAX_NESTING, nesting_depth
+from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 from hookrun.verdicts import NO_OBJECTION, is_plain_continue
 
@@ -99,28 +99,41 @@ class EngineFire:
 
     async def run(self) -> Result:
         """Run the chain in the current task. If that is cancelled, no hook is left running."""
+        return await self._run(sync=False)
+
+    def run_sync(self) -> Result:
+        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
+        run = self._run(sync=True)
+        try:
+            run.send(None)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        raise RuntimeError("a synchronous run has waited")
+
+    async def _run(self, *, sync: bool) -> Result:
+        """Run the chain; with `sync` it never waits in the caller's loop."""
         nesting = self._go_deeper()
         try:
             hooks = self._first()
             before = None  # no hook before it could have cancelled the task
-            if self._steps is not None and (task := current_task()) is not None:
+            if not sync and self._steps is not None and (task := current_task()) is not None:
                 before = task.cancelling()
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                     call = HandlerCall(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
-                    if wanted is not None and (bounded := call.step(wanted)) is not None:
+                    if wanted is not None and sync:
+                        self._wait_sync(wanted, call.await_result(wanted))
+                    elif wanted is not None and (bounded := call.step(wanted)) is not None:
                         await call.wait(bounded)
                     outcomes = [call.outcome]
                 else:
-                    outcomes = await self._group(hooks).run()
+                    outcomes = self._run_group_sync(hooks) if sync else await self._group(hooks).run()
                 hooks = self._next(hooks, outcomes)
                 if self._made is not None:
-                    for run, report in self._failures():
-                        wanted = _begin_report(run, report)
-                        if wanted is not None:
-                            await _finish_report(run, wanted, self._deadline, before)
+                    await self._report_failures(before, sync=sync)
         except BaseException:
             self._interrupted()
             raise
@@ -128,38 +141,23 @@ class EngineFire:
             _come_back(nesting)
         return self._result()
 
-    def run_sync(self) -> Result:
-        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
-        nesting = self._go_deeper()
+    def _wait_sync(self, wanted: Any, coroutine: Coroutine[Any, Any, None]) -> None:
         try:
-            hooks = self._first()
-            while hooks is not None:
-                hook = hooks[0]
-                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = HandlerCall(hook, self._context(hook), self._deadline)
-                    wanted = call.begin()
-                    if wanted is not None:
-                        try:
-                            self._services.loop_thread.run(call.await_result(wanted))
-                        finally:
-                            close_unstarted(wanted)
-                    outcomes = [call.outcome]
-                elif not any(isinstance(each, Handler) for each in hooks):
-                    outcomes = self._to_run().run(hooks)
-                else:
-                    outcomes = self._group(hooks).run_sync()
-                hooks = self._next(hooks, outcomes)
-                if self._made is not None:
-                    for run, report in self._failures():
-                        wanted = _begin_report(run, report)
-                        if wanted is not None:
-                            self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
-        except BaseException:
-            self._interrupted()
-            raise
+            self._services.loop_thread.run(coroutine)
         finally:
-            _come_back(nesting)
-        return self._result()
+            close_unstarted(wanted)
+
+    def _run_group_sync(self, hooks: list[Hook]) -> list[Outcome]:
+        if any(isinstance(each, Handler) for each in hooks):
+            return self._group(hooks).run_sync()
+        return self._to_run().run(hooks)
+
+    async def _report_failures(self, before: int | None, *, sync: bool) -> None:
+        for run, report in self._failures():
+            wanted = _begin_report(run, report)
+            if wanted is not None:
+                finishing = _finish_report(run, wanted, self._deadline, before)
+                self._services.loop_thread.run(finishing) if sync else await finishing
 
     # --- in a task or a thread
 
@@ -174,7 +172,6 @@ class EngineFire:
         return NESTING.set(nesting + 1)
 
     def _first(self) -> list[Hook] | None:
-        """Return the hooks that run first."""
         alone = self._selection.only_candidate()
         if alone is not None and self._why_off(alone) is None:
             return [alone]
@@ -211,7 +208,6 @@ class EngineFire:
         return ParallelGroup(self._services, hooks, calls, self._to_run())
 
     def _to_run(self) -> Processes:
-        """Return the runner of configured hooks."""
         if self._processes is None:
             self._processes = Processes(
                 self._services,
@@ -292,7 +288,6 @@ class EngineFire:
     # --- the audit log
 
     def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
-        """Record the fire in the audit log."""
         self._keep(
             lambda journal: audit.fire_records(
                 runs,

@@ -313,7 +313,6 @@ def _candidates(name: str, event: str) -> Iterator[str]:
 
 
 def _letters(name: str) -> str:
-    """Return the letters of a name, without differences of naming style."""
     return name[:60].replace("_", "").replace("-", "").lower()
 
 

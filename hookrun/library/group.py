@@ -185,7 +185,6 @@ class ParallelGroup:
         return self._in_order()
 
     def _call_all(self, tasks: list[Work]) -> None:
-        """Call every handler, in a thread, here or in the engine's loop, and wait for all."""
         threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
         for n, call in self._calls.items():
             if not call.thread:

@@ -159,12 +159,7 @@ class Context(Mapping[str, object]):
         self.state: Any = None
 
     @classmethod
-    def of(
-        cls,
-        data: dict[str, object],
-        state: object = None,
-        call: tuple[Starter, Handler] | None = None,
-    ) -> Self:
+    def of(cls, data: dict[str, object], state: object = None, call: tuple[Starter, Handler] | None = None) -> Self:
         """Return a context that reads `data`, which must not change afterwards.
 
         `call` is the fire and the handler that the context is for, and starts the handler's background work.

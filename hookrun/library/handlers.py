@@ -91,11 +91,7 @@ class Handler(Hook):
 
 
 def make(
-    events: Event | Iterable[Event],
-    function: Function,
-    options: Options,
-    *,
-    own_events: Collection[str],
+    events: Event | Iterable[Event], function: Function, options: Options, *, own_events: Collection[str]
 ) -> Handler:
     """Return the handler of a function. Raises RegistrationError."""
     if unknown := [key for key in options if key not in Options.__annotations__]:

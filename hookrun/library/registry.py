@@ -104,7 +104,6 @@ class Registry:
 
 
 def _serves_all(handler: Handler, held: Handler) -> bool:
-    """Return whether a handler is for every event of the one that it replaces."""
     return set(held.events) <= set(handler.events)
 
 

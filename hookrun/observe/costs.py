@@ -294,7 +294,6 @@ def _price(model: str, given: Price | Mapping[str, float]) -> Price:
 
 
 def _first(usage: object, names: tuple[str, ...]) -> int | None:
-    """Return the first count that a usage has under one of these names, None if there is none."""
     counts = ((name, _member(usage, name)) for name in names)
     return next((_count(value, f"usage.{name}") for name, value in counts if value is not None), None)
 

@@ -146,7 +146,6 @@ class PatternLearning:
 
 
 def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield the kind, title and details of each pattern."""
     paths, tools = files(checkpoint), strings(checkpoint.get("tools"))
     types = sorted({os.path.splitext(path)[1] or os.path.basename(path) for path in paths})
     common = {name: checkpoint[name] for name in DETAILS if checkpoint.get(name)}

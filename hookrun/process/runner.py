@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from os import fsencode
 from os.path import exists
+from time import monotonic
 
+from hookrun.fastjson import loads
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process import spawn
 from hookrun.process.child import Task
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
             """Return the outcome, or its replacement."""
 
 
+RECIPES = "hookrun.recipes."
+"""Beginning of the functions that may have a look (recipes/looks.py, which is above this room)."""
+MAX_LOOKED = 1 << 14
+"""Bytes of a context that is looked at."""
 NOT_EXECUTED = (126, 127)
 """Exit statuses of a shell that could not start a program."""
 NOT_FOUND = 127
@@ -64,7 +70,9 @@ class ProcessRunner:
         tasks: list[Task | Failure] = []
         for index, (hook, stdin) in enumerate(jobs):
             task = self._prepare(hook, stdin)
-            if hook.background and isinstance(task, Task):
+            if isinstance(task, Outcome):
+                outcomes.append(self._ended(hook, task))
+            elif hook.background and isinstance(task, Task):
                 outcomes.append(self._in_background(hook, task))
             else:
                 outcomes.append(Outcome())
@@ -79,9 +87,36 @@ class ProcessRunner:
             outcomes[index] = self._ended(jobs[index][0], outcome)
         return outcomes
 
-    def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure:
+    def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
         refused = self._trust.check_before(hook) if self._trust is not None else None
+        if refused is not None and (kept := self._environment.coprocesses) is not None:
+            kept.discard(hook, self._environment.project)
+        if refused is None and hook.kind == "python" and str(hook.target).startswith(RECIPES):
+            outcome = self._glance(hook, stdin)
+            if outcome is not None:
+                return outcome
         return refused or prepare(hook, stdin, self._environment, locks=self._locks)
+
+    def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
+        """Return the outcome of a recipe that has nothing to say about this context, by its look; None to run it.
+
+        A look is a few string operations of hookrun's own: on a long context it could take long, and is left out.
+        """
+        if len(stdin) > MAX_LOOKED or hook.interpreter is not None or hook.error is not None or hook.background:
+            return None
+        begun = monotonic()
+        may_matter = __import__("hookrun.recipes.looks", fromlist=["may_matter"]).may_matter
+        try:
+            context = loads(stdin.decode())
+            variables = self._environment.variables(hook, b"")
+        except ValueError:
+            return None
+        if may_matter(str(hook.target), context, variables):
+            return None
+        outcome = Outcome()
+        outcome.exit_code, outcome.bytes_in = 0, len(stdin)
+        outcome.ms = (monotonic() - begun) * 1000
+        return outcome
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._environment)

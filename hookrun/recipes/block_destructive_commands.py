@@ -8,11 +8,11 @@ import re
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes import typed_input
-from hookrun.recipes.downloads import DOWNLOADERS, Downloads
+from hookrun.recipes.downloads import Downloads
+from hookrun.recipes.looks import FORMATTING, may_destroy
 from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
-from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -89,9 +89,6 @@ RECIPE = Recipe(
 HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
 """Devices in /dev that are not disks."""
 
-FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
-"""Prefixes of programs that make a disk's content unreadable."""
-
 LOOKING = {
     "cfdisk": (),
     "fdisk": ("-l", "--list", "-s"),
@@ -133,7 +130,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or the question about one that may be intended."""
     line = shell_line(context)
-    if line is None or not (_may_matter(line) or typed_input.may_open(RECIPE, context, line)):
+    if line is None or not (may_destroy(line) or typed_input.may_open(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -149,15 +146,6 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if reason is not None:
         return block(reason)
     return {"action": "ask", "message": f"{question}."} if question is not None else None
-
-
-def _may_matter(line: str) -> bool:
-    return (
-        may_run(line, (*RULES, *REMOVERS, *DOWNLOADERS, "git", "hub"))
-        or "/dev/" in line.translate({ord(sign): None for sign in "'\"\\"})
-        or any(name in line.lower() for name in FORMATTING)
-        or ("(" in line and "|" in line)
-    )
 
 
 class Guard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.recipes.looks import COMMITTING
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
 from hookrun.recipes.shell_recipe import block, parse, shell_line
 from hookrun.shell.prefilter import may_run
@@ -67,7 +68,7 @@ MAX_BYTES = 1 << 20
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit with a wrong message, None for any other line."""
     line = shell_line(context)
-    if line is None or not may_run(line, ("git", "git-commit")):
+    if line is None or not may_run(line, COMMITTING):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 

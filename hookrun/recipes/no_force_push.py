@@ -6,6 +6,7 @@ import re
 
 from hookrun.globs import glob
 from hookrun.recipes import typed_input
+from hookrun.recipes.looks import PUSHING
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
 from hookrun.shell.prefilter import may_run
@@ -75,9 +76,7 @@ ADVICE = "Push without force (rebase or merge first), push to another branch, or
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
     line = shell_line(context)
-    if line is None or not (
-        may_run(line, ("git", "git-push", "git-send-pack", "hub")) or typed_input.may_open(RECIPE, context, line)
-    ):
+    if line is None or not (may_run(line, PUSHING) or typed_input.may_open(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from hookrun.process.prepare import CALLER
+from hookrun.nesting import CALLER
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes.output_excerpt import printable_lines
 

@@ -6,6 +6,7 @@ import os
 import re
 
 from hookrun.files import is_within
+from hookrun.recipes.looks import MANAGING
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell.prefilter import may_run
@@ -134,7 +135,7 @@ Change = tuple["list[Word]", str]
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change of a line that calls the wrong package manager, None for any other."""
     line = shell_line(context)
-    if line is None or not may_run(line, ("npm", "npx", "pip", "pip3", *VERSIONED.findall(line))):
+    if line is None or not may_run(line, (*MANAGING, *VERSIONED.findall(line))):
         return None
     parsed = parse(context, line)
     if parsed.problem is not None:

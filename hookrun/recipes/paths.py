@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = "write|edit|Write|Edit|MultiEdit"
 """The tools that change one file whose path is in their arguments, also by the names that agents give them."""
-PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
-"""Arguments of tools that name a file."""
 TOOL_DIRECTORIES = ("node_modules/.bin", ".venv/bin")
 """Where a project keeps its own programs."""
 

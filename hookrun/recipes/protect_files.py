@@ -6,7 +6,7 @@ import os
 
 from hookrun import settings_globs
 from hookrun.globs import glob
-from hookrun.recipes.paths import PATH_ARGUMENTS
+from hookrun.recipes.looks import PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, line_directory, parse, shell_line, unreadable
 from hookrun.shell.prefilter import ENDS
@@ -71,9 +71,6 @@ RECIPE = Recipe(
 READING = frozenset({"read", "grep", "glob"})
 """Tools that do not write."""
 
-EXPANSIONS = ("$", "`", "{", "*", "?", "[")
-"""Characters of expansions, which may name files that are not in the line."""
-
 ADVICE = "Ask the user if you need this."
 
 
@@ -114,7 +111,8 @@ class Files:
 
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a line must not run, None if it may."""
-        if not self._may_matter(line):
+        globs = (*self._secrets, *self._locked, *self._settings)
+        if not may_name(line, texts_of(" ".join(globs))):
             return None
         from hookrun.shell.named_files import named_files
 
@@ -129,16 +127,6 @@ class Files:
     def _names_any(self, text: str) -> bool:
         """Return whether a word of the text is a protected file."""
         return any(self._why(f"/{word}", written=True) for word in text.translate(ENDS).split())
-
-    def _may_matter(self, line: str) -> bool:
-        if any(sign in line for sign in EXPANSIONS):
-            return True
-        bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
-        return any(
-            part.lower() in bare
-            for each in (*self._secrets, *self._locked, *self._settings)
-            for part in [max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]]
-        )
 
     def _of_named(self, file: NamedFile, directory: str | None) -> str | None:
         full = absolute(file.path, directory) or absolute(file.path, "/")

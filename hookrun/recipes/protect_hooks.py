@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from hookrun import guarded_files
 from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes.paths import PATH_ARGUMENTS
+from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import block, parse, unreadable
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
-from hookrun.shell.prefilter import ENDS, QUOTES, may_run
+from hookrun.shell.prefilter import ENDS, may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
 if TYPE_CHECKING:
@@ -96,9 +96,6 @@ OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl",
 PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "git", "hub", "tar")
 """Programs that can change files which the line names."""
 
-EXPANSIONS = ("$", "`", "{", "*", "?", "[", ">")
-"""Characters of expansions and redirections."""
-
 
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, None for any other."""
@@ -155,10 +152,8 @@ class Watch:
 
     def of_command(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a shell line must not run, None if it may."""
-        if not any(sign in line for sign in EXPANSIONS) and not may_run(line, (*PROGRAMS, "hookrun")):
-            bare = line.replace("\\\n", "").translate(QUOTES)
-            if "hookrun" not in bare:
-                return None
+        if not may_decide(line):
+            return None
         from hookrun.recipes.git_repository import Configuration, calls
 
         parsed = parse(context, line)

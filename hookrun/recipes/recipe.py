@@ -6,6 +6,8 @@ import math
 import os
 import re
 
+from hookrun.recipes.looks import NO, YES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 PREFIX = "HOOKRUN_OPTION_"
 """The prefix of an option's environment variable; the rest is its name in capitals."""
-YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
 class Option:

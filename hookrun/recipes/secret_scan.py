@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hookrun.globs import glob
+from hookrun.recipes.looks import SCANS, scanned, scanned_texts
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of, option, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-ACTIONS = ("block", "tell", "off")
+    from collections.abc import Mapping
 
 TARGET = "hookrun.recipes.secret_scan:check"
 
@@ -21,14 +20,14 @@ RECIPE = Recipe(
             "prompt",
             "block",
             "A credential in a prompt: `block`, `tell` (notify you only) or `off`.",
-            choice_of(*ACTIONS),
+            choice_of(*SCANS),
         ),
-        Option("arguments", "block", "The same for tool arguments.", choice_of(*ACTIONS)),
+        Option("arguments", "block", "The same for tool arguments.", choice_of(*SCANS)),
         Option(
             "output",
             "block",
             "The same for tool output; `block` tells the model not to repeat it.",
-            choice_of(*ACTIONS),
+            choice_of(*SCANS),
         ),
         Option("places", "no", "With `yes`, also detect `PASSWORD=...` and `user:...@host`.", yes),
         Option("allow", "", "Globs of credentials to ignore, such as those of a test account."),
@@ -49,12 +48,6 @@ RECIPE = Recipe(
         - Text that `edit` replaces (`old_string`), so that a credential can be removed from a file.
     """,
 )
-
-SOURCES = {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}
-"""Event -> what is scanned, which is also the name of the option; for other events it is the output."""
-
-REMOVED_TEXT = frozenset({"old_string", "old_str"})
-"""Arguments whose text is removed from a file."""
 
 MAX_SCANNED = 4 << 20
 """Characters."""
@@ -85,8 +78,8 @@ MESSAGES = {
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the verdict on an event that contains a credential, None for any other."""
-    source = SOURCES.get(str(context.get("event")), "output")
-    action = one_of(RECIPE, source, ACTIONS)
+    source = scanned(context)
+    action = one_of(RECIPE, source, SCANS)
     if action == "off":
         return None
     from hookrun.credentials import find_secrets
@@ -94,7 +87,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     allowed = option(RECIPE, "allow").split()
     by_place = yes(RECIPE, "places")
     found: dict[str, None] = {}
-    for text in _texts(context, source):
+    for text in scanned_texts(context, source):
         for each in find_secrets(text[:MAX_SCANNED], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
                 found[each.shown] = None
@@ -104,27 +97,3 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if action == "tell":
         return {"action": "continue", "system_message": f"secret-scan: {message}"}
     return {"action": "block", "message": message}
-
-
-def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
-    if source == "prompt":
-        yield from _strings(context.get("user_prompt"))
-    elif source == "arguments":
-        yield from _strings(context.get("tool_args"))
-    else:
-        yield from _strings(context.get("tool_result_output"))
-        yield from _strings(context.get("tool_result_error"))
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, including object keys, except text that an edit removes."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, str):
-            yield each
-        elif isinstance(each, list):
-            waiting.extend(each)
-        elif isinstance(each, dict):
-            yield from (name for name in each if isinstance(name, str))
-            waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)

@@ -26,7 +26,7 @@ def may_open(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
     """Return whether a line may start a program whose commands no hook would see. False is certain."""
     if sends_typed_input(str(context.get("agent"))) or one_of(recipe, OPTION.name, CHOICES) == "allow":
         return False
-    from hookrun.shell.interactive import may_read_terminal
+    from hookrun.shell.prefilter import may_read_terminal
 
     return may_read_terminal(line)
 

@@ -203,7 +203,6 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
 
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
-    """Return the options that a hook which was written out has in its environment."""
     env = entry.get("env")
     given = env if isinstance(env, dict) else {}
     return {option: str(given[key]) for option, key in option_variables(name).items() if key in given}
@@ -256,6 +255,5 @@ def _with_header(name: str, text: str) -> str:
 
 
 def _is_unchanged(text: str) -> bool:
-    """Return whether a file of cases is as it was written."""
     head, _, rest = text.partition("\n")
     return f", {sha256(rest.encode()).hexdigest()[:DIGEST_LENGTH]}:" in head

@@ -161,7 +161,6 @@ def user_file(home: str, form: str | None = None) -> DeclarationFile:
 
 
 def _chosen(paths: list[str], layer: str, form: str | None) -> str:
-    """Return the path to write, of those that a declaration file can have."""
     there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
     chosen = next((file.path for file in there if file.has_hooks), None)
     chosen = chosen or next((file.path for file in there if file.is_effective), None)

@@ -6,52 +6,23 @@ It never blocks, runs no hook and reads no configuration; what it keeps of a run
 from __future__ import annotations
 
 import errno
-import gc
-import importlib
 import os
 import select
 import signal
 import socket
 import stat
 import sys
+from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
-from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, Worker
-from hookrun.server_socket import package_identity
+from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, UNWANTED, Worker
+from hookrun.server_socket import package_files, package_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PRELOADED = (
-    "json",
-    "hookrun.agents.reply",
-    "hookrun.claude.answer",
-    "hookrun.claude.matcher",
-    "hookrun.claude.payload",
-    "hookrun.conditions",
-    "hookrun.config.cache",
-    "hookrun.credentials",
-    "hookrun.dialects",
-    "hookrun.engine",
-    "hookrun.fire.agent",
-    "hookrun.globs",
-    "hookrun.process.loop",
-    "hookrun.process.prepare",
-    "hookrun.process.python_hook",
-    "hookrun.process.runner",
-    "hookrun.process.supervisor",
-    "hookrun.session",
-    "hookrun.trust.approvals",
-    "hookrun.trust.digest",
-    "hookrun.trust.hook_files",
-    "hookrun.trust.ownership",
-    "hookrun.trust.store",
-    "hookrun.verdicts",
-)
-"""Modules that every worker has from the start; all agents' are added."""
 
 MAX_WORKERS = 64
 """Runs at once: a caller beyond them runs cold."""
@@ -63,9 +34,14 @@ IDLE_LIMIT = 900.0
 """Seconds without a caller after which the server ends."""
 MAX_RUNS = 50_000
 """Runs after which the server ends: the next one starts a new one."""
+LONELY = 60.0
+"""Seconds without a run after which a server ends that has to decline a caller because it runs under other limits."""
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
+
+CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
+"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
 
 
 class Seat:
@@ -75,24 +51,26 @@ class Seat:
         self.pid = pid
         self.control = control
         self.connection: socket.socket | None = None
-        self.answered = False
         self.idle_since = monotonic()
 
 
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, idle_limit: float = IDLE_LIMIT) -> None:
+    def __init__(self, path: str, lock: int, idle_limit: float) -> None:
         self.path = path
+        self.lock = lock
+        self.package = WatchedPackage()
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
         self.surroundings = peer.Surroundings()
-        self.files = package_identity()
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
+        self.waiting: deque[socket.socket] = deque()
         self.greeting = protocol.GO
         self.runs = 0
+        self.is_misplaced = False
         self.last_call = monotonic()
         self.poll = select.poll()
 
@@ -133,9 +111,16 @@ class Server:
         if self._owns_socket():
             os.unlink(self.path)
         for connection in _accepted(listener):
-            _send_away(connection, "stopping")
+            _say(connection, protocol.cold("stopping"))
+            connection.close()
         self.poll.unregister(listener)
         listener.close()
+        os.close(self.lock)  # another server may start while the last runs end
+        if not self.waiting:
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        """End the idle workers."""
         for seat in self.idle:
             seat.control.shutdown(socket.SHUT_WR)
         self.idle.clear()
@@ -146,8 +131,9 @@ class Server:
         """Serve until there is a reason to end, and until the last run has ended then."""
         wake = _catch_signals()
         self.poll.register(wake, select.POLLIN)
+        self.package.register(self.poll)
         self._fork()
-        while self.listener is not None or self.seats:
+        while self.listener is not None or self.seats or self.waiting:
             for fd, _ in self.poll.poll(self._timeout()):
                 if self.listener is not None and fd == self.listener.fileno():
                     self._accept(self.listener)
@@ -156,9 +142,13 @@ class Server:
                 elif fd == wake:
                     os.read(wake, 64)
                     self._close()
+            self._give()
             self._tend()
 
     def _timeout(self) -> int:
+        """Return for how many milliseconds to wait for something to happen."""
+        if self.waiting:
+            return 0 if self.idle or len(self.seats) < MAX_WORKERS else 1000
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -166,25 +156,36 @@ class Server:
     def _tend(self) -> None:
         """End idle workers beyond a few, and the server itself when its time has come."""
         now = monotonic()
+        if self.listener is None and not self.waiting:
+            self._dismiss()
         while len(self.idle) > KEPT_IDLE and now - self.idle[0].idle_since > BURST:
             self.idle.pop(0).control.shutdown(socket.SHUT_WR)
-        busy = len(self.seats) - len(self.idle)
+        busy = len(self.seats) - len(self.idle) + len(self.waiting)
         if self.listener is not None and (
-            (not busy and now - self.last_call > self.idle_limit) or self.runs >= MAX_RUNS or not self._owns_socket()
+            (not busy and now - self.last_call > self.idle_limit)
+            or self.runs >= MAX_RUNS
+            or not self._owns_socket()
+            or self.package.has_changed()
         ):
             self._close()
 
     def _accept(self, listener: socket.socket) -> None:
+        """Greet everyone who waits at the socket: a worker is found afterwards, which may take longer."""
         for connection in _accepted(listener):
-            with connection:
-                reason = self._refusal(connection)
-                if reason is None:
-                    reason = self._give(connection)
-                if reason is not None:
-                    _send_away(connection, reason)
-                if reason == "outdated":
-                    self._close()
-                    return
+            reason = self._refusal(connection)
+            if reason is None and len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS:
+                reason = "busy"
+            if reason is None:
+                self.runs += 1
+                self.last_call = monotonic()
+                _say(connection, self.greeting)
+                self.waiting.append(connection)
+                continue
+            _say(connection, protocol.cold(reason))
+            connection.close()
+            if reason == "outdated" or self.is_misplaced:
+                self._close()
+                return
 
     def _refusal(self, connection: socket.socket) -> str | None:
         """Return why this caller cannot be served at all."""
@@ -192,55 +193,49 @@ class Server:
             reason = self.surroundings.refusal(*peer.credentials(connection))
         except OSError:
             return "peer"
-        return reason or ("outdated" if package_identity() != self.files else None)
+        if reason is not None:
+            self.is_misplaced = monotonic() - self.last_call > LONELY
+        return reason or ("outdated" if self.package.has_changed() else None)
 
-    def _give(self, connection: socket.socket) -> str | None:
-        """Give a caller to a worker and greet it; return why there is none."""
-        while True:
-            seat = self.idle.pop() if self.idle else self._fork()
-            if seat is None:
-                return "busy"
-            if seat in self.idle:
-                self.idle.remove(seat)
+    def _give(self) -> None:
+        """Give the callers that wait to idle workers, the one used last first; start one more if those do not do."""
+        while self.waiting and self.idle:
+            seat, connection = self.idle.pop(), self.waiting[0]
             try:
                 socket.send_fds(seat.control, [b"c"], [connection.fileno()])
             except OSError:  # it has been killed; its end is heard of later
                 continue
-            break
-        self.runs += 1
-        self.last_call = monotonic()
-        seat.connection = connection.dup()
-        try:
-            connection.send(self.greeting)
-        except OSError:  # gone already: the worker sees that, too
-            pass
-        return None
+            seat.connection = self.waiting.popleft()
+        if self.waiting:
+            self._fork()
 
-    def _fork(self) -> Seat | None:
-        """Start a worker and return it, idle; None if there are too many, or too many processes."""
+    def _fork(self) -> None:
+        """Start a worker, unless there are too many; where the system allows no more, callers wait for those there."""
         if len(self.seats) >= MAX_WORKERS:
-            return None
-        ours, its = socket.socketpair()
+            return
+        try:
+            ours, its = socket.socketpair()
+        except OSError:
+            return
         try:
             pid = os.fork()
         except OSError:
             ours.close()
             its.close()
-            return None
+            return
         if not pid:
             _become_worker(its, [ours, *self._sockets()])
         its.close()
-        seat = Seat(pid, ours)
-        self.seats[ours.fileno()] = seat
+        self.seats[ours.fileno()] = seat = Seat(pid, ours)
         self.idle.append(seat)
         self.poll.register(ours, select.POLLIN)
-        return seat
 
     def _sockets(self) -> Iterator[socket.socket]:
         """Yield every socket of the server."""
         for each in (self.listener, *(seat.control for seat in self.seats.values())):
             if each is not None:
                 yield each
+        yield from self.waiting
         for seat in self.seats.values():
             if seat.connection is not None:
                 yield seat.connection
@@ -259,12 +254,11 @@ class Server:
         if seat.connection is not None:
             seat.connection.close()
             seat.connection = None
-        if word == LEAVING:
+        if word == UNWANTED:
+            self._close()
+        if word in (LEAVING, UNWANTED):
             return
         self.greeting = protocol.GO_BLOCK if word == IDLE_BLOCK else protocol.GO
-        if self.listener is None:
-            seat.control.shutdown(socket.SHUT_WR)
-            return
         seat.idle_since = monotonic()
         self.idle.append(seat)
 
@@ -299,12 +293,11 @@ def _accepted(listener: socket.socket) -> Iterator[socket.socket]:
         yield connection
 
 
-def _send_away(connection: socket.socket, reason: str) -> None:
+def _say(connection: socket.socket, words: bytes) -> None:
     try:
-        connection.send(protocol.cold(reason), socket.MSG_DONTWAIT)
-    except OSError:
+        connection.send(words, socket.MSG_DONTWAIT)
+    except OSError:  # gone already: the worker sees that, too
         pass
-    connection.close()
 
 
 def _catch_signals() -> int:
@@ -338,27 +331,55 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         os._exit(status)
 
 
-def preload() -> None:
-    """Import what runs need, so that workers share it."""
-    from hookrun.agents import AGENTS, load
+class WatchedPackage:
+    """The package as it was when the server began."""
 
-    for name in PRELOADED:
-        importlib.import_module(name)
-    for agent in AGENTS:
-        load(agent)
-    gc.collect()
-    gc.freeze()
-    gc.disable()
+    def __init__(self) -> None:
+        self._identity = package_identity()
+        self._root = _root()
+        self._fd = _watch({os.path.dirname(path) for path in package_files()})
+        if self._fd >= 0 and package_identity() != self._identity:
+            self._identity = []  # changed meanwhile
+
+    def register(self, poll: select.poll) -> None:
+        """Have changes end a wait, so that the server does not stay longer than it is of use."""
+        if self._fd >= 0:
+            poll.register(self._fd, select.POLLIN)
+
+    def has_changed(self) -> bool:
+        """Return whether the package is not what the server has loaded any more."""
+        if not self._identity or _root() != self._root:
+            return True
+        if self._fd >= 0:
+            try:
+                os.read(self._fd, 1 << 16)
+            except BlockingIOError:
+                return False
+        if package_identity() != self._identity:
+            self._identity = []
+        return not self._identity
 
 
-def serve(path: str, idle_limit: float = IDLE_LIMIT) -> int:
-    """Serve at a socket until the end; return the exit status."""
-    preload()
-    server = Server(path, idle_limit)
+def _root() -> tuple[int, int]:
+    """Return the identity of the package's directory: another one may be moved into its place."""
     try:
-        server.listen()
-    except OSError as error:
-        sys.stderr.write(f"error: cannot listen at {path}: {error.strerror}\n")
-        return 1
-    server.run()
-    return 0
+        status = os.stat(os.path.dirname(os.path.dirname(__file__)))
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+def _watch(directories: set[str]) -> int:
+    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
+    if sys.platform != "linux":
+        return -1
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    fd = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    if fd < 0:
+        return -1
+    if any(library.inotify_add_watch(fd, os.fsencode(each), CHANGES) < 0 for each in directories):
+        os.close(fd)
+        return -1
+    return fd

@@ -13,18 +13,23 @@ import fcntl
 import gc
 import os
 import resource
+import select
 import socket
 import sys
 import time
 
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
-from hookrun.process.prepare import CALLER
+from hookrun.nesting import CALLER
+from hookrun.process.coprocess import Coprocesses
+from hookrun.process.prepare import HookEnvironment
 from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
+from hookrun.trust.hook_files import files_of
 
-IDLE, IDLE_BLOCK, LEAVING = b"0", b"1", b"e"
-"""What a worker tells the server at the end of a run: ready for the next one, also with what to greet it; or gone."""
+IDLE, IDLE_BLOCK, LEAVING, UNWANTED = b"0", b"1", b"e", b"o"
+"""What a worker tells the server at the end of a run: ready for the next one, with failures blocking or not; leaving;
+leaving because the setting `warm` is off."""
 
 NO_ANSWER = 250
 """The exit status of a worker that has failed itself, so that its caller gets no answer."""
@@ -47,6 +52,7 @@ class Worker:
         self.connection: socket.socket | None = None
         self.runs = 0
         self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        HookEnvironment.coprocesses = self.coprocesses = Coprocesses(files_of)
         WATCHER.stays = True
         FireInvocation.warm = True
         _signal.signal(_signal.SIGIO, self._on_input)
@@ -59,11 +65,14 @@ class Worker:
             if connection is None:
                 break
             goes_on = self._serve(connection)
+        self.coprocesses.close()
         WATCHER.stays = False
         WATCHER.close()
 
     def _next(self) -> socket.socket | None:
-        """Return the next caller's connection, or None when the server has no more."""
+        """Return the next caller's connection, or None when the server has no more; look after programs until then."""
+        while (due := self.coprocesses.tend()) is not None and not select.select([self.control], (), (), due)[0]:
+            pass
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
         if not data or not descriptors:
             return None
@@ -82,10 +91,12 @@ class Worker:
             self._become(request)
             status, usual = self._run(request, connection)
             self._leave()
-            goes_on = usual and self._is_clean()
-            blocks = FireInvocation.on_error_blocks
+            settings = FireInvocation.latest_settings or {}
+            wanted = settings.get("warm") != "off"
+            goes_on = usual and wanted and self._is_clean()
+            ready = IDLE_BLOCK if settings.get("on_error") == "block" else IDLE
             # Told before the answer: the caller's next run finds this worker ready.
-            self.control.send((IDLE_BLOCK if blocks else IDLE) if goes_on else LEAVING)
+            self.control.send(ready if goes_on else LEAVING if wanted else UNWANTED)
             try:
                 connection.send(protocol.answer(status))
             except OSError:  # killed meanwhile
@@ -107,7 +118,8 @@ class Worker:
         for standard, fd in enumerate(streams):
             os.dup2(fd, standard)
             os.close(fd)
-        os.umask(request.umask & 0o777)
+        self.coprocesses.umask = request.umask & 0o777
+        os.umask(self.coprocesses.umask)
         _take_environment(request.environment)
         _reset_signals()
 

@@ -163,7 +163,6 @@ class Evaluator:
 
 
 def _directory_of(words: list[Word], scope: ShellScope) -> Word | None:
-    """Return the directory that `pwd`, or git if it is known, prints."""
     if program_name(words[0].text) == "pwd":
         return None if scope.directory is None else Word(scope.directory)
     known = " ".join(word.text for word in words) == TOPLEVEL and TOPLEVEL in scope.variables

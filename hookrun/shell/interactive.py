@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrun.globs import glob
-from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS
+from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS
 from hookrun.shell.wrappers import STDIN, nested_line
 
 TYPE_CHECKING = False
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
 TERMINAL = STDIN | {"/dev/tty"}
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-
-INTERPRETERS = frozenset({
-    "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
-    "irb", "jshell", "julia", "lua", "luajit", "node", "nodejs", "nu", "octave", "osascript", "perl", "php",
-    "powershell", "pry", "ptpython", "pwsh", "r", "racket", "ruby", "sbcl", "scala", "swipl", "tclsh", "utop", "xonsh",
-})  # fmt: skip
-
-OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
-"""Programs that start a shell if they are given no command."""
 
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 """Python's modules that read code."""
@@ -41,21 +31,6 @@ SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 """Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
-
-NAMES = READERS | INTERPRETERS | OPENING | {".", "at", "batch", "source", "ssh", "su", "sudo"}
-
-
-def may_read_terminal(line: str) -> bool:
-    """Return whether a line may hold such a command: False only where it surely holds none."""
-    if any(sign in line for sign in MADE_UP):
-        return True
-    for word in line.replace("\\\n", "").translate(QUOTES).lower().translate(ENDS).split():
-        program = word.rpartition("/")[2]
-        if program in NAMES or PYTHON.fullmatch(program):
-            return True
-        if any(sign in program for sign in "*?[") and any(glob(program, name) for name in (*NAMES, "python3")):
-            return True
-    return False
 
 
 def terminal_reader(parsed: ParsedLine) -> str | None:

@@ -267,7 +267,6 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
 
 
 def _is_file(target: str) -> bool:
-    """Return whether a target looks like a file and not like a directory: it has a suffix."""
     return "." in target.rpartition("/")[2].strip(".")
 
 

@@ -259,7 +259,6 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
 
 
 def _needs_no_directory(case: Case) -> None:
-    """Report what only makes sense with a temporary directory."""
     hint = "add `workdir: temporary`"
     if "files" in case.expect:
         case.place("expect", "files").report("`files` needs a temporary directory", hint)
@@ -268,7 +267,6 @@ def _needs_no_directory(case: Case) -> None:
 
 
 def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[str, object]:
-    """Return the valid fields of a case or of the defaults; report the others."""
     found: dict[str, object] = {}
     if not isinstance(entry, dict):
         at.type_error(entry, "an object with fields of a case", "write {}, or remove it")
@@ -283,7 +281,6 @@ def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[s
 
 
 def _expect(value: object, at: Location) -> dict[str, object]:
-    """Return the valid expectations; report the others."""
     found: dict[str, object] = {}
     if not isinstance(value, dict):
         at.type_error(value, f"an object with {one_of(OF_EXPECT)}")

@@ -114,7 +114,6 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
 def _work(
     runner: CaseRunner, runs: Sequence[CaseRun], pending: Iterable[CaseRun], width: int, results: Connection
 ) -> None:
-    """Run pending cases in a worker process, and send each result."""
     os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which passes it on
     indices = {id(run): index for index, run in enumerate(runs)}
     try:
@@ -146,7 +145,6 @@ def _pack(index: int, run: CaseRun) -> bytes:
 
 
 def _unpack(data: bytes, runs: Sequence[CaseRun]) -> int:
-    """Set the result of a run and return its index."""
     index: int
     index, hooks, result, *rest = pickle.loads(data)  # noqa: S301  # written by one of our own processes
     run = runs[index]

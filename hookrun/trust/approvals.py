@@ -183,7 +183,6 @@ class Approvals(UserDecisions):
         return None if known else self._unapproved(hook)
 
     def _is_declared_as_approved(self, hook: Hook, declared: str) -> bool:
-        """Return whether a hook with this declaration was approved, with whatever files."""
         if self._declarations is None:
             self._declarations = {}
             for each in self._store.approved.values():
@@ -217,7 +216,6 @@ class Approvals(UserDecisions):
         return None
 
     def _problem(self, problem: str) -> Failure:
-        """Return the failure of a hook that could not be inspected."""
         from hookrun.trust.digest import NOT_READ
 
         if monotonic() >= self.deadline:

@@ -279,12 +279,7 @@ class HookInspector:
     """
 
     def __init__(
-        self,
-        home: str,
-        root: str,
-        around: HookEnvironment,
-        owners: Iterable[int] = (),
-        budget: Budget | None = None,
+        self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = (), budget: Budget | None = None
     ) -> None:
         self.home = home
         self.root = root

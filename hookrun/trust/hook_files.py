@@ -138,7 +138,6 @@ class _Finder:
                 self._interpreter(path, cwd, depth)
 
     def _interpreter(self, path: str, cwd: str, depth: int) -> None:
-        """Add the interpreter that the first line of a script names, if it is in the project."""
         words = _start(path).partition(b"\n")[0][2:].decode("utf-8", "surrogateescape").split()
         if words and words[0].rpartition("/")[2] == "env":
             words = [word for word in words[1:] if word[:1] != "-" and "=" not in word]
@@ -284,7 +283,6 @@ def within(path: str, root: str) -> bool:
 
 
 def _start(path: str) -> bytes:
-    """Return the first bytes of a script, nothing of another file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError:
@@ -299,7 +297,6 @@ def _start(path: str) -> bytes:
 
 
 def _main_of(path: str) -> str | None:
-    """Return `main` of a package.json."""
     from hookrun.fastjson import loads
 
     try:

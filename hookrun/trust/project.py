@@ -16,7 +16,8 @@ from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
-from hookrun.process.prepare import NESTING, HookEnvironment, expand
+from hookrun.nesting import NESTING
+from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.state import data_dir, make_private_dir
 from hookrun.text import closest, quote, truncate

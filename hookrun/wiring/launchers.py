@@ -124,8 +124,7 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
         return []
     agent, home, program = request.agent, request.spot.home, request.program
     directory = data_dir(home)
-    conf = launcher_file.read(launcher_file.path_in(home))
-    socket = socket_base(home, conf.socket if conf is not None else None, program.python)
+    socket = socket_base(home, program.python)
     client = compiled_client()
     if client is None:
         launcher = _script(agent, program).encode()
@@ -193,7 +192,11 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     ):
         return []
     others = [launcher_path(home, name) for name in AGENTS if name != agent.NAME]
-    shared = [] if any(map(os.path.lexists, others)) else [f"{data_dir(home)}/{GONE}", launcher_file.path_in(home)]
+    shared = (
+        []
+        if any(map(os.path.lexists, others))
+        else [f"{data_dir(home)}/{GONE}", f"{data_dir(home)}/server.lock", launcher_file.path_in(home)]
+    )
     directories = [data_dir(home)]  # which goes if the user has decided nothing
     found = [each for each in (path, *shared) if os.path.lexists(each)]
     return [

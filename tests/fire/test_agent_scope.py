@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher_conf, run_line, settings_file, wired_line
 from tests.conftest import Project
 
 if TYPE_CHECKING:
@@ -55,7 +55,18 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble", ["broken", "other event", "program gone", "foreign", "a text", "piped away", "of a project", "narrowed"]
+    "trouble",
+    [
+        "broken",
+        "other event",
+        "program gone",
+        "foreign",
+        "a text",
+        "piped away",
+        "of a project",
+        "narrowed",
+        "conf gone",
+    ],
 )
 def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
     """Settings that cannot be read, another event, a program that is gone: then nobody else would run the hooks."""
@@ -65,14 +76,17 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
     changed = {
         "broken": text[:-3],
         "other event": text.replace('"PreToolUse"', '"PostToolUse"'),
-        "program gone": text.replace("hookrun/__main__.py", "gone/hookrun/__main__.py"),
-        "foreign": text.replace("fire --agent claude", "fire --agent other"),
-        "a text": text.replace("test -x", "echo test -x").replace("exec", "exit"),
-        "piped away": text.replace("; exit 0", " > /dev/null; exit 0"),
+        "program gone": text.replace("/.local/", "/gone/.local/"),
+        "foreign": text.replace("hookrun/claude", "hookrun/other"),
+        "a text": text.replace('"command": "/', '"command": "echo /'),
+        "piped away": text.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
         "of a project": text.replace(" --home", " --scope project --home"),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
+        "conf gone": text + "\n",
     }
     assert changed[trouble] != text
+    if trouble == "conf gone":
+        launcher_conf(project).unlink()
     path.write_text(changed[trouble])
     run_line(project, ours, before_tool(project, "claude"))
     assert _count(project) == 1

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.recipes.looks import LOOKS, may_matter
 from tests.recipes.account import Account
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    Check = Callable[[Mapping[str, object]], object]
 
 
 @pytest.fixture
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
     """Return an account in which nothing has happened yet."""
     return Account(tmp_path, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check at each call of a recipe in these tests that its look lets through what it has something to say about."""
+
+    def checked(target: str, check: Check) -> Check:
+        @functools.wraps(check)
+        def check_and_compare(context: Mapping[str, object]) -> object:
+            matters = may_matter(target, context, dict(os.environb))
+            try:
+                answer = check(context)
+            except BaseException:
+                assert matters, f"the look of {target} hides a failure"
+                raise
+            assert matters or answer is None, f"the look of {target} hides {answer}"
+            return answer
+
+        return check_and_compare
+
+    for target in LOOKS:
+        module, _, name = target.partition(":")
+        loaded = importlib.import_module(module)
+        monkeypatch.setattr(loaded, name, checked(target, getattr(loaded, name)))

@@ -1,0 +1,56 @@
+"""Tell whether this process runs inside a hook, by its environment and its ancestors."""
+
+from __future__ import annotations
+
+import os
+
+NESTING = b"HOOKRUN_CHAIN"
+"""The variable with a marker for each enclosing hook, which gives the nesting depth and the hook of a process."""
+
+MAX_NESTING = 3
+"""Hooks may start agents that run hooks again, up to this depth."""
+
+
+class CallerProcess:
+    """The process that this run belongs to: `pid` is 0 for this one, else that of the one whose place it takes."""
+
+    pid = 0
+
+    def parent(self) -> int:
+        """Return the process id of its parent. Raises OSError."""
+        return parent_of(self.pid) if self.pid else os.getppid()
+
+
+CALLER = CallerProcess()
+
+
+def nesting_depth() -> int:
+    """Return how many hooks enclose this process, according to its environment."""
+    return os.environb.get(NESTING, b"").count(b";")
+
+
+def runs_inside_hook() -> bool:
+    """Return whether an ancestor of this process was started inside a hook.
+
+    Our own variable may be forged: a project can set the environment of an agent's children, but not the one that the
+    agent was started with. Without /proc (macOS) the variable is believed.
+    """
+    mark = NESTING + b"="
+    try:
+        number = CALLER.parent()
+        while number > 1:
+            with open(f"/proc/{number}/environ", "rb") as file:
+                environment = file.read()
+            if any(each.startswith(mark) and b";" in each for each in environment.split(b"\0")):
+                return True
+            number = parent_of(number)
+    except OSError:
+        return not os.path.exists("/proc/self/environ")
+    return False
+
+
+def parent_of(number: int) -> int:
+    """Return the process id of a process's parent. Raises OSError, also without /proc."""
+    with open(f"/proc/{number}/stat", "rb") as file:
+        stat = file.read()
+    return int(stat[stat.rfind(b")") + 2 :].split()[1])

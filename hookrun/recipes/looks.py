@@ -1,0 +1,204 @@
+"""The cheap look of each recipe at a call: whether it may have anything to say. Most calls concern none.
+
+Where a look is False the hook is not run at all: `process/runner.py` asks `may_matter` in hookrun's own process. So
+this module holds no more than string operations, and imports nothing that costs.
+"""
+
+from __future__ import annotations
+
+from hookrun.shell.prefilter import QUOTES, may_read_terminal, may_run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Options = Callable[[str, str], str]
+    """Returns the value of an option by its name, and a default."""
+    Look = Callable[[Mapping[str, object], Mapping[str, object], Options], bool]
+
+YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+"""The values of an option that is yes or no."""
+PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file."""
+
+DESTRUCTIVE = (
+    "aria2c", "badblocks", "cfdisk", "cgdisk", "chgrp", "chmod", "chown", "cp", "cryptsetup", "curl", "dd", "fdisk",
+    "fetch", "find", "gdisk", "git", "hdparm", "http", "https", "hub", "install", "mv", "nvme", "parted", "rm", "rsync",
+    "sfdisk", "sgdisk", "shred", "srm", "tar", "tee", "truncate", "wget", "xh",
+)  # fmt: skip
+"""Programs for which block-destructive-commands has rules."""
+FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
+"""Prefixes of programs that make a disk's content unreadable."""
+
+PUSHING = ("git", "git-push", "git-send-pack", "hub")
+COMMITTING = ("git", "git-commit")
+MANAGING = ("npm", "npx", "pip", "pip3")
+
+WRITING = (
+    "awk", "chattr", "chflags", "chgrp", "chmod", "chown", "cp", "curl", "dd", "ed", "emacs", "ex", "find", "gawk",
+    "git", "gpg", "gsed", "hookrun", "hub", "install", "ln", "mv", "nano", "patch", "perl", "rm", "rmdir", "rsync",
+    "ruby", "scp", "sed", "setfacl", "setfattr", "shred", "sort", "sponge", "srm", "sudoedit", "tar", "tee", "touch",
+    "trash", "truncate", "unlink", "vi", "vim", "wget", "xattr", "yq",
+)  # fmt: skip
+"""Programs that can change files which the line names, for protect-hooks; and hookrun itself."""
+
+EXPANSIONS = ("$", "`", "{", "*", "?", "[")
+"""Characters of expansions, which may name files that are not in the line."""
+
+PROTECTED = (
+    ".cache", ".claude", ".cli", ".cop", ".env", ".git", ".gnupg", ".grok", ".htpasswd", ".husky", ".jks",
+    ".kdbx", ".key", ".local", ".netrc", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
+    ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
+    "deno.lock", "disabled-hooks", "documents", "flake.lock", "gemfile.lock", "go.sum", "hookrun.yaml", "hookrun.yml",
+    "hooks.json", "hooks.v1.json", "hosts.yml", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "mix.lock",
+    "npm-shrinkwrap.json", "opencod", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock",
+    "pixi.lock", "pnpm-lock.yaml", "podfile.lock", "poetry.lock", "pubspec.lock", "secrets.json", "secrets.toml",
+    "secrets.yaml", "secrets.yml", "settings", "uv.lock", "yarn.lock",
+)  # fmt: skip
+"""Texts of which a line holds one that names a file which protect-files protects by default."""
+
+SCANS = ("block", "tell", "off")
+"""What secret-scan does with a credential."""
+SCANNED = {
+    "prompt": ("user_prompt",),
+    "arguments": ("tool_args",),
+    "output": ("tool_result_output", "tool_result_error"),
+}
+"""What it scans -> the fields of the context."""
+REMOVED_TEXT = frozenset({"old_string", "old_str"})
+"""Arguments whose text is removed from a file."""
+
+
+def may_matter(target: str, context: Mapping[str, object], variables: Mapping[bytes, bytes]) -> bool:
+    """Return whether the hook with this function may have anything to say about a context. False is certain.
+
+    `variables` is the environment of the hook. A value of an option that may be wrong counts: the hook then fails.
+    """
+    look = LOOKS.get(target)
+    if look is None:
+        return True
+
+    def option(name: str, default: str) -> str:
+        return variables.get(b"HOOKRUN_OPTION_" + name.upper().encode(), default.encode()).decode("utf-8", "replace")
+
+    args = context.get("tool_args")
+    return look(context, args if isinstance(args, dict) else {}, option)
+
+
+def may_destroy(line: str) -> bool:
+    """Return whether block-destructive-commands may block a line or ask about it."""
+    return (
+        may_run(line, DESTRUCTIVE)
+        or "/dev/" in line.translate(QUOTES)
+        or any(name in line.lower() for name in FORMATTING)
+        or ("(" in line and "|" in line)
+    )
+
+
+def may_decide(line: str) -> bool:
+    """Return whether a line may change a file, or decide about hooks."""
+    return (
+        ">" in line
+        or any(sign in line for sign in EXPANSIONS)
+        or may_run(line, WRITING)
+        or "hookrun" in line.replace("\\\n", "").translate(QUOTES)
+    )
+
+
+def may_name(line: str, texts: Iterable[str]) -> bool:
+    """Return whether a line may name a file whose name holds one of these texts, in lower case."""
+    if any(sign in line for sign in EXPANSIONS):
+        return True
+    bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
+    return any(text in bare for text in texts)
+
+
+def texts_of(globs: str) -> Iterator[str]:
+    """Yield of each glob a text that is in every path which it matches, in lower case."""
+    for each in globs.split():
+        yield (max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]).lower()
+
+
+def _of_line(may: Callable[[str], bool]) -> Look:
+    return lambda _, args, __: isinstance(line := args.get("command"), str) and may(line)
+
+
+def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
+    def look(context: Mapping[str, object], args: Mapping[str, object], option: Options) -> bool:
+        line = args.get("command")
+        if not isinstance(line, str):
+            return False
+        interactive = option("interactive", "block").strip().lower()
+        if may(line) or interactive not in ("block", "allow"):
+            return True
+        if interactive == "allow" or not may_read_terminal(line):
+            return False
+        from hookrun import sends_typed_input
+
+        return not sends_typed_input(str(context.get("agent")))
+
+    return look
+
+
+def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: Options) -> bool:
+    line = args.get("command")
+    return _names_path(args) or (isinstance(line, str) and may_decide(line))
+
+
+def _names_path(args: Mapping[str, object]) -> bool:
+    return any(isinstance(args.get(each), str) for each in PATH_ARGUMENTS)
+
+
+def _at_files(_: Mapping[str, object], args: Mapping[str, object], option: Options) -> bool:
+    line = args.get("command")
+    if _names_path(args) or option("read", "no").strip().lower() not in YES + NO:
+        return True
+    given = " ".join(option(name, "") for name in ("secrets", "locked", "settings"))
+    return isinstance(line, str) and may_name(line, (*PROTECTED, *texts_of(given)))
+
+
+def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], option: Options) -> bool:
+    from hookrun.credentials import may_hold_secret
+
+    source = scanned(context)
+    action, places = option(source, "block").strip().lower(), option("places", "no").strip().lower()
+    if action not in SCANS or places not in NO:
+        return True
+    return action != "off" and any(may_hold_secret(text) for text in scanned_texts(context, source))
+
+
+def scanned(context: Mapping[str, object]) -> str:
+    """Return what secret-scan scans at an event, which is also the name of the option for it."""
+    return {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}.get(str(context.get("event")), "output")
+
+
+def scanned_texts(context: Mapping[str, object], source: str) -> Iterator[str]:
+    """Yield the texts that secret-scan scans."""
+    for name in SCANNED[source]:
+        yield from _strings(context.get(name))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every string in a value, including the keys of objects, except text that an edit removes."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            yield from (name for name in each if isinstance(name, str))
+            waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)
+
+
+LOOKS: dict[str, Look] = {
+    "hookrun.recipes.block_destructive_commands:check": _or_opens_terminal(may_destroy),
+    "hookrun.recipes.commit_message_check:check": _of_line(lambda line: may_run(line, COMMITTING)),
+    "hookrun.recipes.no_force_push:check": _or_opens_terminal(lambda line: may_run(line, PUSHING)),
+    "hookrun.recipes.package_manager:check": _of_line(lambda line: may_run(line, MANAGING) or "pip3." in line),
+    "hookrun.recipes.protect_files:check": _at_files,
+    "hookrun.recipes.protect_hooks:guard": _at_hooks,
+    "hookrun.recipes.secret_scan:check": _at_secrets,
+}
+"""The function of a hook -> its look. One that is not here always runs."""

@@ -1,0 +1,142 @@
+"""Become the server of a home: find its socket, load what runs need, serve, and tell the launchers."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from hookrun import launcher_file
+from hookrun.agents import AGENTS, load
+from hookrun.process.spawn import restore_signals
+from hookrun.serve.server import IDLE_LIMIT, Server
+from hookrun.server_socket import is_private, socket_base, socket_here
+from hookrun.server_start import LOCK
+from hookrun.state import make_private_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PRELOADED = (
+    "json",
+    "hookrun.agents.reply",
+    "hookrun.claude.answer",
+    "hookrun.claude.matcher",
+    "hookrun.claude.payload",
+    "hookrun.conditions",
+    "hookrun.config.cache",
+    "hookrun.credentials",
+    "hookrun.dialects",
+    "hookrun.engine",
+    "hookrun.fire.agent",
+    "hookrun.globs",
+    "hookrun.process.loop",
+    "hookrun.process.prepare",
+    "hookrun.process.python_hook",
+    "hookrun.process.runner",
+    "hookrun.process.supervisor",
+    "hookrun.session",
+    "hookrun.trust.approvals",
+    "hookrun.trust.digest",
+    "hookrun.trust.hook_files",
+    "hookrun.trust.ownership",
+    "hookrun.trust.store",
+    "hookrun.verdicts",
+)
+"""Modules that every worker has from the start; all agents' are added."""
+
+ANSWERS_WITHIN = 2.0
+"""Seconds that clients wait for a greeting."""
+
+
+def preload() -> None:
+    """Import what runs need, so that workers share it."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    for agent in AGENTS:
+        load(agent)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
+def serve(path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], None] | None = None) -> str | None:
+    """Serve at a socket until the end; return why that is not possible, else None."""
+    try:
+        lock = take_lock(path)
+        if lock is None:
+            return None if answers(path) else f"the server at {path} does not answer"
+        preload()
+        server = Server(path, lock, idle_limit)
+        server.listen()
+        if on_ready is not None:
+            on_ready()
+    except OSError as error:
+        return f"cannot listen at {path}: {error.strerror}"
+    except ImportError as error:
+        return f"cannot be loaded: {error}"
+    server.run()
+    return None
+
+
+def take_lock(path: str) -> int | None:
+    """Return a descriptor of the lock of a socket, which its server holds; None while there is one. Raises OSError."""
+    fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+def answers(path: str) -> bool:
+    """Return whether the server at a socket greets; the socket of one that does not is removed: nobody waits again."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(ANSWERS_WITHIN)
+        try:
+            client.connect(path)
+            if client.recv(1):
+                return True
+        except OSError:
+            pass
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def main(argv: list[str]) -> int:
+    """Be the server that a cold run has started, with `--home DIR`; return the exit status."""
+    os.closerange(LOCK + 1, os.sysconf("SC_OPEN_MAX"))
+    os.set_inheritable(LOCK, False)  # noqa: FBT003
+    os.chdir("/")
+    os.umask(0o077)
+    restore_signals()
+    home = argv[argv.index("--home") + 1]
+    path = launcher_file.path_in(home)
+    found = launcher_file.read(path)
+    if found is None:
+        return 1
+    base = socket_base(home)
+    launcher_file.update_socket(path, found.command, base)
+    failure: str | None = "the path of the socket is too long"
+    if base is not None:
+        make_private_dir(os.path.dirname(base))
+        failure = f"{os.path.dirname(base)} is open to others"
+        if is_private(os.path.dirname(base)):
+            failure = serve(socket_here(base), on_ready=_started)
+    if failure is None:
+        return 0
+    os.pwrite(LOCK, f"{failure}\n".encode(), 0)
+    return 1
+
+
+def _started() -> None:
+    """Let another server be started when this one is gone."""
+    os.ftruncate(LOCK, 0)
+    os.close(LOCK)

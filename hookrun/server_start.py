@@ -1,0 +1,91 @@
+"""Start the server, in a cold run that a launcher started for want of one, after it has answered.
+
+Few imports: the agent waits for the end of the run. The server itself does the rest (serve/server.py).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import time
+
+from hookrun.nesting import nesting_depth, runs_inside_hook
+from hookrun.state import data_dir, open_private
+
+WANTED = frozenset({"off", "no-server", "no-greeting", "outdated", "socket-directory", "stopping", "timeout"})
+"""Why a run was cold, where a new server helps; `off` is a launcher that knows no socket."""
+RETRY_AFTER = 60.0
+"""Seconds after which a server that could not start is tried again."""
+LOCK = 3
+"""The server's descriptor of `lock_path`, while it starts."""
+CI = "CI"
+"""The variable by which a build server is known."""
+
+
+def lock_path(home: str) -> str:
+    """Return the file that is locked while a server starts; it says why the last one could not."""
+    return data_dir(home) + "/server.lock"
+
+
+def after_cold_run(home: str, reason: str, setting: object) -> None:
+    """Start the server of a home if the run's reason for being cold, and the setting `warm`, ask for it.
+
+    What fails is tried again by the next run.
+    """
+    if reason not in WANTED:
+        return
+    try:
+        if setting == "off":
+            _forget_socket(home)
+        elif (setting == "on" or not os.environ.get(CI)) and not _inside_hook():
+            _start(home)
+    except OSError:
+        return
+
+
+def _forget_socket(home: str) -> None:
+    from hookrun import launcher_file
+
+    path = launcher_file.path_in(home)
+    found = launcher_file.read(path)
+    if found is not None:
+        launcher_file.update_socket(path, found.command, None)
+
+
+def _inside_hook() -> bool:
+    """Return whether a hook has started this: its processes are to end with it."""
+    return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
+
+
+def _start(home: str) -> None:
+    import fcntl
+
+    lock = open_private(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: one is starting
+        status = os.fstat(lock)
+        if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
+            _spawn(home, lock)
+    finally:
+        os.close(lock)
+
+
+def _spawn(home: str, lock: int) -> None:
+    """Start the server in a session of its own, with nothing of this process but the lock; it closes all else."""
+    words = sys.orig_argv[1 : sys.orig_argv.index("fire")]
+    command = [sys.executable, *(os.path.abspath(word) if word.endswith(".py") else word for word in words)]
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.set_inheritable(lock, True)  # noqa: FBT003
+        os.posix_spawn(
+            command[0],
+            [*command, "serve", "--daemon", "--home", home],
+            {"HOME": home, "PATH": "/usr/bin:/bin"},
+            file_actions=[
+                *((os.POSIX_SPAWN_DUP2, nothing, standard) for standard in (0, 1, 2)),
+                (os.POSIX_SPAWN_DUP2, lock, LOCK),
+            ],
+            setsid=True,
+        )
+    finally:
+        os.close(nothing)
