@@ -125,19 +125,12 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
-<<<<<<< HEAD
-    """Run the command with the agent's variables and working directory."""
     program, launcher, flags = wired.command.program, wired.command.launcher, wired.command.flags
     if launcher is not None:
         command = [launcher, *flags.launcher_arguments(), "--probe", home]
     else:
         begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
         command = [*begins, *flags.arguments(), "--probe", home]
-=======
-    program = wired.command.program
-    begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
-    command = [*begins, *wired.command.flags.arguments(), "--probe", home]
->>>>>>> main
     if wired.command.flags.event is None:  # who runs it adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}

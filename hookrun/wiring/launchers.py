@@ -198,7 +198,7 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
         else [f"{data_dir(home)}/{GONE}", f"{data_dir(home)}/server.lock", launcher_file.path_in(home)]
     )
     directories = [data_dir(home)]  # which goes if the user has decided nothing
-    found = [each for each in (path, *shared) if os.path.lexists(each)]
+    found = [each for each in (path, *(f"{data_dir(home)}/{name}" for name in shared)) if os.path.lexists(each)]
     return [
         LauncherChange(each, existing(each), None, directories=directories, is_generated=not each.endswith(".conf"))
         for each in found

@@ -65,7 +65,7 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
         "piped away",
         "of a project",
         "narrowed",
-        "conf gone",
+        "conf",
     ],
 )
 def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
@@ -82,10 +82,10 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
         "piped away": text.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
         "of a project": text.replace(" --home", " --scope project --home"),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
-        "conf gone": text + "\n",
+        "conf": text + "\n",
     }
     assert changed[trouble] != text
-    if trouble == "conf gone":
+    if trouble == "conf":
         launcher_conf(project).unlink()
     path.write_text(changed[trouble])
     run_line(project, ours, before_tool(project, "claude"))
