@@ -192,11 +192,7 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     ):
         return []
     others = [launcher_path(home, name) for name in AGENTS if name != agent.NAME]
-    shared = (
-        []
-        if any(map(os.path.lexists, others))
-        else [f"{data_dir(home)}/{GONE}", f"{data_dir(home)}/server.lock", launcher_file.path_in(home)]
-    )
+    shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
     directories = [data_dir(home)]  # which goes if the user has decided nothing
     found = [each for each in (path, *(f"{data_dir(home)}/{name}" for name in shared)) if os.path.lexists(each)]
     return [

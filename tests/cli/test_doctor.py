@@ -505,10 +505,10 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
     ("change", "said"),
     [
         (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
-        (lambda line: line.replace("PreToolUse", "Stop"), "the probe"),
+        (lambda line: line.replace("/.local/", "/gone/.local/"), "hookrun/claude does not exist any more"),
         (lambda line: f"echo {line}", "installed"),
     ],
-    ids=["another program", "another event", "not a fire"],
+    ids=["another program", "gone", "not a fire"],
 )
 def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Callable[[str], str], said: str) -> None:
     """Whatever keeps the refusal from the agent, the proof sees it."""

@@ -113,7 +113,7 @@ def run_line(project: Project, line: str, payload: object, **env: str) -> subpro
         input=json.dumps(payload).encode(),
         capture_output=True,
         cwd=project.root,
-        env=project.environment(**{"PATH": on_path(project), **env}),
+        env=project.environment(**{"PATH": on_path(project), "CI": "1", **env}),
         check=False,
     )
 

@@ -15,6 +15,9 @@ from tests.conftest import Project
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.may_be_cold({"off", "no-client", "no-server"})
+"""Lines that install wrote start the launcher of the test's own home, which has no server."""
+
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
