@@ -36,7 +36,7 @@ SCRIPT = """\
 # Written by `hookrun install {agent}`; the next install overwrites changes.
 [ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@" --cold no-client
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
-echo "hookrun: $0 cannot start it, so no hook has run: run \\`hookrun install {agent}\\`" >&2
+echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
 exit {status}
 """
 
