@@ -41,13 +41,18 @@ TEND_INTERVAL = 60.0
 """Seconds after which programs that have died are noticed at the latest."""
 SHOWN = 80
 """Bytes of an invalid answer in a failure."""
+VETO = 2
+"""The exit status of a program that blocks without an answer."""
 QUOTES = 6
 """Quotation marks around the keys and the id of an answer: more of them are more keys."""
 
 
 def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:
     """Return the line for a hook that would otherwise read `stdin`."""
-    return b'{"id":"%b","hook":%b,"context":%b}\n' % (number.encode(), dumps(hook.name).encode(), stdin.rstrip(b"\n"))
+    context = stdin.rstrip(b"\n")
+    for separator in (b"\xe2\x80\xa8", b"\xe2\x80\xa9"):  # U+2028 and U+2029, at which Node's readline ends a line
+        context = context.replace(separator, dumps(separator.decode())[1:-1].encode())
+    return b'{"id":"%b","hook":%b,"context":%b}\n' % (number.encode(), dumps(hook.name).encode(), context)
 
 
 def owner_of(hook: Hook, project: str) -> Owner:
@@ -154,14 +159,14 @@ class Line:
 
     def settle(self, process: Process) -> None:
         """Complete the outcome: stdout becomes the verdict. Without an answer the exit status counts, as ever."""
-        outcome = process.outcome
+        outcome, veto = process.outcome, process.outcome.exit_code == VETO
         verdict, problem = self._read(process)
         if verdict is not None:
             outcome.stdout, outcome.exit_code, outcome.truncated = verdict, 0, False
         if problem is not None and outcome.failure is None and outcome.exit_code == 0:
             outcome.failure = Failure("bad_verdict", problem)
         if self.keeper is not None:
-            self.keeper.note(self.owner, failed=not self.kept)
+            self.keeper.note(self.owner, failed=not self.kept and not veto)
 
     def _read(self, process: Process) -> tuple[bytes | None, str | None]:
         """Return the verdict in the output, if there is one, and why it is not exactly one answer, or None."""
@@ -356,7 +361,6 @@ def _end(coprocesses: list[Coprocess]) -> None:
     """Close the input of programs, kill those that do not exit, and kill what they leave behind."""
     if not coprocesses:
         return
-    from hookrun.process import orphans
     from hookrun.process.loop import Loop
 
     tasks = [Task(_cannot_start, b"", timeout=EXIT_GRACE, max_output=1, marker=each.marker) for each in coprocesses]
@@ -365,6 +369,8 @@ def _end(coprocesses: list[Coprocess]) -> None:
     outcomes = Loop().run(tasks)
     left = [each for each, outcome in zip(coprocesses, outcomes, strict=True) if outcome.processes_left]
     if left:
+        from hookrun.process import orphans
+
         orphans.kill([orphans.ProcessFamily(each.pid, each.marker) for each in left])
 
 

@@ -1,4 +1,4 @@
-"""The compiled client in a data directory of its own, with a recorder in the place of the cold command."""
+"""The compiled client in a data directory of its own, with a recorder instead of the cold command."""
 
 from __future__ import annotations
 
@@ -67,6 +67,10 @@ class Launcher:
         self.conf.write_text("".join(f"{line}\n" for line in lines))
         self.conf.chmod(0o600)
 
+    def use(self, *words: str) -> None:
+        """Have this as the cold command."""
+        self.write_conf([*self.lines()[:2], *(f"exec {word}" for word in words)])
+
     def serve(self, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> FakeServer:
         """Start a server where the client looks for one."""
         self._server = FakeServer(self.socket, serve, backlog=backlog)
@@ -118,7 +122,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("no C compiler")
     program = tmp_path_factory.mktemp("client") / "hookrun-client"
-    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE)]
+    if subprocess.run([*command, "-static"], capture_output=True, check=False).returncode:
+        subprocess.run(command, check=True)
     return program
 
 
