@@ -184,6 +184,14 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     assert verdict["action"] == "block", verdict
 
 
+def test_it_may_be_started_with_site_too(project: Project, package: Path) -> None:
+    """Whatever the options of the interpreter, and with the file or without it, it answers."""
+    project.hooks({"command": "exit 2"})
+    for options in (("-I",), ("-S",), (), ("-I",)):
+        assert fire(project, package, options=options)["action"] == "block"
+        boot_writer.write(str(package))
+
+
 def test_the_command_line_is_reached_too(project: Project, package: Path) -> None:
     """Everything but `fire` runs in a complete interpreter."""
     done = subprocess.run(
