@@ -17,13 +17,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
-    from typing import Any
 
     Source = tuple[str, str, int, int, int, int]
     Group = tuple[Source, ...]
 
 PLAIN = frozenset(("stat", "genericpath", "posixpath", "select", "_json", "fcntl", *sys.builtin_module_names))
 """Modules of the standard library that need neither `site` nor all of `os`."""
+
+TABLE = 1 << 14
+"""Bytes before the table of the groups; the code of this module is before it."""
 
 
 class Boot:
@@ -33,26 +35,57 @@ class Boot:
     fd = -1
     """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
+    extensions: "Mapping[str, str]" = {}  # noqa: RUF012
+    """Modules of the interpreter that are files -> where: looking for them costs as much as loading them."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
     """When it was found that something could not be taken, in nanoseconds since 1970."""
     light_os: "ModuleType | None" = None
 
 
-def start(package: str, fd: int, head: "tuple[Any, ...]") -> None:
-    """Run the command line of this process. `head` is the begin of the file `fd`; () if it cannot be taken."""
+def start(package: str, fd: int, head: bytes) -> None:
+    """Run the command line of this process. `head` is the begin of the file `fd`; empty if there is none.
+
+    `start.py` of another version may call it, as this code is from the file.
+    """
     Boot.package, Boot.fd = package, fd
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
         _install_light_os()
         sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
-        if head:
-            Boot.groups = {source[0]: group for group in head[3] for source in group}
+        own, groups, extensions = _table(head)
+        if own and _unchanged(own):
+            Boot.extensions = extensions
+            Boot.groups = {source[0]: group for group in groups for source in group}
         else:
             Boot.stale_since = time_ns()
+    elif "site" in sys.modules:  # not started as launchers do
+        from runpy import run_path
+
+        run_path(package + "/__main__.py", run_name="__main__")
     from hookrun.__main__ import main
 
     main()
+
+
+def _table(head: bytes) -> "tuple[Group, tuple[Group, ...], Mapping[str, str]]":
+    """Return what stands behind the code of this module: its source, the groups and the extensions; else nothing."""
+    try:
+        own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
+    except (ValueError, EOFError, TypeError):
+        return (), (), {}
+    return own, groups, extensions
+
+
+def _unchanged(group: "Group") -> bool:
+    try:
+        for _, path, mtime, size, _, _ in group:
+            now = posix.stat(Boot.package + path)
+            if now.st_mtime_ns != mtime or now.st_size != size:
+                return False
+    except OSError:  # hookrun is being replaced
+        return False
+    return True
 
 
 class BootFinder:
@@ -62,11 +95,16 @@ class BootFinder:
     def find_spec(name: str, path: object = None, target: object = None) -> object:
         """Return the spec of a module in the file, with its group loaded, or what the other finders have."""
         if name in PLAIN:
-            return None
+            place = Boot.extensions.get(name, "")
+            return spec_from_file_location(name, place) if place.rpartition("/")[0] in sys.path else None
         group = Boot.groups.get(name)
         if group is not None and _load(group):
             return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]
         complete()
+        if name == "hookrun":  # this copy, not another one on the path
+            return spec_from_file_location(
+                name, Boot.package + "/__init__.py", submodule_search_locations=[Boot.package]
+            )
         return _find_spec(name, path, target)
 
     @staticmethod
@@ -83,10 +121,8 @@ def _load(group: "Group") -> bool:
     """Load the modules of a group; return whether that succeeded."""
     loaded: list[ModuleType] = []
     try:
-        for _, path, mtime, size, _, _ in group:
-            now = posix.stat(Boot.package + path)
-            if now.st_mtime_ns != mtime or now.st_size != size:
-                raise ImportError(path)  # noqa: TRY301  # one way out
+        if not _unchanged(group):
+            raise ImportError  # noqa: TRY301  # one way out
         for name, path, _, _, offset, length in group:
             if name in sys.modules:
                 continue

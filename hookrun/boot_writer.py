@@ -7,7 +7,7 @@ import ast
 import fcntl
 import marshal
 import os
-from _frozen_importlib_external import MAGIC_NUMBER
+from importlib.util import MAGIC_NUMBER, find_spec
 
 from hookrun import files
 from hookrun.agents import AGENTS
@@ -29,7 +29,8 @@ GROUPS = (
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
-    "hookrun.trust.ownership hookrun.trust.hook_files hookrun.trust.digest",
+    "hookrun.trust.ownership",
+    "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
@@ -37,8 +38,8 @@ GROUPS = (
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
-HEAD = 1 << 15
-"""Bytes before the code of the first module."""
+TABLE, HEAD = 1 << 14, 1 << 15
+"""Where the table begins, and the code of the first module."""
 
 
 def write(package: str, since: int | None = None) -> None:
@@ -49,6 +50,7 @@ def write(package: str, since: int | None = None) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         now = os.stat(path)
         if since is None or not now.st_size or now.st_mtime_ns < since:
+            files.sweep(package)  # what killed runs have left
             os.fchmod(lock, 0o644)  # whatever the umask: as readable as the sources
             files.atomic_write(path, build(package))
     except BlockingIOError:
@@ -58,11 +60,11 @@ def write(package: str, since: int | None = None) -> None:
 
 
 def build(package: str) -> bytes:
-    """Return the content of the file: a head for `start.py` and `boot`, and the code of each module.
+    """Return the content of the file: the code of `boot`, the table of the groups, and the code of each module.
 
     Raises OSError and SyntaxError.
     """
-    _, _, *own, boot = _compiled(package, "hookrun.boot")
+    *own, boot = _compiled(package, "hookrun.boot")
     groups: list[Any] = []
     body = b""
     for names in GROUPS:
@@ -72,10 +74,12 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    head = marshal.dumps((*own, boot, (*groups,)))
-    if len(head) > HEAD:
-        raise ValueError(f"a head of {len(head)} bytes")
-    return head.ljust(HEAD, b"\0") + body
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "select")}
+    extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
+    table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
+    if len(boot) > TABLE or len(table) > HEAD - TABLE:
+        raise ValueError("the head is too small")
+    return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:

@@ -89,7 +89,7 @@ def loaded(project: Project, package: Path) -> dict[str, bool]:
 def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it(
     project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is not there."""
+    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is missing."""
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
     project.hooks({"command": "true", "matcher": "write"})
     assert fire(project, package)["action"] == "continue"
@@ -184,6 +184,14 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     assert verdict["action"] == "block", verdict
 
 
+def test_it_may_be_started_with_site_too(project: Project, package: Path) -> None:
+    """Whatever the options of the interpreter, and with the file or without it, it answers."""
+    project.hooks({"command": "exit 2"})
+    for options in (("-I",), ("-S",), (), ("-I",)):
+        assert fire(project, package, options=options)["action"] == "block"
+        boot_writer.write(str(package))
+
+
 def test_the_command_line_is_reached_too(project: Project, package: Path) -> None:
     """Everything but `fire` runs in a complete interpreter."""
     done = subprocess.run(
@@ -194,6 +202,17 @@ def test_the_command_line_is_reached_too(project: Project, package: Path) -> Non
         check=True,
     )
     assert "hookrun" in done.stdout
+
+
+def test_a_package_with_a_stale_file_is_not_left_for_another_one(project: Project, package: Path) -> None:
+    """Where the environment has a hookrun of its own, such as an editable one, a copy still runs its own modules."""
+    fire(project, package)
+    assert list(package.glob("boot.*.code"))
+    source = package / "__init__.py"
+    source.write_text(source.read_text().replace('__version__ = "', '__version__ = "9.9.'))
+    command = [sys.executable, *START, str(package / "start.py"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, env=project.environment(), check=True)
+    assert "9.9." in done.stdout
 
 
 def test_a_package_of_another_account_is_left_alone(project: Project, package: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compiled client in a data directory of its own, with a recorder in the place of the cold command."""
+"""The compiled client in a data directory of its own, with a recorder instead of the cold command."""
 
 from __future__ import annotations
 
@@ -66,6 +66,10 @@ class Launcher:
         self.conf.unlink(missing_ok=True)
         self.conf.write_text("".join(f"{line}\n" for line in lines))
         self.conf.chmod(0o600)
+
+    def use(self, *words: str) -> None:
+        """Have this as the cold command."""
+        self.write_conf([*self.lines()[:2], *(f"exec {word}" for word in words)])
 
     def serve(self, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> FakeServer:
         """Start a server where the client looks for one."""
