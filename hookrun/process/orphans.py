@@ -42,8 +42,8 @@ class ProcessFamily:
         self.known: frozenset[Member] = frozenset()
 
 
-def find(families: list[ProcessFamily]) -> None:
-    """Search all processes once and note the living members of each family.
+def find(families: list[ProcessFamily], *, after: int = 0) -> None:
+    """Search all processes once, or only those started after one of ours, and note the living members of each family.
 
     These are its group and session, processes with its marker in their environment, those known from an earlier
     search, and all their descendants. Without /proc (macOS) none are found.
@@ -52,7 +52,7 @@ def find(families: list[ProcessFamily]) -> None:
     begun: dict[int, int] = {}
     found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
-    for number in _processes():
+    for number in _processes(after):
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
         if len(fields) <= START_TIME or fields[0] in (b"Z", b"X") or number == own:
@@ -121,11 +121,15 @@ def main(lines: list[str]) -> None:
         kill(families)
 
 
-def _processes() -> list[int]:
+def _processes(after: int) -> list[int]:
+    """Return the ids of all processes; where the system counts them up from `after`, only of those behind it."""
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
         return []
+    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the id that was given out last
+        return [number for number in numbers if number > after]
+    return numbers
 
 
 def _read(path: str) -> bytes:

@@ -172,5 +172,5 @@ def _has_family(marker: bytes) -> bool:
     if not os.path.exists("/proc/self/stat"):
         return True
     family = orphans.ProcessFamily(os.getpid(), marker)
-    orphans.find([family])
+    orphans.find([family], after=os.getpid())
     return bool(family.known)

@@ -37,6 +37,7 @@ _before: dict[int, object] = {}
 
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
+KILL = 9
 KEPT = 3
 """The one that a forked child may have besides."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
