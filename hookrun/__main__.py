@@ -15,6 +15,10 @@ if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__m
 def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
+    if argv[:1] == ["fire"]:
+        gc.disable()  # the process ends before garbage matters
+    else:
+        gc.enable()
     if argv[:2] == ["serve", "--daemon"]:
         from hookrun.serve.daemon import main as serve
 
@@ -23,7 +27,6 @@ def main() -> None:
         from hookrun.cli import run
 
         sys.exit(run(argv))
-    gc.disable()  # the process ends before garbage matters
     try:
         from hookrun.fire.command import main as fire
 

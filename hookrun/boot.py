@@ -1,10 +1,11 @@
 """Start without `site`, with the hot modules from one file of compiled code; become an ordinary Python when needed.
 
-`start.py` runs this module. `boot_writer` writes the file, `boot.TAG.code` in the package. It has the hot modules in
+`start.py` runs this module. `boot_writer` writes the file, `boot.MAGIC.code` in the package. It has the hot modules in
 groups: a group is taken only if every source in it has the time and size it was compiled from, else its modules are
 imported as usual. The first import of anything else makes this process what it would be without `-S` and this module.
 """
 
+import gc
 import marshal
 import posix
 import sys
@@ -15,11 +16,11 @@ from time import time_ns
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import CodeType, ModuleType
+    from types import ModuleType
     from typing import Any
 
-    Source = tuple[str, str, int, int]
-    Group = tuple[int, int, tuple[Source, ...]]
+    Source = tuple[str, str, int, int, int, int]
+    Group = tuple[Source, ...]
 
 PLAIN = frozenset(("stat", "genericpath", "posixpath", "select", "_json", "fcntl", *sys.builtin_module_names))
 """Modules of the standard library that need neither `site` nor all of `os`."""
@@ -29,10 +30,8 @@ class Boot:
     """The file of compiled code, and what was taken from it."""
 
     package = ""
-    file = ""
-    base = 0
-    seal = b""
-    """Random bytes before each group: the file may be replaced between two reads."""
+    fd = -1
+    """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
@@ -40,17 +39,15 @@ class Boot:
     light_os: "ModuleType | None" = None
 
 
-def start(package: str, head: "tuple[Any, ...]", size: int) -> None:
-    """Run the command line of this process. `head` is the begin of the file, `size` its length; () without a file."""
-    Boot.package = package
-    Boot.file = f"{package}/boot.{sys.implementation.cache_tag}.code"
+def start(package: str, fd: int, head: "tuple[Any, ...]") -> None:
+    """Run the command line of this process. `head` is the begin of the file `fd`; () if it cannot be taken."""
+    Boot.package, Boot.fd = package, fd
     if sys.flags.no_site and "os" not in sys.modules:
+        gc.disable()
         _install_light_os()
         sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
         if head:
-            _, _, Boot.seal, groups = head
-            Boot.base = 8 + size
-            Boot.groups = {source[0]: group for group in groups for source in group[2]}
+            Boot.groups = {source[0]: group for group in head[3] for source in group}
         else:
             Boot.stale_since = time_ns()
     from hookrun.__main__ import main
@@ -82,23 +79,18 @@ class BootFinder:
         """Do nothing: the module was executed with its group."""
 
 
-def _unchanged(sources: "tuple[Source, ...]") -> bool:
-    for _, path, mtime, size in sources:
-        now = posix.stat(Boot.package + path)
-        if now.st_mtime_ns != mtime or now.st_size != size:
-            return False
-    return True
-
-
 def _load(group: "Group") -> bool:
     """Load the modules of a group; return whether that succeeded."""
-    offset, length, sources = group
     loaded: list[ModuleType] = []
     try:
-        codes = _read(offset, length) if _unchanged(sources) else ()
-        for (name, path, _, _), code in zip(sources, codes, strict=True):
+        for _, path, mtime, size, _, _ in group:
+            now = posix.stat(Boot.package + path)
+            if now.st_mtime_ns != mtime or now.st_size != size:
+                raise ImportError(path)  # noqa: TRY301  # one way out
+        for name, path, _, _, offset, length in group:
             if name in sys.modules:
                 continue
+            code = marshal.loads(posix.pread(Boot.fd, length, offset))  # noqa: S302  # code of this package
             sys.modules[name] = module = type(sys)(name)
             loaded.append(module)
             module.__file__ = Boot.package + path
@@ -116,18 +108,6 @@ def _load(group: "Group") -> bool:
         return False
     Boot.taken += (*loaded,)
     return True
-
-
-def _read(offset: int, length: int) -> "tuple[CodeType, ...]":
-    fd = posix.open(Boot.file, posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        data = posix.pread(fd, length, Boot.base + offset)
-    finally:
-        posix.close(fd)
-    if not data.startswith(Boot.seal):
-        return ()
-    codes: tuple[CodeType, ...] = marshal.loads(memoryview(data)[len(Boot.seal) :])  # noqa: S302  # as of a .pyc
-    return codes
 
 
 def _install_light_os() -> None:
@@ -168,6 +148,8 @@ def complete() -> None:
     if light is None:
         return
     Boot.light_os = None
+    if Boot.fd >= 0:
+        posix.close(Boot.fd)
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
     del sys.modules["os"]
     import os

@@ -7,7 +7,6 @@ import ast
 import fcntl
 import marshal
 import os
-import sys
 from _frozen_importlib_external import MAGIC_NUMBER
 
 from hookrun import files
@@ -15,9 +14,7 @@ from hookrun.agents import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
-
-    Group = tuple[int, int, tuple[tuple[str, str, int, int], ...]]
+    from typing import Any
 
 GROUPS = (
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
@@ -25,14 +22,14 @@ GROUPS = (
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
-    *(f"hookrun.agents.{name}" for name in AGENTS),
+    *AGENTS.values(),
     "hookrun.globs",
     "hookrun.nesting",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
-    """hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.ownership hookrun.trust.hook_files
-    hookrun.trust.digest hookrun.trust.approvals""",
+    "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
+    "hookrun.trust.ownership hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
@@ -40,10 +37,13 @@ GROUPS = (
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
+HEAD = 1 << 15
+"""Bytes before the code of the first module."""
+
 
 def write(package: str, since: int | None = None) -> None:
     """Write the file into the package, unless another process does so or has done so `since` then. Raises OSError."""
-    path = f"{package}/boot.{sys.implementation.cache_tag}.code"
+    path = f"{package}/boot.{MAGIC_NUMBER.hex()}.code"
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,21 +58,27 @@ def write(package: str, since: int | None = None) -> None:
 
 
 def build(package: str) -> bytes:
-    """Return the content of the file. Raises OSError and SyntaxError."""
-    seal = os.urandom(8)
-    (_, _, *own), boot = _compiled(package, "hookrun.boot")
-    groups: list[Group] = []
+    """Return the content of the file: a head for `start.py` and `boot`, and the code of each module.
+
+    Raises OSError and SyntaxError.
+    """
+    _, _, *own, boot = _compiled(package, "hookrun.boot")
+    groups: list[Any] = []
     body = b""
     for names in GROUPS:
-        sources, codes = zip(*(_compiled(package, name) for name in names.split()), strict=True)
-        data = seal + marshal.dumps(codes)
-        groups.append((len(body), len(data), sources))
-        body += data
-    head = marshal.dumps(((*own,), boot, seal, (*groups,)))
-    return MAGIC_NUMBER + len(head).to_bytes(4, "little") + head + body
+        group: tuple[object, ...] = ()
+        for name in names.split():
+            *source, code = _compiled(package, name)
+            group += ((*source, HEAD + len(body), len(code)),)
+            body += code
+        groups.append(group)
+    head = marshal.dumps((*own, boot, (*groups,)))
+    if len(head) > HEAD:
+        raise ValueError(f"a head of {len(head)} bytes")
+    return head.ljust(HEAD, b"\0") + body
 
 
-def _compiled(package: str, name: str) -> tuple[tuple[str, str, int, int], CodeType]:
+def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:
     """Return what `boot` knows a module by, and its code, without docstrings and the import of `__future__`."""
     path = "/".join(("", *name.split(".")[1:]))
     path += "/__init__.py" if os.path.isdir(package + path) else ".py"
@@ -82,4 +88,4 @@ def _compiled(package: str, name: str) -> tuple[tuple[str, str, int, int], CodeT
     tree.body = [each for each in tree.body if not (isinstance(each, ast.ImportFrom) and each.module == "__future__")]
     flags = __future__.annotations.compiler_flag
     code = compile(tree, package + path, "exec", flags=flags, dont_inherit=True, optimize=2)
-    return (name, path, status.st_mtime_ns, status.st_size), code
+    return name, path, status.st_mtime_ns, status.st_size, marshal.dumps(code)

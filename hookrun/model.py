@@ -177,10 +177,7 @@ class Verdict:
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
         data: dict[str, object] = {"action": self.action}
-        for name in VERDICT_TEXTS:
-            if (text := getattr(self, name)) is not None:
-                data[name] = text
-        for name in VERDICT_OBJECTS:
+        for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS):
             if (value := getattr(self, name)) is not None:
                 data[name] = value
         return data
@@ -210,7 +207,7 @@ class Hook:
         "agents", "allowed_env", "always", "background", "claude", "cwd", "description", "dialect", "env",
         "env_policy", "error", "events", "exclusive", "extra", "files", "headers", "interpreter", "kind", "layer",
         "line", "look", "matcher", "max_output", "metadata", "mode", "name", "on_failure", "parallel", "payload",
-        "priority", "source", "state", "target", "timeout", "unless", "when", "words",
+        "priority", "serve", "source", "state", "target", "timeout", "unless", "when", "words",
     )  # fmt: skip
 
     def __init__(
@@ -235,6 +232,7 @@ class Hook:
         parallel: bool = False,
         always: bool = False,
         exclusive: bool = False,
+        serve: bool = False,
         on_failure: str = "continue",
         mode: str = "enforce",
         background: bool = False,
@@ -274,6 +272,7 @@ class Hook:
         self.parallel = parallel
         self.always = always
         self.exclusive = exclusive
+        self.serve = serve
         self.on_failure = on_failure
         self.mode = mode
         self.background = background

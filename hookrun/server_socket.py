@@ -9,7 +9,7 @@ import os
 import sys
 from stat import S_ISDIR
 
-from hookrun.state import file_name_for, make_private_dir, state_dir
+from hookrun.state import file_name_for, state_dir
 
 PROTOCOL = 1
 """The version of what clients and the server say to each other."""
@@ -20,16 +20,12 @@ DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
 
 
-def socket_base(home: str, keep: str | None = None) -> str | None:
-    """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
-
-    `keep` is the one that stands there now: its directory is kept if it is still private, whatever XDG_RUNTIME_DIR is.
-    """
+def socket_base(home: str) -> str | None:
+    """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long."""
     name = file_name_for(str(os.geteuid()), sys.executable, str(PROTOCOL), home, *package_identity())[-DIGITS:]
-    directory = os.path.dirname(keep) if keep is not None else None
-    if directory is None or not is_private(directory):
-        directory = _runtime_directory() or state_dir(home) + "/run"
-    base = f"{directory}/{name}"
+    # Not XDG_RUNTIME_DIR: a project can set the environment of an agent.
+    runtime = f"/run/user/{os.geteuid()}"
+    base = f"{runtime}/hookrun/{name}" if is_private(runtime) else f"{state_dir(home)}/run/{name}"
     return base if len(os.fsencode(base)) + SUFFIX <= MAX_PATH and "\n" not in base else None
 
 
@@ -48,19 +44,6 @@ def fnv1a(data: bytes) -> int:
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return value
-
-
-def _runtime_directory() -> str | None:
-    """Return the directory for sockets in XDG_RUNTIME_DIR, if that is private; it is created if missing."""
-    parent = os.environ.get("XDG_RUNTIME_DIR", "").rstrip("/")
-    if not os.path.isabs(parent) or not is_private(parent):
-        return None
-    directory = f"{parent}/hookrun"
-    try:
-        make_private_dir(directory)
-    except OSError:
-        return None
-    return directory if is_private(directory) else None
 
 
 def is_private(directory: str) -> bool:

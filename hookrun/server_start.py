@@ -80,7 +80,7 @@ def _spawn(home: str, lock: int) -> None:
         os.posix_spawn(
             command[0],
             [*command, "serve", "--daemon", "--home", home],
-            {"HOME": home, "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", "")},
+            {"HOME": home, "PATH": "/usr/bin:/bin"},
             file_actions=[
                 *((os.POSIX_SPAWN_DUP2, nothing, standard) for standard in (0, 1, 2)),
                 (os.POSIX_SPAWN_DUP2, lock, LOCK),

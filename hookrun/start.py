@@ -1,30 +1,30 @@
 """Start hookrun: `python -I -S -X utf8 .../hookrun/start.py fire ...`. Compiled at every start, so kept short."""
 
 import marshal
+import posix
 import sys
 from _frozen_importlib_external import MAGIC_NUMBER
-from posix import O_RDONLY, close, open as open_file, read, stat
 
-PACKAGE = __file__.rpartition("/")[0]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-head: "tuple[object, ...]" = ()
-size = 0
+package = __file__[:-9]
+fd, code = -1, None
+head: "tuple[Any, ...]" = ()
 try:
-    fd = open_file(f"{PACKAGE}/boot.{sys.implementation.cache_tag}.code", O_RDONLY)
-    begin = read(fd, 8)
-    size = int.from_bytes(begin[4:], "little")
-    if begin[:4] == MAGIC_NUMBER:
-        head = marshal.loads(read(fd, size))  # noqa: S302  # code of this package, as in a .pyc
-    close(fd)
-    source = stat(f"{PACKAGE}/boot.py")
-    if head[0] != (source.st_mtime_ns, source.st_size):
-        head = ()
+    fd = posix.open(f"{package}/boot.{MAGIC_NUMBER.hex()}.code", posix.O_RDONLY)
+    head = marshal.loads(posix.read(fd, 1 << 15))  # noqa: S302  # code of this package, as in a .pyc
+    source = posix.stat(package + "/boot.py")
+    if head[:2] == (source.st_mtime_ns, source.st_size):
+        code = marshal.loads(head[2])  # noqa: S302
 except (OSError, ValueError, EOFError, TypeError, IndexError):
-    head = ()
-if head:
+    pass
+if code:
     sys.modules["hookrun.boot"] = boot = type(sys)("hookrun.boot")
-    exec(head[1], boot.__dict__)  # type: ignore[arg-type]  # noqa: S102
+    exec(code, boot.__dict__)  # noqa: S102
 else:
-    sys.path.append(PACKAGE.rpartition("/")[0])
+    head = ()
+    sys.path.append(package[:-8])
     from hookrun import boot
-boot.start(PACKAGE, head, size)
+boot.start(package, fd, head)

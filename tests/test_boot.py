@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def fire(project: Project, package: Path, *arguments: str, options: tuple[str, .
 
 def code_file(package: Path) -> Path:
     """Return the path of the file of compiled code."""
-    return package / f"boot.{sys.implementation.cache_tag}.code"
+    return package / f"boot.{MAGIC_NUMBER.hex()}.code"
 
 
 def loaded(project: Project, package: Path) -> dict[str, bool]:

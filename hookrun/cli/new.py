@@ -36,6 +36,9 @@ yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.
 @event_option
 @matcher_option
 @click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context; repeatable.")
+@click.option(
+    "--serve", is_flag=True, help="Answer one line of JSON after the other, to be kept running between calls."
+)
 @yaml_option
 @report_options
 def new_command(
@@ -47,6 +50,7 @@ def new_command(
     *,
     report: CommandReport,
     as_yaml: bool,
+    serve: bool,
 ) -> None:
     """Create the hook NAME from a template: a script and its tests in hooks/, and its entry in coder.json.
 
@@ -59,7 +63,7 @@ def new_command(
     declaring = project_file(directory, home, "yaml" if as_yaml else None)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(declaring.root)
-    request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name)
+    request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name, serve)
     made = plan_hook(request, declaring)
     changes = [*made.files, *declaring.changes()]
     if report.dry_run:

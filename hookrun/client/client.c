@@ -26,169 +26,132 @@
 #define MSG_NOSIGNAL 0 /* macOS has SO_NOSIGPIPE */
 #endif
 
-enum { CONF_BYTES = 32768, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000, DESCRIPTORS = 4 };
+enum { CONF_BYTES = 32768, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000 };
 
 extern char **environ;
 
 static char conf[CONF_BYTES + 1];
-static char *cold[WORDS]; /* the cold command, up to and with `fire` */
-static int cold_words;
+static char *cold[WORDS + 2]; /* the cold command, up to and with `fire`, `--agent` and its name */
+static size_t cold_words;
 static char *socket_base;
-static char directory[PATH_BYTES], *agent;
-static int arguments; /* of ours, without the name */
-static char **argument;
+static char directory[PATH_BYTES], *agent, **argument; /* of ours, without the name */
 
 static _Noreturn void fail(const char *message, int status) {
     signal(SIGPIPE, SIG_IGN); /* the status counts, also where nobody reads the message */
-    if (write(STDERR_FILENO, message, strlen(message)) < 0)
-        _exit(status);
+    (void)!write(STDERR_FILENO, message, strlen(message));
     _exit(status);
 }
 
-/* Join a directory and a name. An error of the caller if the result does not fit: it was measured in main(). */
-static char *beside(char *path, const char *name) {
-    strcpy(path, directory);
-    return strcat(path, name);
+static char *beside(const char *name) {
+    static char path[PATH_BYTES + 16];
+    return strcat(strcpy(path, directory), name);
+}
+
+/* Become a command with our arguments and the reason, if there is one. Returns only if it cannot be started. Every
+ * descriptor of ours is closed on exec, and signals have their default action again. */
+static void become(char **command, size_t count, char *reason) {
+    size_t arguments = 0;
+    while (argument[arguments])
+        arguments++;
+    char **words = malloc((count + arguments + 3) * sizeof *words);
+    if (!words)
+        return;
+    memcpy(words, command, count * sizeof *words);
+    memcpy(words + count, argument, arguments * sizeof *words);
+    words[count += arguments] = reason ? "--cold" : NULL;
+    words[count + 1] = reason;
+    words[count + 2] = NULL;
+    execv(words[0], words);
 }
 
 /* Become the script that says that hookrun is missing, in the agent's own form. */
 static _Noreturn void gone(void) {
-    static char path[PATH_BYTES + 16];
-    char **words = malloc(((size_t)arguments + 4) * sizeof *words);
-    if (words && access(beside(path, "gone"), R_OK) == 0) {
-        words[0] = "sh";
-        words[1] = path;
-        words[2] = agent;
-        memcpy(words + 3, argument, (size_t)arguments * sizeof *words);
-        words[3 + arguments] = NULL;
-        execv("/bin/sh", words);
-    }
+    char *command[] = {"/bin/sh", beside("gone"), agent};
+    if (access(command[1], R_OK) == 0)
+        become(command, 3, NULL);
     fail("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n", 1);
 }
 
-/* Become the cold command. Every descriptor of ours is closed on exec, and signals have their default action again. */
 static _Noreturn void go_cold(char *reason) {
-    size_t count = (size_t)cold_words;
-    char **words = malloc((count + (size_t)arguments + 5) * sizeof *words);
     /* The interpreter may be there without the package: the word before `fire` is the file that it runs. */
-    if (words && access(cold[count - 2], R_OK) == 0) {
-        memcpy(words, cold, count * sizeof *words);
-        words[count++] = "--agent";
-        words[count++] = agent;
-        memcpy(words + count, argument, (size_t)arguments * sizeof *words);
-        count += (size_t)arguments;
-        words[count++] = "--cold";
-        words[count++] = reason;
-        words[count] = NULL;
-        execv(words[0], words);
-    }
+    if (access(cold[cold_words - 4], R_OK) == 0)
+        become(cold, cold_words, reason);
     gone();
 }
 
 /* Read launcher.conf: a regular file of this account, 0600, whole. */
 static void read_conf(void) {
-    static char path[PATH_BYTES + 16];
     struct stat status;
-    size_t size = 0;
     /* O_NONBLOCK: a FIFO put in its place must not hold up the call */
-    int fd = open(beside(path, "launcher.conf"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(beside("launcher.conf"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        fail("hookrun: no descriptor is free, so no hook has run\n", 1);
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 07777) != 0600 || status.st_size > CONF_BYTES)
+        (status.st_mode & 07777) != 0600)
         gone();
-    for (ssize_t got; size < CONF_BYTES; size += (size_t)got) {
-        got = read(fd, conf + size, CONF_BYTES - size);
-        if (got < 0 && errno == EINTR)
-            got = 0;
-        else if (got < 0)
-            gone();
-        else if (got == 0)
-            break;
-    }
+    ssize_t size = read(fd, conf, CONF_BYTES);
+    if (size < 1 || size != status.st_size || conf[size - 1] != '\n' || memchr(conf, 0, (size_t)size))
+        gone();
     close(fd);
-    if (size == CONF_BYTES || size == 0 || conf[size - 1] != '\n' || memchr(conf, 0, size))
-        gone();
-    char *line = conf;
-    for (int first = 1; *line; first = 0) {
-        char *end = strchr(line, '\n');
+    for (char *line = conf, *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = 0;
-        if (first && strcmp(line, "hookrun-launcher 1") != 0)
+        if (line == conf && strcmp(line, "hookrun-launcher 1") != 0)
             gone();
         if (strncmp(line, "socket ", 7) == 0)
             socket_base = line + 7;
-        else if (strncmp(line, "exec ", 5) == 0) {
-            if (cold_words == WORDS)
-                gone();
+        if (strncmp(line, "exec ", 5) == 0 && cold_words < WORDS)
             cold[cold_words++] = line + 5;
-        }
-        line = end + 1;
     }
     if (cold_words < 3 || cold[0][0] != '/' || strcmp(cold[cold_words - 1], "fire") != 0)
         gone();
+    cold[cold_words++] = "--agent";
+    cold[cold_words++] = agent;
 }
 
-/* Write the name of this cgroup's socket. Return 0 if it does not fit. */
-static int socket_path(char *path, size_t size) {
-    static const char hex[] = "0123456789abcdef";
-    size_t length = strlen(socket_base);
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+/* Append to the base of the socket's name: the hash of this process's cgroup (FNV-1a), if it can be read. */
+static void append_cgroup(char *name) {
+    uint64_t hash = 0xcbf29ce484222325u;
     unsigned char block[4096];
     ssize_t got = -1;
-    if (length + 24 > size) /* "-", 16 digits, ".sock", NUL */
-        return 0;
-    memcpy(path, socket_base, length);
     int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && ((got = read(fd, block, sizeof block)) > 0 || (got < 0 && errno == EINTR)))
         for (ssize_t at = 0; at < got; at++)
             hash = (hash ^ block[at]) * 0x100000001b3u;
-    if (fd >= 0)
-        close(fd);
-    if (got == 0) {
-        path[length++] = '-';
-        for (int shift = 60; shift >= 0; shift -= 4)
-            path[length++] = hex[hash >> shift & 15];
-    }
-    strcpy(path + length, ".sock");
-    return 1;
+    close(fd);
+    for (int at = 0; at < 17 && got == 0; at++)
+        *name++ = at ? "0123456789abcdef"[hash >> (64 - 4 * at) & 15] : '-';
+    strcpy(name, ".sock");
 }
 
 /* Connect to the server of this account, without waiting. */
 static int connect_server(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
-    uid_t peer;
-    int on = 1;
-    if (!socket_path(address.sun_path, sizeof address.sun_path))
+    char *slash = strrchr(socket_base, '/');
+    if (!slash || strlen(socket_base) + sizeof "-0123456789abcdef.sock" > sizeof address.sun_path)
         go_cold("socket-path");
-    char *slash = strrchr(address.sun_path, '/');
-    if (!slash || slash == address.sun_path)
-        go_cold("socket-path");
-    *slash = 0;
+    memcpy(address.sun_path, socket_base, (size_t)(slash - socket_base));
     if (lstat(address.sun_path, &status) < 0)
         go_cold("no-server");
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 07777) != 0700)
         go_cold("socket-directory");
-    *slash = '/';
+    append_cgroup(stpcpy(address.sun_path, socket_base));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         go_cold("socket");
 #ifdef SO_NOSIGPIPE
-    setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
 #endif
-    (void)on;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
         go_cold(errno == ENOENT || errno == ECONNREFUSED ? "no-server" : errno == EAGAIN ? "busy" : "connect");
 #ifdef SO_PEERCRED
-    struct ucred credentials;
-    socklen_t length = sizeof credentials;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-        go_cold("foreign-server");
-    peer = credentials.uid;
+    struct ucred peer;
+    int unknown = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
 #else
-    gid_t group;
-    if (getpeereid(fd, &peer, &group) < 0)
-        go_cold("foreign-server");
+    struct { uid_t uid; gid_t gid; } peer;
+    int unknown = getpeereid(fd, &peer.uid, &peer.gid);
 #endif
-    if (peer != geteuid())
+    if (unknown || peer.uid != geteuid())
         go_cold("foreign-server");
     return fd;
 }
@@ -229,30 +192,24 @@ static char *put(char *at, uint64_t value, int bytes) {
     return at;
 }
 
-static char *put_text(char *at, const char *text) {
-    size_t size = strlen(text) + 1;
-    return (char *)memcpy(at, text, size) + size;
-}
-
 /* Return the request, `HKR1` and a counted body, and its size. */
 static char *make_request(size_t *size) {
-    static char *const first[] = {"fire", "--agent"};
-    size_t count = 0, bytes = 8 + 16 + sizeof "fire" + sizeof "--agent" + strlen(agent) + 1, limits = 0;
-    for (int at = 0; at < arguments; at++)
-        bytes += strlen(argument[at]) + 1;
-    for (; environ[count]; count++)
-        bytes += strlen(environ[count]) + 1;
+    char *head[] = {"fire", "--agent", agent, NULL}, **lists[] = {head, argument, environ};
+    size_t count[] = {0, 0, 0}, bytes = 8 + 16, limits = 0;
 #ifndef __linux__ /* there the server reads them from /proc */
     limits = 2 * RLIM_NLIMITS + 1;
 #endif
+    for (int list = 0; list < 3; list++)
+        for (; lists[list][count[list]]; count[list]++)
+            bytes += strlen(lists[list][count[list]]) + 1;
     bytes += 8 * limits;
-    char *request = bytes - 8 <= UINT32_MAX ? malloc(bytes) : NULL;
+    char *request = bytes <= UINT32_MAX ? malloc(bytes) : NULL, *at = request;
     if (!request)
         go_cold("memory");
     mode_t mask = umask(077);
     umask(mask);
-    char *at = put(memcpy(request, "HKR1", 4) + 4, bytes - 8, 4);
-    at = put(put(at, (uint64_t)arguments + 3, 4), count, 4);
+    at = put(memcpy(at, "HKR1", 4) + 4, bytes - 8, 4);
+    at = put(put(at, count[0] + count[1], 4), count[2], 4);
     at = put(put(at, mask, 4), limits, 4);
 #ifndef __linux__ /* eight bytes each: soft and hard limit of every resource in the order of their numbers, nice */
     for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
@@ -262,109 +219,78 @@ static char *make_request(size_t *size) {
     }
     at = put(at, (uint64_t)(int64_t)getpriority(PRIO_PROCESS, 0), 8);
 #endif
-    at = put_text(put_text(put_text(at, first[0]), first[1]), agent);
-    for (int each = 0; each < arguments; each++)
-        at = put_text(at, argument[each]);
-    for (size_t each = 0; each < count; each++)
-        at = put_text(at, environ[each]);
+    for (int list = 0; list < 3; list++)
+        for (size_t each = 0; each < count[list]; each++)
+            at = stpcpy(at, lists[list][each]) + 1;
     *size = bytes;
     return request;
 }
 
-/* A signal before the request is whole ends this process as it would have ended a cold one at its start: the server sees
- * the connection closed and runs nothing. After that it is passed on as one byte. While a part of the request is being
- * handed over, which may be the last, it waits. */
-static const int passed_on[] = {SIGHUP, SIGINT, SIGTERM};
-static volatile sig_atomic_t state, waiting[3];
 static int server;
-enum { DIE, WAIT, PASS_ON };
 
 static void pass_on(int number) {
     char byte = (char)number;
     int error = errno;
-    if (state == PASS_ON)
-        (void)!send(server, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    else if (state == WAIT)
-        waiting[number == SIGHUP ? 0 : number == SIGINT ? 1 : 2] = 1;
-    else {
-        signal(number, SIG_DFL);
-        raise(number); /* is delivered when this handler returns */
-    }
+    (void)!send(server, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     errno = error;
 }
 
-static void set_state(int next) {
-    state = next;
-    for (int at = 0; at < 3; at++)
-        if (waiting[at]) {
-            waiting[at] = 0;
-            raise(passed_on[at]); /* is handled before raise() returns */
-        }
-}
-
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = pass_on}, before;
-    for (int at = 0; at < 3; at++)
-        sigaddset(&action.sa_mask, passed_on[at]);
-    for (int at = 0; at < 3; at++)
-        if (sigaction(passed_on[at], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(passed_on[at], &action, NULL);
-}
-
-/* Send the request, with the working directory and the standard streams beside its first byte. */
+/* Send the request, with the working directory and the standard streams beside its first byte.
+ *
+ * A signal before the request is whole ends this process as it would have ended a cold one at its start: the server sees
+ * the connection closed and runs nothing. After that it is passed on as one byte. While a part is handed over, which may
+ * be the last, it waits. */
 static void send_request(int working_directory, char *request, size_t size) {
-    int descriptors[DESCRIPTORS] = {working_directory, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    static const int passed_on[] = {SIGHUP, SIGINT, SIGTERM};
+    int descriptors[] = {working_directory, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
     union {
         char bytes[CMSG_SPACE(sizeof descriptors)];
-        struct cmsghdr aligned;
+        struct cmsghdr header;
     } control = {{0}};
-    struct iovec part;
+    struct iovec part = {request, size};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof descriptors);
-    memcpy(CMSG_DATA(header), descriptors, sizeof descriptors);
-    size_t sent = 0;
-    catch_signals();
-    while (sent < size) {
-        part.iov_base = request + sent;
-        part.iov_len = size - sent;
-        set_state(WAIT);
+    struct sigaction action = {.sa_handler = pass_on}, ignored;
+    sigset_t before;
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof descriptors);
+    memcpy(CMSG_DATA(&control.header), descriptors, sizeof descriptors);
+    for (int at = 0; at < 3; at++)
+        sigaddset(&action.sa_mask, passed_on[at]);
+    while (part.iov_len > 0) {
+        sigprocmask(SIG_BLOCK, &action.sa_mask, &before);
         ssize_t got = sendmsg(server, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         int error = errno;
         if (got > 0) {
-            sent += (size_t)got;
+            part.iov_base = (char *)part.iov_base + got;
+            part.iov_len -= (size_t)got;
             message.msg_control = NULL;
             message.msg_controllen = 0;
         }
-        if (sent == size)
-            break;
-        set_state(DIE);
+        for (int at = 0; at < 3 && part.iov_len == 0; at++)
+            if (sigaction(passed_on[at], NULL, &ignored) == 0 && ignored.sa_handler != SIG_IGN)
+                sigaction(passed_on[at], &action, NULL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
         struct pollfd wait = {.fd = server, .events = POLLOUT};
         if (got < 0 && error == EAGAIN)
             poll(&wait, 1, -1);
-        else if (got < 0 && error != EINTR) {
-            if (sent == 0)
-                go_cold("no-request");
-            break; /* bound: its answer, or that there is none */
-        }
+        else if (got < 0 && error != EINTR && part.iov_len == size)
+            go_cold("no-request");
+        else if (got < 0 && error != EINTR)
+            return; /* bound: its answer, or that there is none */
     }
-    set_state(PASS_ON);
 }
 
 int main(int argc, char **argv) {
     char *slash = argc > 0 && argv[0] ? strrchr(argv[0], '/') : NULL;
-    size_t length = slash ? (size_t)(slash + 1 - argv[0]) : 0;
-    char answer[2] = {0, 0};
+    char answer[2];
     size_t size, got = 0;
-    if (!slash || length >= PATH_BYTES || !slash[1])
+    if (!slash || slash + 1 - argv[0] >= PATH_BYTES || !slash[1])
         fail("hookrun: the launcher was started without its path, so no hook has run\n", 1);
-    memcpy(directory, argv[0], length);
+    memcpy(directory, argv[0], (size_t)(slash + 1 - argv[0]));
     agent = slash + 1;
-    arguments = argc - 1;
     argument = argv + 1;
     int streams = 1; /* before anything is opened in the place of a closed one */
     for (int fd = 0; fd < 3; fd++)

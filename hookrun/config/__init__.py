@@ -12,11 +12,11 @@ def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
     if not found.files:
         return None
-    from hookrun.config.cache import CompiledConfig, load_cached
+    from hookrun.config.cache import load_cached
 
     compiled = load_cached(found)
     if compiled is None:
-        from hookrun.config.cache_writer import build  # cold: needed only after a file has changed
+        from hookrun.config.compile_lock import compile_once  # cold: needed only after a file has changed
 
-        compiled = CompiledConfig(build(found))
+        compiled = compile_once(found)
     return compiled

@@ -31,6 +31,8 @@ FORMAT = 5
 SEAL = 17
 """Characters of the checksum and the line end after it."""
 ROW_LENGTH = 8
+YOUNG = 2_000_000_000
+"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """Flags of a hook in the table, known without parsing the hook."""
 

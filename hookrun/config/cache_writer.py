@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun import __version__, files, state
+from hookrun.config import cache
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
 from hookrun.config.discovery import identity
 from hookrun.config.load import load_config
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles, Identity
     from hookrun.config.load import Declarations
 
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
-
+YOUNG = cache.YOUNG
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 

@@ -11,18 +11,7 @@ from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.diagnostics import did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.schema import (
-    HOOK_FIELDS,
-    TRUSTED_LAYERS,
-    WORD,
-    Bool,
-    Choice,
-    Field,
-    ListOf,
-    Number,
-    Str,
-    names,
-)
+from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
@@ -86,17 +75,8 @@ FILLED = ("${CLAUDE_PROJECT_DIR}/",)
 """Prefixes of words in `args` that are expanded when the hook runs."""
 
 FROM_DEFAULTS = (
-    "agents",
-    "env",
-    "env_policy",
-    "exclusive",
-    "files",
-    "max_output",
-    "mode",
-    "on_failure",
-    "priority",
-    "state",
-)
+    "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
+)  # fmt: skip
 """The `defaults` that apply to Claude Code's form as well, because it has no such fields."""
 
 

@@ -9,12 +9,13 @@ from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import Document, SourceError, read
-from hookrun.config.parse import KeyPath
+from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import SETTINGS, names
 from hookrun.config.validate import validate_settings
 from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
+from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.text import one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
@@ -106,7 +107,7 @@ def internal_problem(path: str, error: Exception) -> Diagnostic:
 
 
 def _load(file: ConfigFile) -> None:
-    file.document = read(file.path)
+    file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES)
     data = file.document.data
     if not isinstance(data, dict):
         Location(file.document, (), file.problems).type_error(data, "an object", 'write {"hooks": [...]}')

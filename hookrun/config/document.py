@@ -9,7 +9,7 @@ import stat
 from bisect import bisect_right
 
 from hookrun.config.diagnostics import Diagnostic, key_text
-from hookrun.config.parse import KeyPath, ParseError, PositionedData, parse_json
+from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, PositionedData, parse_json
 
 MAX_BYTES = 16 << 20
 """Limit on the size of a file."""
@@ -70,8 +70,8 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def read(path: str) -> Document:
-    """Return the parsed file: YAML by its suffix, JSON otherwise. Raises SourceError."""
+def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
+    """Return the parsed file of at most `limit` values: YAML by its suffix, JSON otherwise. Raises SourceError."""
     text = decode(path, _read_bytes(path))
     blank = BLANK.match(text)
     if blank and blank.end() == len(text):
@@ -81,9 +81,9 @@ def read(path: str) -> Document:
         if is_yaml:
             from hookrun.config.parse_yaml import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
 
-            parsed = parse_yaml(text)
+            parsed = parse_yaml(text, limit)
         else:
-            parsed = parse_json(text)
+            parsed = parse_json(text, limit)
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
         raise SourceError(Diagnostic(path, line, column, "", error.message, error.hint)) from error

@@ -33,21 +33,10 @@ class Program(NamedTuple):
     clusters: bool = True
 
 
-ACTIONS = [
-    "path",
-    "inline",
-    "line",
-    "module",
-    "node",
-    "library",
-    "classes",
-    "chdir",
-    "skip",
-    "skip2",
-    "glued",
-    "run",
-    "flag",
-]
+ACTIONS = (
+    *("path", "inline", "line", "module", "node", "library", "classes"),
+    *("chdir", "skip", "skip2", "glued", "run", "flag"),
+)
 """What the value of an option is, as `_program` takes it, in the order of the numbers above."""
 
 
@@ -177,13 +166,7 @@ _PACKAGES = _program(
     reads_stdin=False,
     looks_for="package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
 )
-_EXEC = _program(
-    line="-c --call",
-    skip="-p --package",
-    first=RUN,
-    reads_stdin=False,
-    looks_for="package.json .npmrc",
-)
+_EXEC = _program(line="-c --call", skip="-p --package", first=RUN, reads_stdin=False, looks_for="package.json .npmrc")
 
 _SCRIPTED = (
     "rscript r tclsh wish expect osascript pwsh powershell nu elvish xonsh groovy scala kotlin julia octave guile "

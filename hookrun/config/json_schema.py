@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
-from hookrun.config.recipe_entries import RECIPE_FIELDS
+from hookrun.config.recipe_entries import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
@@ -100,7 +100,7 @@ def _entry() -> Schema:
 
 
 def _recipe() -> Schema:
-    beside = tuple(field for field in HOOK_FIELDS if not field.runs and field.name not in {"event", "cwd", *REQUIRES})
+    beside = tuple(field for field in HOOK_FIELDS if field.name not in NOT_BESIDE)
     return {**_object((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
 
 
@@ -112,8 +112,13 @@ def _hook() -> Schema:
         "oneOf": [{"required": [kind]} for kind in KINDS],
         "dependentRequired": {name: [kind] for name, kind in REQUIRES.items()},
         "not": {
-            "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
-            "required": ["background", "on_failure"],
+            "anyOf": [
+                {
+                    "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
+                    "required": ["background", "on_failure"],
+                },
+                {"required": ["serve", "url"]},
+            ]
         },
     }
 

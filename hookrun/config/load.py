@@ -95,8 +95,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     everywhere = _includes_claude(examined)
     if everywhere:
         _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)],
-            examined,
+            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)], examined
         )
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):

@@ -15,8 +15,11 @@ KeyPath = tuple[str | int, ...]
 MAX_DEPTH = 64
 """Limit on nested lists and objects."""
 
-MAX_VALUES = 50_000
-"""Limit on values in a document, aliases expanded, so that no file delays a run."""
+MAX_VALUES = 1_000_000
+"""Limit on values in a document, aliases expanded: about 50,000 hooks."""
+
+MAX_PROJECT_VALUES = 50_000
+"""The same for files of a project, so that none delays a run."""
 
 
 class ParseError(Exception):
@@ -32,17 +35,18 @@ class ParseError(Exception):
 class PositionedData:
     """Plain JSON data and the offsets, in characters, of its keys and values."""
 
-    __slots__ = ("data", "keys", "values")
+    __slots__ = ("data", "keys", "limit", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = MAX_VALUES) -> None:
+        self.limit = limit
         self.data: object = None
         self.keys: dict[KeyPath, int] = {}
         self.values: dict[KeyPath, int] = {}
 
     def record_position(self, path: KeyPath, offset: int, key_offset: int | None = None) -> None:
-        """Record the offsets of the value at `path` and of its key. Raises ParseError beyond MAX_VALUES."""
-        if len(self.values) == MAX_VALUES:
-            raise too_many(offset)
+        """Record the offsets of the value at `path` and of its key. Raises ParseError beyond the limit."""
+        if len(self.values) == self.limit:
+            raise too_many(offset, self.limit)
         self.values[path] = offset
         if key_offset is not None:
             self.keys[path] = key_offset
@@ -61,9 +65,9 @@ def too_deep(offset: int) -> ParseError:
     return ParseError(offset, f"nested more than {MAX_DEPTH} levels deep", "flatten the file")
 
 
-def too_many(offset: int) -> ParseError:
-    """Return the error for a document with more than MAX_VALUES values."""
-    return ParseError(offset, f"more than {MAX_VALUES} values in a file", "move unrelated data to another file")
+def too_many(offset: int, limit: int) -> ParseError:
+    """Return the error for a document with more values than the limit."""
+    return ParseError(offset, f"more than {limit} values in a file", "move unrelated data to another file")
 
 
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -84,9 +88,9 @@ MISTAKEN = {
 """Common mistakes for a value -> hint."""
 
 
-def parse_json(text: str) -> PositionedData:
-    """Return the data of a JSON text. Raises ParseError unless it is exactly one JSON value."""
-    parser = JsonParser(text)
+def parse_json(text: str, limit: int = MAX_VALUES) -> PositionedData:
+    """Return the data of a JSON text of at most `limit` values. Raises ParseError unless it is one JSON value."""
+    parser = JsonParser(text, limit)
     start = parser.skip(0)
     parser.parsed.data, end = parser.value(start, (), 0)
     end = parser.skip(end)
@@ -98,9 +102,9 @@ def parse_json(text: str) -> PositionedData:
 class JsonParser:
     """A recursive-descent parser. Methods take an offset, return the one after what they read, or raise ParseError."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, limit: int = MAX_VALUES) -> None:
         self.text = text
-        self.parsed = PositionedData()
+        self.parsed = PositionedData(limit)
 
     def skip(self, offset: int) -> int:
         """Return the offset of the next character that is not white space."""

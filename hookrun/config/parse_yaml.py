@@ -18,21 +18,21 @@ MERGE = TAG + "merge"
 Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
-def parse_yaml(text: str) -> PositionedData:
-    """Return the data of a YAML text. Raises ParseError unless it is one document of plain data."""
+def parse_yaml(text: str, limit: int = MAX_VALUES) -> PositionedData:
+    """Return the data of a YAML text of at most `limit` values. Raises ParseError unless it is one document of them."""
     try:
-        if not _measure(text):
+        if not _measure(text, limit):
             return PositionedData()
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         raise _error(text, error) from error
-    builder = _YamlBuilder()
+    builder = _YamlBuilder(limit)
     if node is not None:
         builder.parsed.data = builder.build(node, (), None)
     return builder.parsed
 
 
-def _measure(text: str) -> bool:
+def _measure(text: str, limit: int) -> bool:
     """Return whether there is a document; first reject input that could exhaust stack or memory."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=LOADER):
@@ -48,8 +48,8 @@ def _measure(text: str) -> bool:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         nodes += isinstance(event, yaml.NodeEvent)
-        if nodes > MAX_VALUES:
-            raise too_many(_offset(event))
+        if nodes > limit:
+            raise too_many(_offset(event), limit)
     return documents > 0
 
 
@@ -75,8 +75,8 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
 class _YamlBuilder:
     """Turns nodes into plain data and counts the values, because aliases can make a small text huge."""
 
-    def __init__(self) -> None:
-        self.parsed = PositionedData()
+    def __init__(self, limit: int) -> None:
+        self.parsed = PositionedData(limit)
         self.merged = 0
         self.open: set[int] = set()
         self.constructor = yaml.constructor.SafeConstructor()
@@ -133,8 +133,8 @@ class _YamlBuilder:
             if not isinstance(source, yaml.MappingNode):
                 raise ParseError(_offset(source), "`<<` needs a mapping", "use the alias of a mapping")
             self.merged += 1 + len(source.value)
-            if self.merged > MAX_VALUES:
-                raise too_many(_offset(source))
+            if self.merged > self.parsed.limit:
+                raise too_many(_offset(source), self.parsed.limit)
             self.enter(source)
             for name, pair in self.pairs(source).items():
                 pairs.setdefault(name, pair)

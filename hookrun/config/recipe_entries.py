@@ -47,7 +47,7 @@ RECIPE_FIELDS = (
 )
 """The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
 
-NOT_BESIDE = frozenset({"event", "cwd", *KINDS, *REQUIRES})
+NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
 """Fields of a hook that a recipe sets itself."""
 
 

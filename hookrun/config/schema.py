@@ -173,34 +173,11 @@ MILLISECONDS = 1000
 """A timeout from here on was probably meant in milliseconds."""
 
 CONTEXT_FIELDS = (
-    "session_id",
-    "event",
-    "tool_name",
-    "tool_args",
-    "tool_result_output",
-    "tool_result_error",
-    "user_prompt",
-    "assistant_response",
-    "root_session_id",
-    "file_path",
-    "working_dir",
-    "version",
-    "agent",
-    "agent_event",
-    "agent_tool_name",
-    "request_id",
-    "timestamp",
-    "hook",
-    "metadata",
-    "tool_use_id",
-    "permission_mode",
-    "agent_id",
-    "transcript_path",
-    "stop_hook_active",
-    "checkpoint_data",
-    "error_info",
-    "payload",
-)
+    "session_id", "event", "tool_name", "tool_args", "tool_result_output", "tool_result_error", "user_prompt",
+    "assistant_response", "root_session_id", "file_path", "working_dir", "version", "agent", "agent_event",
+    "agent_tool_name", "request_id", "timestamp", "hook", "metadata", "tool_use_id", "permission_mode", "agent_id",
+    "transcript_path", "stop_hook_active", "checkpoint_data", "error_info", "payload",
+)  # fmt: skip
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
@@ -270,6 +247,7 @@ HOOK_FIELDS = (
     Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
     Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
+    Field("serve", Bool(), "The program answers lines of JSON, so that it can be kept between calls.", default=False),
     Field(
         "on_failure",
         Choice(("continue", "block")),
@@ -333,7 +311,7 @@ HOOK_FIELDS = (
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 """The fields that name what a hook runs; it has exactly one of them."""
 
-NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers"})
+NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
 """Fields of a single hook, which `defaults` cannot set."""
 
 AUDIT_FIELDS = (

@@ -77,7 +77,7 @@ def sentence(fire: EventFire, verdict: Verdict) -> str:
 def attributes(hook: Hook) -> str:
     """Return a hook's layer, priority and non-default settings."""
     found = [hook.layer, f"priority {hook.priority}"]
-    found += [name for name in ("parallel", "always", "exclusive", "background") if getattr(hook, name)]
+    found += [name for name in ("parallel", "always", "exclusive", "serve", "background") if getattr(hook, name)]
     if hook.mode != "enforce":
         found.append(f"mode {hook.mode}")
     return ", ".join(found)

@@ -39,12 +39,12 @@ class FireInvocation:
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
     are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
     count as approved. `on_outcomes` is called with what hooks read and how they ended. `warm` tells whether this
-    process takes a caller's place, `cold` why a launcher started one instead. `on_error_blocks` is the setting last
-    seen.
+    process takes a caller's place, `cold` why a launcher started one instead. `latest_settings` are those
+    of the last run.
     """
 
     warm = False
-    on_error_blocks = False
+    latest_settings: Mapping[str, object] | None = None
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
         self.started = monotonic()
@@ -87,7 +87,7 @@ class FireInvocation:
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
-        FireInvocation.on_error_blocks = self.settings.get("on_error") == "block"
+        FireInvocation.latest_settings = self.settings
 
     def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""

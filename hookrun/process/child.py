@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrun.model import Outcome
+    from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
 
 NEVER = float("inf")
@@ -62,10 +63,10 @@ class Task:
     `start` starts the process in its own session with the given descriptors as stdin, stdout and stderr, and returns
     its id; it raises CannotStart or OSError. `marker` is a string in the environment of the process and of all its
     descendants. `lock` is a file to hold exclusively. `timeout` is in seconds, `deadline` a time of the monotonic
-    clock, `max_output` in bytes of each stream.
+    clock, `max_output` in bytes of each stream. `line` is that of a program that answers lines (coprocess.py).
     """
 
-    __slots__ = ("deadline", "lease", "lock", "marker", "max_output", "start", "stdin", "timeout")
+    __slots__ = ("deadline", "lease", "line", "lock", "marker", "max_output", "start", "stdin", "timeout")
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class Task:
         self.marker = marker
         self.lock = lock
         self.deadline = deadline
+        self.line: Line | None = None
 
 
 class Process:
@@ -130,14 +132,23 @@ class Process:
         self.ending = 0
         self.closing = NEVER
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the hook has answered and its program is kept for another line."""
+        return self.task.line is not None and self.task.line.kept
+
     def spawn(self) -> None:
-        """Create the pipes, start the process, and write as much stdin as fits at once.
+        """Create the pipes, start the process, and write as much stdin as fits at once; only that to a kept program.
 
         Raises OSError or CannotStart; then nothing is left open or running.
         """
+        if self.pid:
+            if self.write_stdin():
+                self.close_stdin()
+            return
         stdin, self.inp, self.out, stdout, self.err, stderr = _pipes()
         try:
-            if len(self.stdin) > PIPE_ATOMIC:
+            if len(self.stdin) > PIPE_ATOMIC or self.task.line is not None:
                 os.set_blocking(self.inp, False)
             self.pid = self.task.start(stdin, stdout, stderr)
             if self.write_stdin():
@@ -182,7 +193,9 @@ class Process:
                 del self.err_data[:-most]
 
     def close_stdin(self) -> None:
-        """Close the hook's stdin."""
+        """Close the hook's stdin, unless the program may be kept for another line."""
+        if self.task.line is not None and self.task.line.keeper is not None:
+            return
         fd, self.inp = self.inp, -1
         os.close(fd)
 
@@ -229,18 +242,24 @@ class Process:
     def finish(self) -> None:
         """Close the process's descriptors, reap it, and complete its outcome."""
         outcome = self.outcome
+        line = self.task.line
         held = self.out >= 0 or self.err >= 0
-        self.close()
-        self.reap()
+        if line is not None and line.keeper is not None and line.kept:
+            line.keeper.keep(line, self)
+        else:
+            self.close()
+            self.reap()
         outcome.stdout = bytes(self.out_data)
         outcome.stderr = bytes(self.err_data[-self.task.max_output :])
         outcome.truncated = outcome.bytes_out > self.task.max_output
         if self.status is not None:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
-        if not self.ending:
+        if not self.ending and not self.is_kept:
             outcome.processes_left = self.count_leftovers(held=held)
         if self.task.lease is not None:
             self.task.lease.release(done=self.done, reusable=not (self.ending or held))
+        if line is not None:
+            line.settle(self)
         self.unlock()
         outcome.ms = (monotonic() - self.started) * 1000
 

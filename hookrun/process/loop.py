@@ -166,6 +166,8 @@ class Loop:
         elif task.lock is not None and not self._locked(process, task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
+            if task.line is not None:
+                task.line.take(process)
             WATCHER.note(task.marker, NOT_STARTED)
             process.spawn()
             WATCHER.note(task.marker, process.pid)
@@ -210,7 +212,7 @@ class Loop:
             if fd >= 0:
                 os.set_blocking(fd, False)
                 self._watch(process, fd, select.POLLIN)
-        if process.inp >= 0:
+        if process.inp >= 0 and process.stdin:
             self._watch(process, process.inp, select.POLLOUT)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, select.POLLIN)
@@ -273,15 +275,23 @@ class Loop:
                 done.append(process)
             elif process.ending and now >= process.closing:
                 (stubborn if process.ending == TERM else done).append(process)
-            elif not process.exited and not process.ending and now >= process.deadline:
-                process.outcome.failure = Failure("timeout", self._out_of_time(process))
-                over.append(process)
+            elif not process.exited and not process.ending and self._is_over(process, now):
+                (done if process.is_kept else over).append(process)
         if over:
             self._terminate(over, now)
         if stubborn or done:
             self._kill(stubborn, now, [process for process in done if process.ending])
             for process in done:
                 self._finish(process)
+
+    def _is_over(self, process: Process, now: float) -> bool:
+        """Return whether nothing more is expected of a program: it has answered a line, or has run out of time."""
+        if process.task.line is not None and process.task.line.ends(process, now):
+            return True
+        if now < process.deadline:
+            return False
+        process.outcome.failure = Failure("timeout", self._out_of_time(process))
+        return True
 
     def _out_of_time(self, process: Process) -> str:
         if process.deadline >= min(self._deadline, process.task.deadline):
@@ -369,7 +379,8 @@ class Loop:
             orphans.kill(families)
 
     def _finish(self, process: Process) -> None:
-        for fd in (process.out, process.err):
+        kept = process.is_kept
+        for fd in (process.out, process.err)[kept:]:  # stdout that follows an answer is not asked for
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
@@ -377,11 +388,18 @@ class Loop:
                 self._unwatch(fd)
         # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
         # system gives its process id to no other process.
-        WATCHER.note(process.task.marker, ENDED)
+        if not kept:
+            WATCHER.note(process.task.marker, ENDED)
+        line = process.task.line
+        again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)
         self._free_slot()
-        self._on_finished(process.outcome)
+        if line is not None and again:
+            line.start_again(process)
+            self._waiting.append((process.task, process.outcome, NEVER))
+        else:
+            self._on_finished(process.outcome)
 
     def _on_wake(self) -> None:
         """End every hook after a signal; kill them at the second one."""

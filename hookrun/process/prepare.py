@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.model import Hook
+    from hookrun.process.coprocess import Coprocesses
     from hookrun.process.python_host import Hosts
 
 MAX_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has the full value."""
+
+OF_ONE_RUN = (
+    *(b"HOOKRUN_EVENT", b"HOOKRUN_AGENT", b"HOOKRUN_SESSION_ID", b"HOOKRUN_TOOL", b"HOOKRUN_WORKING_DIR"),
+    b"HOOKRUN_REQUEST_ID",
+)
+"""Variables that a program which answers several lines does not get; the context has their values."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
@@ -44,7 +51,10 @@ class HookEnvironment:
     `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
     `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
     environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
+    `coprocesses` are the programs that this process keeps between runs, if it keeps any.
     """
+
+    coprocesses: Coprocesses | None = None
 
     def __init__(
         self,
@@ -215,6 +225,8 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
     variables = environment.variables(hook, marker)
     cwd = environment.directory(hook, variables)
     variables[b"PWD"] = os.fsencode(cwd)
+    for name in OF_ONE_RUN if hook.serve else ():
+        variables.pop(name, None)
     failure = check_program_exists(hook.look, variables, cwd)
     if failure is not None:
         return failure
@@ -223,7 +235,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
         return begin
     if isinstance(begin, Lease):
         begin.marker = marker
-    return Task(
+    task = Task(
         begin,
         stdin,
         timeout=hook.timeout,
@@ -231,6 +243,13 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
         marker=marker,
         lock=_lock(hook, environment.project, locks) if hook.exclusive else None,
     )
+    if hook.serve:
+        from hookrun.process import coprocess
+
+        program = resolve(hook.look[0], variables, cwd) if hook.look else None
+        task.line = coprocess.line_for(hook, variables, cwd, environment, program)
+        task.stdin = coprocess.wrap(hook, task.line.number, stdin)
+    return task
 
 
 def _start_command(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> spawn.Start:
@@ -258,6 +277,8 @@ def _start_python(
     if hook.interpreter is None and environment.may_fork:
         from hookrun.process import python_host
 
+        if hook.serve:
+            return spawn.function(lambda: python_host.serve(target, cwd), variables, cwd)
         if environment.shares_python and not hook.background:
             environment.hosts = environment.hosts or python_host.Hosts()
             return environment.hosts.lease(hook.layer, target, variables, cwd)
@@ -267,7 +288,8 @@ def _start_python(
     interpreter = resolve(hook.interpreter or sys.executable, variables, cwd)
     if interpreter is None:
         return _missing(hook.interpreter or sys.executable)
-    return environment.program((interpreter, python_hook.__file__, target, cwd), variables, cwd)
+    serve = ("serve",) if hook.serve else ()
+    return environment.program((interpreter, python_hook.__file__, target, cwd, *serve), variables, cwd)
 
 
 def _start_url(

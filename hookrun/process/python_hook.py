@@ -43,6 +43,34 @@ def _run(target, directory, answer_to, loads, dumps) -> int:  # type: ignore[no-
     function = _find(target)
     if function is None:
         return NOT_FOUND
+    text = _answer(function, context, dumps)  # type: ignore[no-untyped-call]
+    if text is not None:
+        with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
+            stdout.write(text)
+    return 0
+
+
+def serve(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as json's
+    """Do the same for each line of stdin: answer `{"id", "hook", "context"}` with `{"id", "verdict"}`."""
+    lines, stdout = open(os.dup(0), "rb"), open(os.dup(1), "wb")  # noqa: SIM115  # until the end of the process
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # neither the function nor its programs may read the next line
+    os.dup2(2, 1)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
+    sys.path.insert(0, directory)
+    function = _find(target)
+    if function is None:
+        return NOT_FOUND
+    for line in lines:
+        asked = (loads or _loads)(line.decode())
+        text = _answer(function, asked["context"], dumps or _dumps)  # type: ignore[no-untyped-call]
+        sys.stdout.flush()
+        stdout.write(f'{{"id":"{asked["id"]}","verdict":{text or "null"}}}\n'.encode())
+        stdout.flush()
+    return 0
+
+
+def _answer(function, context, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # JSON, or None
+    """Call the function and return its verdict as JSON, None if it returns nothing."""
     try:
         answer = function(context)
         if hasattr(answer, "__await__"):
@@ -53,11 +81,9 @@ def _run(target, directory, answer_to, loads, dumps) -> int:  # type: ignore[no-
         answer = _meant(error, str(context.get("event")))  # type: ignore[no-untyped-call]
         if answer is None:
             raise
-    if answer is not None:
-        text = _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)  # type: ignore[no-untyped-call]
-        with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
-            stdout.write(text)
-    return 0
+    if answer is None:
+        return None
+    return _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)  # type: ignore[no-untyped-call]
 
 
 def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a verdict, or None
@@ -125,4 +151,4 @@ def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whate
 if __name__ == "__main__":
     if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
         del sys.path[0]  # our own modules must not shadow the hook's: one is called http
-    sys.exit(run(sys.argv[1], sys.argv[2]))
+    sys.exit((serve if sys.argv[3:] else run)(sys.argv[1], sys.argv[2]))

@@ -204,6 +204,11 @@ def run(target: str, directory: str) -> int:
     return python_hook.run(target, directory, _loads, _dumps)
 
 
+def serve(target: str, directory: str) -> int:
+    """Run the function of a hook that serves, likewise."""
+    return python_hook.serve(target, directory, _loads, _dumps)
+
+
 def _loads(text: str) -> object:
     return fastjson.scan(text, 0)[0]
 

@@ -86,13 +86,17 @@ OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop
 
 @dataclass(frozen=True, slots=True)
 class HookTemplateRequest:
-    """The hook to make. `name` and `matcher` default to those of the template for the event."""
+    """The hook to make. `name` and `matcher` default to those of the template for the event.
+
+    With `serve`, its program answers one line of JSON after the other.
+    """
 
     language: str
     event: str = "pre_tool_use"
     matcher: str | None = None
     when: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
+    serve: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
         raise ScaffoldError(f"{warning}\nnote: nothing was written")
     values = {"name": name, "description": str(entry["description"]), "event": event}
     config = os.path.relpath(declaring.path, os.path.dirname(tests))
-    source = render_script(request.language, STUB if is_stub else purpose, values)
+    source = render_script(request.language, STUB if is_stub else purpose, values, serve=request.serve)
     files = [
         FileChange(script, existing(script), source.encode(), mode=0o755),
         FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
@@ -183,6 +187,8 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: De
     if request.when:
         entry["when"] = dict(request.when)
     entry |= {"command": command, "timeout": TIMEOUT}
+    if request.serve:
+        entry["serve"] = True
     if template.on_failure != "continue":
         entry["on_failure"] = template.on_failure
     return entry
@@ -209,10 +215,10 @@ def purpose_of(event: str, matcher: str | None) -> str:
     return OTHERS.get(event, "notice")
 
 
-def render_script(language: str, purpose: str, values: dict[str, str]) -> str:
+def render_script(language: str, purpose: str, values: dict[str, str], *, serve: bool = False) -> str:
     """Return the text of a hook's script. `values` are its name, description and event."""
     sections = _sections(language)
-    text = _fill(sections["frame"], "imports", sections.get(f"{purpose} imports", ""))
+    text = _fill(sections["serve frame" if serve else "frame"], "imports", sections.get(f"{purpose} imports", ""))
     return _with_values(_fill(text, "judge", sections[purpose]), values)
 
 

@@ -122,7 +122,7 @@ def main(argv: list[str]) -> int:
     found = launcher_file.read(path)
     if found is None:
         return 1
-    base = socket_base(home, found.socket)
+    base = socket_base(home)
     launcher_file.update_socket(path, found.command, base)
     failure: str | None = "the path of the socket is too long"
     if base is not None:

@@ -12,12 +12,13 @@ import signal
 import socket
 import stat
 import sys
+from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
-from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, Worker
+from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, UNWANTED, Worker
 from hookrun.server_socket import package_files, package_identity
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ class Seat:
         self.pid = pid
         self.control = control
         self.connection: socket.socket | None = None
-        self.answered = False
         self.idle_since = monotonic()
 
 
@@ -67,6 +67,7 @@ class Server:
         self.surroundings = peer.Surroundings()
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
+        self.waiting: deque[socket.socket] = deque()
         self.greeting = protocol.GO
         self.runs = 0
         self.is_misplaced = False
@@ -110,10 +111,16 @@ class Server:
         if self._owns_socket():
             os.unlink(self.path)
         for connection in _accepted(listener):
-            _send_away(connection, "stopping")
+            _say(connection, protocol.cold("stopping"))
+            connection.close()
         self.poll.unregister(listener)
         listener.close()
         os.close(self.lock)  # another server may start while the last runs end
+        if not self.waiting:
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        """End the idle workers."""
         for seat in self.idle:
             seat.control.shutdown(socket.SHUT_WR)
         self.idle.clear()
@@ -126,7 +133,7 @@ class Server:
         self.poll.register(wake, select.POLLIN)
         self.package.register(self.poll)
         self._fork()
-        while self.listener is not None or self.seats:
+        while self.listener is not None or self.seats or self.waiting:
             for fd, _ in self.poll.poll(self._timeout()):
                 if self.listener is not None and fd == self.listener.fileno():
                     self._accept(self.listener)
@@ -135,9 +142,13 @@ class Server:
                 elif fd == wake:
                     os.read(wake, 64)
                     self._close()
+            self._give()
             self._tend()
 
     def _timeout(self) -> int:
+        """Return for how many milliseconds to wait for something to happen."""
+        if self.waiting:
+            return 0 if self.idle or len(self.seats) < MAX_WORKERS else 1000
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -145,9 +156,11 @@ class Server:
     def _tend(self) -> None:
         """End idle workers beyond a few, and the server itself when its time has come."""
         now = monotonic()
+        if self.listener is None and not self.waiting:
+            self._dismiss()
         while len(self.idle) > KEPT_IDLE and now - self.idle[0].idle_since > BURST:
             self.idle.pop(0).control.shutdown(socket.SHUT_WR)
-        busy = len(self.seats) - len(self.idle)
+        busy = len(self.seats) - len(self.idle) + len(self.waiting)
         if self.listener is not None and (
             (not busy and now - self.last_call > self.idle_limit)
             or self.runs >= MAX_RUNS
@@ -157,16 +170,22 @@ class Server:
             self._close()
 
     def _accept(self, listener: socket.socket) -> None:
+        """Greet everyone who waits at the socket: a worker is found afterwards, which may take longer."""
         for connection in _accepted(listener):
-            with connection:
-                reason = self._refusal(connection)
-                if reason is None:
-                    reason = self._give(connection)
-                if reason is not None:
-                    _send_away(connection, reason)
-                if reason == "outdated" or self.is_misplaced:
-                    self._close()
-                    return
+            reason = self._refusal(connection)
+            if reason is None and len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS:
+                reason = "busy"
+            if reason is None:
+                self.runs += 1
+                self.last_call = monotonic()
+                _say(connection, self.greeting)
+                self.waiting.append(connection)
+                continue
+            _say(connection, protocol.cold(reason))
+            connection.close()
+            if reason == "outdated" or self.is_misplaced:
+                self._close()
+                return
 
     def _refusal(self, connection: socket.socket) -> str | None:
         """Return why this caller cannot be served at all."""
@@ -178,53 +197,45 @@ class Server:
             self.is_misplaced = monotonic() - self.last_call > LONELY
         return reason or ("outdated" if self.package.has_changed() else None)
 
-    def _give(self, connection: socket.socket) -> str | None:
-        """Give a caller to a worker and greet it; return why there is none."""
-        while True:
-            seat = self.idle.pop() if self.idle else self._fork()
-            if seat is None:
-                return "busy"
-            if seat in self.idle:
-                self.idle.remove(seat)
+    def _give(self) -> None:
+        """Give the callers that wait to idle workers, the one used last first; start one more if those do not do."""
+        while self.waiting and self.idle:
+            seat, connection = self.idle.pop(), self.waiting[0]
             try:
                 socket.send_fds(seat.control, [b"c"], [connection.fileno()])
             except OSError:  # it has been killed; its end is heard of later
                 continue
-            break
-        self.runs += 1
-        self.last_call = monotonic()
-        seat.connection = connection.dup()
-        try:
-            connection.send(self.greeting)
-        except OSError:  # gone already: the worker sees that, too
-            pass
-        return None
+            seat.connection = self.waiting.popleft()
+        if self.waiting:
+            self._fork()
 
-    def _fork(self) -> Seat | None:
-        """Start a worker and return it, idle; None if there are too many, or too many processes."""
+    def _fork(self) -> None:
+        """Start a worker, unless there are too many; where the system allows no more, callers wait for those there."""
         if len(self.seats) >= MAX_WORKERS:
-            return None
-        ours, its = socket.socketpair()
+            return
+        try:
+            ours, its = socket.socketpair()
+        except OSError:
+            return
         try:
             pid = os.fork()
         except OSError:
             ours.close()
             its.close()
-            return None
+            return
         if not pid:
             _become_worker(its, [ours, *self._sockets()])
         its.close()
-        seat = Seat(pid, ours)
-        self.seats[ours.fileno()] = seat
+        self.seats[ours.fileno()] = seat = Seat(pid, ours)
         self.idle.append(seat)
         self.poll.register(ours, select.POLLIN)
-        return seat
 
     def _sockets(self) -> Iterator[socket.socket]:
         """Yield every socket of the server."""
         for each in (self.listener, *(seat.control for seat in self.seats.values())):
             if each is not None:
                 yield each
+        yield from self.waiting
         for seat in self.seats.values():
             if seat.connection is not None:
                 yield seat.connection
@@ -243,12 +254,11 @@ class Server:
         if seat.connection is not None:
             seat.connection.close()
             seat.connection = None
-        if word == LEAVING:
+        if word == UNWANTED:
+            self._close()
+        if word in (LEAVING, UNWANTED):
             return
         self.greeting = protocol.GO_BLOCK if word == IDLE_BLOCK else protocol.GO
-        if self.listener is None:
-            seat.control.shutdown(socket.SHUT_WR)
-            return
         seat.idle_since = monotonic()
         self.idle.append(seat)
 
@@ -283,12 +293,11 @@ def _accepted(listener: socket.socket) -> Iterator[socket.socket]:
         yield connection
 
 
-def _send_away(connection: socket.socket, reason: str) -> None:
+def _say(connection: socket.socket, words: bytes) -> None:
     try:
-        connection.send(protocol.cold(reason), socket.MSG_DONTWAIT)
-    except OSError:
+        connection.send(words, socket.MSG_DONTWAIT)
+    except OSError:  # gone already: the worker sees that, too
         pass
-    connection.close()
 
 
 def _catch_signals() -> int:

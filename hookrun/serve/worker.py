@@ -23,8 +23,9 @@ from hookrun.nesting import CALLER
 from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
 
-IDLE, IDLE_BLOCK, LEAVING = b"0", b"1", b"e"
-"""What a worker tells the server at the end of a run: ready for the next one, also with what to greet it; or gone."""
+IDLE, IDLE_BLOCK, LEAVING, UNWANTED = b"0", b"1", b"e", b"o"
+"""What a worker tells the server at the end of a run: ready for the next one, with failures blocking or not; leaving;
+leaving because the setting `warm` is off."""
 
 NO_ANSWER = 250
 """The exit status of a worker that has failed itself, so that its caller gets no answer."""
@@ -82,10 +83,12 @@ class Worker:
             self._become(request)
             status, usual = self._run(request, connection)
             self._leave()
-            goes_on = usual and self._is_clean()
-            blocks = FireInvocation.on_error_blocks
+            settings = FireInvocation.latest_settings or {}
+            wanted = settings.get("warm") != "off"
+            goes_on = usual and wanted and self._is_clean()
+            ready = IDLE_BLOCK if settings.get("on_error") == "block" else IDLE
             # Told before the answer: the caller's next run finds this worker ready.
-            self.control.send((IDLE_BLOCK if blocks else IDLE) if goes_on else LEAVING)
+            self.control.send(ready if goes_on else LEAVING if wanted else UNWANTED)
             try:
                 connection.send(protocol.answer(status))
             except OSError:  # killed meanwhile

@@ -20,6 +20,7 @@ from hookrun.library.engine_state import EngineState
 from hookrun.library.registry import HookTable, TableCandidates
 from hookrun.library.result import Result
 from hookrun.model import Hook
+from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.testing import parallel
@@ -35,6 +36,7 @@ from hookrun.testing.sandbox import (
     expand_placeholders,
 )
 from hookrun.text import closest, one_line
+from hookrun.trust.hook_files import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,7 +79,7 @@ def run_cases(
     width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
     with CaseRunner(width, given, directory) as runner:
         prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
-        runs = [run for run in prepared if keep(run)]
+        runs = [run for each in prepared for run in each if keep(run)]
         on_begin(len(runs))
         if (count := parallel.process_count(len(runs), width)) > 1:
             parallel.run_in_processes(runner, runs, count, width, on_ran)
@@ -102,6 +104,7 @@ class CaseRunner:
         self._given = given
         self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
+        self._coprocesses = Coprocesses(files_of)
         self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
@@ -126,6 +129,7 @@ class CaseRunner:
         """End every running hook; run no more."""
         self._pool.close()
         self._background_pool.close()
+        self._coprocesses.close()
 
     def config_at(self, directory: str, config: str | None = None) -> CaseConfig:
         """Return the configuration of a directory, or of the one file `config`."""
@@ -134,13 +138,19 @@ class CaseRunner:
             self._configs[key] = config_from_files(directory, config)
         return self._configs[key]
 
-    def prepare(self, case: Case, agent: str | None = None) -> CaseRun:
-        """Return a case ready to `run`, as an agent if one is given: with its configuration or its problems."""
+    def prepare(self, case: Case, agent: str | None = None) -> list[CaseRun]:
+        """Return a case ready to `run`, as an agent if one is given: with its configuration or its problems.
+
+        If a hook with `serve` may run, there is a second run in which its program is kept.
+        """
         run = CaseRun(case, agent, problems=list(map(str, case.problems)))
-        if not run.problems:
-            run.config = self._config_for(case.file)
-            run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
-        return run
+        if run.problems:
+            return [run]
+        run.config = self._config_for(case.file)
+        run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
+        if run.problems or not _serves(case, run.config):
+            return [run]
+        return [run, dataclasses.replace(run, warm=True)]
 
     def _config_for(self, file: CaseFile) -> CaseConfig:
         if self._given is not None:
@@ -173,6 +183,8 @@ class CaseRunner:
         sandbox = self._make_sandbox(case)
         if config.rootless and sandbox.directory is not None:
             sandbox = dataclasses.replace(sandbox, project=sandbox.directory)
+        if run.warm:
+            sandbox = dataclasses.replace(sandbox, coprocesses=self._coprocesses)
         run.directory = sandbox.directory
         context = sandbox.expand(case.context)
         if sandbox.directory is not None:
@@ -183,6 +195,8 @@ class CaseRunner:
             self._run_setup(case.setup, context, config, sandbox)
         result = self.fire(event, context, config, agent=run.agent, hooks=hooks, sandbox=sandbox)
         self._recycle_home(sandbox, result)
+        if run.warm:
+            self._coprocesses.tend()
         result.files = sandbox.read_files(case.expect.get("files"))
         return result, sandbox.expand(case.expect)
 
@@ -355,6 +369,15 @@ def known_event(name: str, config: CaseConfig) -> str:
         return resolve_event(name, config.events)
     except UnknownEventError as error:
         raise CannotRunError(one_line(str(error))) from None
+
+
+def _serves(case: Case, config: CaseConfig) -> bool:
+    """Return whether hooks with `serve` may run in a case."""
+    try:
+        event, names = known_event(case.event, config), case.hooks
+    except CannotRunError:
+        return False
+    return any(hook.serve and event in hook.events and (names is None or hook.name in names) for hook in config.hooks)
 
 
 def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:

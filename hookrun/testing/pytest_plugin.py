@@ -65,9 +65,10 @@ class OneCase(pytest.Item):
     def runtest(self) -> None:
         """Run the case. Raises NotPassedError."""
         runner = runner_of(self.config)
-        run = runner.run(runner.prepare(self._case, self._agent))
-        if not run.passed:
-            raise NotPassedError(run)
+        for prepared in runner.prepare(self._case, self._agent):
+            run = runner.run(prepared)
+            if not run.passed:
+                raise NotPassedError(run)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """Return the report of a case that did not pass; for anything else, pytest's own."""

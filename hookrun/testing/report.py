@@ -171,6 +171,7 @@ def _case_to_json(run: CaseRun) -> dict[str, object]:
         "line": run.case.line,
         "name": run.case.name,
         "agent": run.agent,
+        **({"warm": True} if run.warm else {}),
         "passed": run.passed,
         "differences": [each.to_dict() for each in run.differences],
         "problems": run.problems,

@@ -220,12 +220,14 @@ def as_lines(value: object) -> list[str]:
 class CaseRun:
     """One run of a case, as an agent or, with `agent` None, as a program.
 
+    A case of hooks with `serve` runs twice; in a `warm` run their programs are kept for the next cases.
     Either `problems` says why it could not be run, a line each, or `result` is its result and `differences` what is not
     as expected. `config` is the configuration it ran with, `directory` the case's own directory, which is removed.
     """
 
     case: Case
     agent: str | None
+    warm: bool = False
     result: CaseResult | None = None
     differences: list[Difference] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -239,8 +241,8 @@ class CaseRun:
 
     @property
     def name(self) -> str:
-        """The name of the case, and of the agent if it is run as one."""
-        return f"{self.case.name} [{self.agent}]" if self.agent else self.case.name
+        """The name of the case, of the agent if it is run as one, and whether its programs are kept."""
+        return " ".join((self.case.name, *(f"[{each}]" for each in (self.agent, self.warm and "warm") if each)))
 
 
 @dataclass(repr=False, slots=True)

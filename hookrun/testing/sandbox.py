@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from hookrun.library.engine_state import EngineState
     from hookrun.library.registry import TableCandidates
+    from hookrun.process.coprocess import Coprocesses
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -96,13 +97,15 @@ HOME = "${HOME}"
 class Sandbox:
     """Where a case runs: its temporary `directory`, None for the project's, its `home` and environment variables.
 
-    `project` is the root of the project if it is not that of the configuration.
+    `project` is the root of the project if it is not that of the configuration. `coprocesses` keeps programs for other
+    cases.
     """
 
     directory: str | None
     home: str
     env: Mapping[str, str]
     project: str | None = None
+    coprocesses: Coprocesses | None = None
 
     def expand(self, value: Value) -> Value:
         """Return a JSON value with the directory's placeholder expanded."""
@@ -178,6 +181,7 @@ class CaseProcesses(Processes):
                 program=program,
                 may_fork=False,
             )
+            around.coprocesses = self.sandbox.coprocesses
             around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
         return self._surroundings
 

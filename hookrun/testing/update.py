@@ -83,7 +83,10 @@ def _expectation(key: str | None, runs: list[CaseRun]) -> object:
             values.append(expand_placeholders(value, {run.directory: WORKDIR} if run.directory is not None else {}))
     if any(value != values[0] for value in values):
         what = f"`{key}`" if key else "the result"
-        raise EditError(f"{what} differs between its agents: write a case for each")
+        between = (
+            "its agents: write a case for each" if runs[-1].case.agents else "the runs that keep a program and not"
+        )
+        raise EditError(f"{what} differs between {between}")
     return values[0]
 
 

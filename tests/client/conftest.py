@@ -118,7 +118,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("no C compiler")
     program = tmp_path_factory.mktemp("client") / "hookrun-client"
-    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE)]
+    if subprocess.run([*command, "-static"], capture_output=True, check=False).returncode:
+        subprocess.run(command, check=True)
     return program
 
 

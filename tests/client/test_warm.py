@@ -205,6 +205,33 @@ def test_a_signal_before_the_request_is_whole_ends_it(
     process.communicate()
 
 
+def test_a_signal_at_any_moment_is_lost_to_nobody(launcher: Launcher) -> None:
+    """Whatever the moment: either it ends the client and nothing runs, or the whole request is there and so is it."""
+    requests: list[bytes] = []
+
+    def serve(connection: socket.socket) -> None:
+        try:
+            connection.sendall(b"go 0\n")
+            Request(connection)
+        except (AssertionError, ValueError, OSError):  # closed before the request was whole
+            return
+        requests.append(connection.recv(1))
+        connection.sendall(b"X\x07")
+
+    launcher.serve(serve)
+    for round_ in range(150):
+        before = len(requests)
+        process = launcher.popen("Stop", env={f"V{at}": "x" * 100_000 for at in range(round_ % 3 * 2)})
+        time.sleep(round_ * 0.00004)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        if process.returncode == 7:
+            assert requests[before:] == [bytes([signal.SIGTERM])]
+        else:
+            assert process.returncode == -signal.SIGTERM
+    assert set(requests) <= {bytes([signal.SIGTERM])}
+
+
 def test_ignored_signals_stay_ignored(launcher: Launcher) -> None:
     """`nohup` and a shell's `&`: neither the client nor the server hears of them."""
     bound, go_on, got = threading.Event(), threading.Event(), bytearray()

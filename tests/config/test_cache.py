@@ -16,6 +16,7 @@ import pytest
 from hookrun.config import cache, cache_writer, load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
+from hookrun.files import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +166,41 @@ def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
         assert list(pool.map(fire, range(20))) == [(2, DECLARED.encode() + b"\n")] * 20
     poison(cache_file(project))
     assert fire(0) == (2, POISONED.encode() + b"\n")
+
+
+@pytest.mark.parametrize("holder", ["done", "stopped"])
+def test_a_configuration_that_another_run_compiles_is_waited_for(project: Project, holder: str) -> None:
+    """A run takes what the holder of the lock has written meanwhile; of one that was stopped it does not depend."""
+    project.hooks(says(DECLARED))
+    until_old(project.root / "coder.json")
+    load(project)
+    path = cache_file(project)
+    poison(path)
+    written = path.read_bytes()
+    path.unlink()
+    with ThreadPoolExecutor(1) as pool, locked(str(path.parent)):
+        waiting = pool.submit(said, project)
+        if holder == "done":
+            path.write_bytes(written)
+        assert waiting.result(ENOUGH) == [POISONED if holder == "done" else DECLARED]
+
+
+def test_runs_that_start_together_compile_once(project: Project) -> None:
+    """Of twenty runs without a cache file one compiles, and the others read what it has written."""
+    project.hooks(says(DECLARED))
+    until_old(project.root / "coder.json")
+    compiled: list[str] = []
+
+    def build(found: ConfigFiles) -> str:
+        compiled.append(found.home)
+        time.sleep(0.1)
+        return original(found)
+
+    original = cache_writer.build
+    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(20) as pool:
+        patched.setattr(cache_writer, "build", build)
+        assert list(pool.map(lambda _: said(project), range(20))) == [[DECLARED]] * 20
+    assert len(compiled) == 1
 
 
 # --- what makes a cache file stale
@@ -531,6 +567,7 @@ EVERY_FIELD: dict[str, object] = {
     "parallel": True,
     "always": True,
     "exclusive": True,
+    "serve": True,
     "on_failure": "block",
     "mode": "advise",
     "agents": ["claude", "codex"],
@@ -594,6 +631,23 @@ def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
     for place, event in enumerate(events):
         texts = [command.split()[1] for command in commands(compiled, event)]
         assert texts == [f"{POISONED}-{i}" for i in range(place, 1000, 2)]
+
+
+def test_ten_thousand_hooks_in_a_file_of_the_user_are_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trusted file may be as large as it needs to be; a file of the project may not."""
+    hooks = [
+        {"name": f"h{i}", "event": "pre_tool_use", "matcher": f"tool{i}", **says(f"{DECLARED}-{i}")}
+        for i in range(10_000)
+    ]
+    project.user_hooks(*hooks)
+    with monkeypatch.context() as patched:
+        patched.setattr(cache_writer, "YOUNG", -1)
+        assert load(project).problems == []
+    fired = project.fire({"tool_name": "tool9876", "tool_args": {}})
+    assert fired.verdict["message"] == f"{DECLARED}-9876"
+    project.hooks(*hooks)
+    [problem] = load(project).problems
+    assert "more than 50000 values in a file" in problem
 
 
 def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(

@@ -87,6 +87,7 @@ VALUES: dict[str, SearchStrategy[object]] = {
     "parallel": st.booleans(),
     "always": st.booleans(),
     "exclusive": st.booleans(),
+    "serve": st.booleans(),
     "background": st.booleans(),
     "payload": st.booleans(),
 }

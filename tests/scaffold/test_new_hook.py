@@ -81,28 +81,34 @@ def test_every_template_is_needed() -> None:
     assert {purpose_of(event, matcher) for event, matcher in EVENTS} == set(PURPOSES) - {"command"}
 
 
+SERVES = pytest.mark.parametrize("serve", [False, True], ids=["", "serve"])
+
+
+@SERVES
 @pytest.mark.parametrize("language", languages())
-def test_a_new_hook_passes_its_cases(project: Project, language: str) -> None:
-    """Written, built where it has to be, valid, and every case holds, its conditions' cases too."""
+def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: bool) -> None:
+    """Written, built where it has to be, valid, and every case holds, its conditions' cases too; with `serve` twice."""
     for event, matcher in EVENTS:
-        write(project, HookTemplateRequest(language, event, matcher))
-    write(project, HookTemplateRequest(language, when={"tool_args.file_path": "src/*"}, name="protect-env-99"))
+        write(project, HookTemplateRequest(language, event, matcher, serve=serve))
+    conditions = {"tool_args.file_path": "src/*"}
+    write(project, HookTemplateRequest(language, when=conditions, name="protect-env-99", serve=serve))
     valid = hookrun(project, "validate")
     assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS) + 1} hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "test")
     assert done.status == 0, done.stdout
     cases = sum(len(yaml.safe_load(file.read_text())["cases"]) for file in project.root.glob("hooks/*.hooktest.yaml"))
-    assert f"{cases} tests: {cases} passed" in done.stdout
+    assert f"{cases * (1 + serve)} tests: {cases * (1 + serve)} passed" in done.stdout
     assert cases > len(EVENTS) * 1.5
 
 
+@SERVES
 @pytest.mark.parametrize("language", languages())
-def test_a_hook_of_another_name_is_a_stub(project: Project, language: str) -> None:
+def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, serve: bool) -> None:
     """A template would make of `no-sudo` a guard against something else: each fails, as its tests do, until written."""
     for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
-        write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}"))
-    write(project, HookTemplateRequest(language, name="no-sudo"))
-    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes"))
+        write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}", serve=serve))
+    write(project, HookTemplateRequest(language, name="no-sudo", serve=serve))
+    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes", serve=serve))
     assert hookrun(project, "validate").stdout.endswith("0 errors, 0 warnings\n")
     done = json.loads(hookrun(project, "test", "--json").stdout)
     failed = {case["file"] for case in done["cases"] if not case["passed"]}
@@ -112,10 +118,11 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str) -> No
     assert "not written yet" in str(fired.verdict["message"])
 
 
+@SERVES
 @pytest.mark.parametrize("language", languages())
-def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str) -> None:
+def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str, *, serve: bool) -> None:
     """What is written where the stub fails, and what replaces the first case."""
-    name = write(project, HookTemplateRequest(language, name="no-sudo"))
+    name = write(project, HookTemplateRequest(language, name="no-sudo", serve=serve))
     script = project.root / "hooks" / f"{name}{LANGUAGES[language].suffix}"
     text, before = WRITTEN[language], script.read_text()
     start = before.index(NOT_WRITTEN[language])
@@ -126,7 +133,7 @@ def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: 
     cases = script.with_name(f"{name}.hooktest.yaml")
     cases.write_text(cases.read_text().replace('command: "true"', 'command: "sudo ls"'))
     done = hookrun(project, "test")
-    assert "2 tests: 2 passed" in done.stdout, done.stdout
+    assert f"{2 + 2 * serve} tests: {2 + 2 * serve} passed" in done.stdout, done.stdout
 
 
 NOT_WRITTEN = {"sh": "echo", "python": "raise", "node": "throw", "ruby": "raise", "go": "return nil, errors"}
@@ -153,19 +160,21 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@SERVES
 @pytest.mark.parametrize("purpose", ["stub", "file"])
 @pytest.mark.parametrize("language", languages())
-def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str) -> None:
+def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str, *, serve: bool) -> None:
     """No JSON, half of it, or no such argument: status 1 and a word on stderr, never silence."""
     path = tmp_path / f"guard{LANGUAGES[language].suffix}"
-    path.write_text(
-        render_script(language, purpose, {"name": "guard", "description": "A guard.", "event": "pre_tool_use"})
-    )
+    values = {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}
+    path.write_text(render_script(language, purpose, values, serve=serve))
     path.chmod(0o755)
     if LANGUAGES[language].build:
         subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
         path = tmp_path / "guard"
     for stdin in ("", "nonsense", '{"tool_args": {"command"', '{"tool_args": {}}', '{"tool_args": null}', "[]"):
+        if serve:
+            stdin = f'{{"id": "1", "context": {stdin or "null"}}}\n'  # noqa: PLW2901  # the same as a line
         done = run(path, stdin)
         assert (done.returncode, done.stdout) == (1, ""), (stdin, done)
         assert done.stderr

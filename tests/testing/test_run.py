@@ -294,6 +294,45 @@ def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
         raise KeyboardInterrupt
 
     with CaseRunner() as runner, pytest.raises(KeyboardInterrupt):
-        parallel.run_in_threads(runner, [runner.prepare(case) for case in file.cases], 2, interrupt)
+        parallel.run_in_threads(runner, [run for case in file.cases for run in runner.prepare(case)], 2, interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
+
+
+SERVED = """import json, os, sys
+for line in {lines}:
+    asked = json.loads(line)
+    message = f"{{asked['context']['tool_args']['command']}} {{os.getpid()}}"
+    print(json.dumps({{"id": asked["id"], "verdict": {{"action": "block", "message": message}}}}), flush={flush})
+"""
+
+
+def serves(project: Project, lines: str = "sys.stdin", flush: object = True) -> None:
+    """Declare a hook that serves and blocks everything."""
+    script = project.script("serve.py", SERVED.format(lines=lines, flush=flush))
+    args = [str(project.root / ".." / "python3"), script]
+    (project.root / ".." / "python3").symlink_to(os.path.realpath("/proc/self/exe"))
+    env = {"PYTHONUNBUFFERED": ""}
+    project.hooks({"name": "serve", "args": args, "serve": True, "timeout": 2, "env": env})
+
+
+def test_cases_of_hooks_that_serve_run_cold_and_warm(project: Project) -> None:
+    """The warm runs share a program, the others have one each."""
+    serves(project)
+    cases = [{**PUSH, "expect": {"action": "block"}} for _ in range(3)]
+    done = run_cases([load(str(write(project, *cases)))], at_once=1)
+    assert [(ran.warm, ran.passed) for ran in done.results] == [(False, True), (True, True)] * 3
+    messages = [str(ran.result.message) for ran in done.results if ran.result is not None]
+    assert len(set(messages)) == 4
+    assert len(set(messages[1::2])) == 1
+    assert done.results[1].name.endswith(" [warm]")
+
+
+@pytest.mark.parametrize(("lines", "flush"), [("sys.stdin.readlines()", True), ("sys.stdin", False)])
+def test_what_works_only_at_the_end_of_the_input_fails_warm(project: Project, lines: str, *, flush: bool) -> None:
+    """A program that waits for the end of its input, or does not flush its answers, is no program that serves."""
+    serves(project, lines, flush)
+    cold, warm = run_here(project, {**PUSH, "expect": {"action": "block"}}).results
+    assert (cold.passed, warm.passed) == (True, False)
+    assert warm.result is not None
+    assert [each.kind for each in warm.result.failures] == ["timeout"]

@@ -1,0 +1,67 @@
+"""Compile a configuration once when many runs start together: the others wait for its cache file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from time import monotonic, sleep
+
+from hookrun import state
+from hookrun.config.cache import YOUNG, CompiledConfig, load_cached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.config.discovery import ConfigFiles
+
+LONGEST_WAIT = 0.8
+"""Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
+
+
+def compile_once(found: ConfigFiles) -> CompiledConfig:
+    """Return the compiled configuration: what another run compiles at this moment, or what is compiled here."""
+    lock = -1
+    try:
+        if not any(is_young(own) for _, _, own in found.files):  # else nothing is cached, and each compiles
+            lock = _open(state.cache_dir(found.home))
+            compiled = _wait(lock, found)
+            if compiled is not None:
+                return compiled
+        from hookrun.config.cache_writer import build
+
+        return CompiledConfig(build(found))
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def is_young(own: tuple[int, ...]) -> bool:
+    """Return whether a file of this identity may change again unseen, or is not there."""
+    return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
+
+
+def _open(directory: str) -> int:
+    """Return a descriptor of the directory of the cache, whose lock is taken; -1 if it cannot be opened."""
+    try:
+        state.make_private_dir(directory)
+        return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
+    """Take the lock; return the configuration if it is in the cache by then."""
+    until = monotonic() + LONGEST_WAIT
+    waited = False
+    while lock >= 0:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return load_cached(found) if waited else None
+        except BlockingIOError:
+            waited = True
+        except OSError:  # a file system without locks
+            return None
+        compiled = load_cached(found)
+        if compiled is not None or monotonic() > until:
+            return compiled
+        sleep(0.004)
+    return None

@@ -1,0 +1,377 @@
+"""Hooks with `serve`: programs that answer one line of JSON after the other, and are kept between runs.
+
+A line is `{"id", "hook", "context"}`, its answer `{"id", "verdict"}`. A process without `Coprocesses` starts the
+program with one line and the end of its input, so that the same program works either way.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import sys
+from time import monotonic
+
+from hookrun.fastjson import WHITESPACE, dumps, loads, scan
+from hookrun.model import BINDING_ACTIONS, Failure
+from hookrun.nesting import NESTING
+from hookrun.process.child import CHUNK, Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrun.model import Hook
+    from hookrun.process.child import Process
+    from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.hook_files import LocalFile
+
+    FilesOf = Callable[[Hook, Mapping[bytes, bytes], str, str], Sequence[LocalFile]]
+    Owner = tuple[str, str, str, str]
+
+IDLE = 600.0
+"""Seconds without a line after which a program is ended."""
+MOST = 16
+"""Programs that are kept; of more, those without a line for longest are ended."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds for which a program that failed is not kept, but started for each line. Doubled with each failure."""
+EXIT_GRACE = 1.0
+"""Seconds to exit at the end of the input, and to read the rest of a line that is answered already."""
+TEND_INTERVAL = 60.0
+"""Seconds after which programs that have died are noticed at the latest."""
+SHOWN = 80
+"""Bytes of an invalid answer in a failure."""
+VETO = 2
+"""The exit status of a program that blocks without an answer."""
+QUOTES = 6
+"""Quotation marks around the keys and the id of an answer: more of them are more keys."""
+
+
+def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:
+    """Return the line for a hook that would otherwise read `stdin`."""
+    context = stdin.rstrip(b"\n")
+    for separator in (b"\xe2\x80\xa8", b"\xe2\x80\xa9"):  # U+2028 and U+2029, at which Node's readline ends a line
+        context = context.replace(separator, dumps(separator.decode())[1:-1].encode())
+    return b'{"id":"%b","hook":%b,"context":%b}\n' % (number.encode(), dumps(hook.name).encode(), context)
+
+
+def owner_of(hook: Hook, project: str) -> Owner:
+    """Return what identifies a hook, whatever its declaration says now."""
+    return (project, hook.layer, hook.source, hook.name)
+
+
+def line_for(
+    hook: Hook, variables: Mapping[bytes, bytes], cwd: str, environment: HookEnvironment, program: str | None
+) -> Line:
+    """Return a line for a hook that runs with these variables in `cwd`; its program may be kept if that is safe.
+
+    `program` is the path of the program that the declaration names literally.
+    """
+    keeper, owner = environment.coprocesses, owner_of(hook, environment.project)
+    nested = variables[NESTING].count(b";") > 1  # its environment is of one run
+    if keeper is None or hook.background or nested or keeper.is_paused(owner):
+        return Line(owner)
+    try:
+        files = [file.to_list() for file in keeper.files_of(hook, variables, cwd, environment.project)]
+        version = _identity(program) if program is not None else None
+    except Exception:  # changes of its files could not be noticed
+        return Line(owner)
+    fields = {name: value for name, value in hook.to_dict().items() if name != "line"}
+    same = frozenset((name, value) for name, value in variables.items() if name != NESTING)
+    return Line(owner, keeper, state=(repr(fields), files, version), place=(same, cwd, keeper.umask))
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    """Return what changes with a program, such as an interpreter that is upgraded."""
+    found = os.stat(path)
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+class Line:
+    """A line for a program, and its answer. With a `keeper` the program may be kept for the next line.
+
+    A kept program is used only if `state` (declaration and files) and `place` (environment, directory, umask) are the
+    same as when it was started.
+    """
+
+    __slots__ = ("early", "keeper", "kept", "marker", "number", "owner", "place", "state")
+
+    def __init__(
+        self, owner: Owner, keeper: Coprocesses | None = None, *, state: object = None, place: object = None
+    ) -> None:
+        self.number = os.urandom(8).hex()  # a program cannot answer a line that it has not read
+        self.owner = owner
+        self.keeper = keeper
+        self.state = state
+        self.place = place
+        self.marker: bytes | None = None
+        self.early = False
+        self.kept = False
+
+    def take(self, process: Process) -> None:
+        """Turn the process into a kept program, if there is one for this line."""
+        found = self.keeper.take(self) if self.keeper is not None else None
+        if found is None:
+            return
+        self.marker = process.task.marker
+        found.lend(process)
+        if early := found.unread():  # the line fails at once and is not written
+            self.early = True
+            process.collect(process.out, early)
+            process.stdin = process.stdin[:0]
+            process.deadline = process.started
+
+    def ends(self, process: Process, now: float) -> bool:
+        """Return whether nothing more is expected of the program: it has answered, or written something else."""
+        outcome = process.outcome
+        if not self.early and b"\n" not in process.out_data and outcome.bytes_out <= process.task.max_output:
+            return False
+        problem = self._read(process)[1]
+        if problem is not None:
+            outcome.failure = Failure("bad_verdict", problem)
+            return True
+        if self.keeper is not None and not process.stdin and process.inp >= 0:
+            self.kept = True
+            return True
+        process.deadline = min(process.deadline, now + EXIT_GRACE)
+        return now >= process.deadline
+
+    def is_unread(self, process: Process) -> bool:
+        """Return whether a kept program has ended before it read the line."""
+        if self.marker is None or process.ending or process.out_data:
+            return False
+        import fcntl
+        import termios
+
+        try:
+            waiting = int.from_bytes(fcntl.ioctl(process.inp, termios.FIONREAD, bytes(4)), sys.byteorder)
+        except OSError:
+            return False
+        return waiting == process.outcome.bytes_in
+
+    def start_again(self, process: Process) -> None:
+        """Forget that a kept program has ended: the line goes to a new one, which is not kept."""
+        if self.keeper is not None and self.marker is not None:
+            self.keeper.note(self.owner, failed=True)
+            process.task.marker, self.marker, self.keeper = self.marker, None, None
+            vars(process.outcome).clear()
+            process.outcome.failure = None
+
+    def settle(self, process: Process) -> None:
+        """Complete the outcome: stdout becomes the verdict. Without an answer the exit status counts, as ever."""
+        outcome, veto = process.outcome, process.outcome.exit_code == VETO
+        verdict, problem = self._read(process)
+        if verdict is not None:
+            outcome.stdout, outcome.exit_code, outcome.truncated = verdict, 0, False
+        if problem is not None and outcome.failure is None and outcome.exit_code == 0:
+            outcome.failure = Failure("bad_verdict", problem)
+        if self.keeper is not None:
+            self.keeper.note(self.owner, failed=not self.kept and not veto)
+
+    def _read(self, process: Process) -> tuple[bytes | None, str | None]:
+        """Return the verdict in the output, if there is one, and why it is not exactly one answer, or None."""
+        verdict, problem = read_answer(bytes(process.out_data), self.number)
+        if self.early:
+            problem = f"it wrote to stdout without being asked: {_excerpt(process.out_data)}"
+        elif process.outcome.bytes_out > process.task.max_output:
+            problem = f"its output is longer than max_output ({process.task.max_output} bytes)"
+        return verdict, problem
+
+
+def read_answer(data: bytes, number: str) -> tuple[bytes | None, str | None]:
+    """Return the verdict for the line `number`, None if there is none, and why `data` is not exactly one answer.
+
+    Of several verdicts one that refuses is returned: it counts whatever else is wrong.
+    """
+    *lines, rest = data.split(b"\n")
+    wanted = number.encode()
+    verdicts = [verdict for line in lines if wanted in line and (verdict := _verdict_in(line, number)) is not None]
+    verdict = next(filter(_refuses, verdicts), verdicts[0] if verdicts else None)
+    if not data:
+        return None, "it ended without an answer"
+    if len(verdicts) > 1:
+        return verdict, "it answered more than once"
+    if verdict is None:
+        return None, f'stdout is not one line {{"id": "{number}", "verdict": ...}}: {_excerpt(data)}'
+    if len(lines) > 1 or rest:
+        return verdict, f"it wrote more than its answer to stdout: {_excerpt(data)}"
+    return verdict, None
+
+
+def _verdict_in(line: bytes, number: str) -> bytes | None:
+    """Return the verdict in an answer as it is written, b"" for null; None if it does not answer the line `number`."""
+    try:
+        text = line.decode("utf-8")
+        start = text.index(":", text.index('"verdict"')) + 1
+        start += len(text[start:]) - len(text[start:].lstrip(WHITESPACE))
+        value, end = scan(text, start)
+        around = f"{text[:start]}null{text[end:]}"
+        if loads(around) != {"id": number, "verdict": None} or around.count('"') != QUOTES:
+            return None
+    except (ValueError, RecursionError):
+        return None
+    if value is None:
+        return b""
+    return text[start:end].encode() if isinstance(value, dict) else None
+
+
+def _refuses(verdict: bytes) -> bool:
+    value = loads(verdict.decode()) if verdict else None
+    return isinstance(value, dict) and value.get("action") in BINDING_ACTIONS
+
+
+def _excerpt(data: bytes | bytearray) -> str:
+    return dumps(bytes(data[:SHOWN]).decode("utf-8", "replace")) + ("..." if len(data) > SHOWN else "")
+
+
+class Coprocess:
+    """A program between two lines."""
+
+    __slots__ = ("err", "inp", "marker", "out", "owner", "pid", "pidfd", "place", "since", "state")
+
+    def __init__(self, line: Line, process: Process) -> None:
+        self.owner, self.state, self.place = line.owner, line.state, line.place
+        self.marker, self.pid, self.pidfd = process.task.marker, process.pid, process.pidfd
+        self.inp, self.out, self.err = process.inp, process.out, process.err
+        self.since = monotonic()
+        process.inp = process.out = process.err = process.pidfd = -1
+
+    def lend(self, process: Process) -> None:
+        """Turn the process into this program."""
+        process.task.marker = self.marker
+        process.inp, process.out, process.err = self.inp, self.out, self.err
+        process.pidfd, process.pid = self.pidfd, self.pid
+
+    def has_ended(self) -> bool:
+        """Return whether it has closed its stdout, or exited."""
+        poll = select.poll()
+        poll.register(self.out, 0)
+        return bool(poll.poll(0))
+
+    def unread(self) -> bytes:
+        """Return what it has written to stdout since its answer; drop what it has written to stderr."""
+        try:
+            while os.read(self.err, CHUNK):
+                pass
+        except BlockingIOError:
+            pass
+        try:
+            return os.read(self.out, CHUNK)
+        except BlockingIOError:
+            return b""
+
+
+class _EndOfInput(Line):
+    """The end of a program's input, instead of a line."""
+
+    __slots__ = ("_coprocess",)
+
+    def __init__(self, coprocess: Coprocess) -> None:
+        super().__init__(coprocess.owner)
+        self._coprocess = coprocess
+
+    def take(self, process: Process) -> None:
+        """Turn the process into the program."""
+        self._coprocess.lend(process)
+
+    def ends(self, process: Process, now: float) -> bool:  # noqa: ARG002  # as a line has it
+        """Wait for its exit, whatever it still writes."""
+        return False
+
+    def settle(self, process: Process) -> None:
+        """Nothing more is asked of it."""
+
+
+class Coprocesses:
+    """The programs that a process keeps between its runs. Safe to use from several threads.
+
+    `files_of` returns the files of a hook (trust.hook_files). `umask` is the one that programs are started with. Only
+    `tend` and `close` wait for programs to end.
+    """
+
+    def __init__(self, files_of: FilesOf) -> None:
+        self.files_of = files_of
+        self.umask = 0
+        self._lock = _thread.allocate_lock()
+        self._kept: list[Coprocess] = []  # the one without a line for longest first
+        self._unfit: list[Coprocess] = []
+        self._pauses: dict[Owner, tuple[float, float]] = {}
+
+    def is_paused(self, owner: Owner) -> bool:
+        """Return whether the hook's program failed so recently that it is started for each line."""
+        return monotonic() < self._pauses.get(owner, (0.0, 0.0))[0]
+
+    def note(self, owner: Owner, *, failed: bool) -> None:
+        """Record how a line ended for which the program could have been kept."""
+        if failed:
+            pause = min(LONGEST_PAUSE, 2 * self._pauses.get(owner, (0.0, FIRST_PAUSE / 2))[1])
+            self._pauses[owner] = (monotonic() + pause, pause)
+        else:
+            self._pauses.pop(owner, None)
+
+    def take(self, line: Line) -> Coprocess | None:
+        """Return a program for the line, which is no longer kept; those of an older declaration or file are unfit."""
+        with self._lock:
+            self._discard(lambda each: each.owner == line.owner and each.state != line.state)
+            found = [each for each in self._kept if each.owner == line.owner and each.place == line.place]
+            for last in found[-1:]:
+                self._kept.remove(last)
+            return found[-1] if found else None
+
+    def keep(self, line: Line, process: Process) -> None:
+        """Keep the program that a process has become, with its descriptors."""
+        with self._lock:
+            self._kept.append(Coprocess(line, process))
+
+    def discard(self, hook: Hook, project: str) -> None:
+        """Keep no program of a hook that may not run."""
+        owner = owner_of(hook, project)
+        with self._lock:
+            self._discard(lambda each: each.owner == owner)
+
+    def _discard(self, is_meant: Callable[[Coprocess], bool]) -> None:
+        if meant := [each for each in self._kept if is_meant(each)]:
+            self._unfit += meant
+            self._kept = [each for each in self._kept if each not in meant]
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the programs."""
+        with self._lock:
+            return [each.pid for each in (*self._kept, *self._unfit)]
+
+    def tend(self) -> float | None:
+        """End programs that are unfit, dead or idle; return the seconds until the next call, None if none is kept."""
+        now = monotonic()
+        with self._lock:
+            extra = self._kept[: max(0, len(self._kept) - MOST)]
+            self._discard(lambda each: each in extra or now >= each.since + IDLE or each.has_ended())
+            self._pauses = {owner: each for owner, each in self._pauses.items() if now < each[0] + LONGEST_PAUSE}
+            unfit, self._unfit = self._unfit, []
+        _end(unfit)
+        return min([TEND_INTERVAL, *(each.since + IDLE - now for each in self._kept[:1])]) if self._kept else None
+
+    def close(self) -> None:
+        """End all programs with the processes that they have started."""
+        with self._lock:
+            unfit, self._kept, self._unfit = self._kept + self._unfit, [], []
+        _end(unfit)
+
+
+def _end(coprocesses: list[Coprocess]) -> None:
+    """Close the input of programs, kill those that do not exit, and kill what they leave behind."""
+    if not coprocesses:
+        return
+    from hookrun.process import orphans
+    from hookrun.process.loop import Loop
+
+    tasks = [Task(_cannot_start, b"", timeout=EXIT_GRACE, max_output=1, marker=each.marker) for each in coprocesses]
+    for task, each in zip(tasks, coprocesses, strict=True):
+        task.line = _EndOfInput(each)
+    outcomes = Loop().run(tasks)
+    left = [each for each, outcome in zip(coprocesses, outcomes, strict=True) if outcome.processes_left]
+    if left:
+        orphans.kill([orphans.ProcessFamily(each.pid, each.marker) for each in left])
+
+
+def _cannot_start(_stdin: int, _stdout: int, _stderr: int) -> int:
+    raise NotImplementedError

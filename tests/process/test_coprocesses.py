@@ -1,0 +1,450 @@
+"""Hooks with `serve`: programs that answer line after line, in one process or, cold, in one for each line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.model import Hook, Outcome, Verdict
+from hookrun.process import coprocess
+from hookrun.process.coprocess import Coprocesses, read_answer
+from hookrun.process.loop import Loop
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.runner import ProcessRunner
+from hookrun.process.spawn import WATCHER
+from hookrun.trust.hook_files import files_of
+from hookrun.verdicts import from_process
+from tests.process.bench import processes_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+
+COUNT = """
+import json, os, sys
+
+count = 0
+for line in sys.stdin:
+    asked = json.loads(line)
+    count += 1
+    text = f"{os.getpid()} {count} {asked['context'].get('say')} {asked['hook']}"
+    print(f"line {count}", file=sys.stderr)
+    print(json.dumps({"id": asked["id"], "verdict": {"action": "continue", "system_message": text}}), flush=True)
+"""
+"""A hook whose verdict has its process, the number of its line, something of the context, and its own name."""
+SERVE = """
+import json, os, sys, time
+
+def answer(asked, verdict):
+    print(json.dumps({"id": asked["id"], "verdict": verdict}), flush=True)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    %s
+"""
+BLOCK = '{"action": "block", "message": "no"}'
+
+
+class Served:
+    """Runs hooks with `serve` of one project, warm (in processes that are kept) or cold."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.kept = Coprocesses(files_of)
+
+    def hook(self, text: str, **fields: object) -> Hook:
+        """Return the declaration of a Python script that serves."""
+        (self.project / "serve.py").write_text(text)
+        python = shutil.which("python3") or "python3"
+        given: dict[str, object] = {"kind": "args", "target": [python, "serve.py"], "timeout": 20, **fields}
+        words = [python, "serve.py"]
+        return Hook.from_dict(
+            {"name": "served", "events": ["stop"], "layer": "user", "serve": True, "look": words,
+             "words": ["path:serve.py"], **given}
+        )  # fmt: skip
+
+    def run(self, hook: Hook, *, warm: bool = True, context: bytes = b'{"say":"hello"}\n') -> Outcome:
+        """Run the hook once and return how it ended."""
+        environment = HookEnvironment({"event": "stop"}, project=str(self.project), request_id=os.urandom(8).hex())
+        environment.coprocesses = self.kept if warm else None
+        locks = str(self.project / "locks")
+        runner = ProcessRunner(environment, Loop(), locks=locks, on_background_end=lambda *_: None)
+        return runner([(hook, context)])[0]
+
+    def verdict(self, hook: Hook, *, warm: bool = True) -> Verdict:
+        """Run the hook once and return its verdict; a failure is an error."""
+        result = from_process(hook, self.run(hook, warm=warm), can_modify=True)[0]
+        assert isinstance(result, Verdict), result
+        return result
+
+    def said(self, hook: Hook, *, warm: bool = True) -> list[str]:
+        """Run the hook of COUNT once and return what it says: process, number of the line, context, name."""
+        return str(self.verdict(hook, warm=warm).system_message).split()
+
+    def failure(self, hook: Hook, *, warm: bool = True) -> tuple[str, str]:
+        """Run the hook once and return its failure: its kind and its text."""
+        result = from_process(hook, self.run(hook, warm=warm), can_modify=True)[0]
+        assert not isinstance(result, Verdict), result
+        return result.kind, result.detail
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """Return a project for hooks that serve; nothing of them runs at the end."""
+    served = Served(tmp_path)
+    yield served
+    served.kept.close()
+    WATCHER.close()
+    assert processes_in(tmp_path) == []
+
+
+def until_gone(pid: int) -> None:
+    """Wait until a process has ended (it may still be a zombie)."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail("the process runs on")
+
+
+# --- one process for many lines
+
+
+def test_one_process_answers_line_after_line(served: Served) -> None:
+    """A program is started once; each line has the hook's name and the context that it would otherwise read."""
+    hook = served.hook(COUNT)
+    first, second, third = (served.said(hook) for _ in range(3))
+    assert first[0] == second[0] == third[0]
+    assert [first[1:], second[1:], third[1:]] == [[n, "hello", "served"] for n in "123"]
+    assert served.kept.pids() == [int(first[0])]
+
+
+def test_stderr_belongs_to_its_line(served: Served) -> None:
+    """What the program writes to stderr is that of the line during which it came."""
+    hook = served.hook(COUNT)
+    assert [served.run(hook).stderr for _ in range(2)] == [b"line 1\n", b"line 2\n"]
+
+
+def test_cold_it_gets_one_line_and_the_end(served: Served) -> None:
+    """The same file works where nothing is kept: it reads one line and the end of its input."""
+    hook = served.hook(COUNT)
+    one, other = (served.said(hook, warm=False) for _ in range(2))
+    assert one[1] == other[1] == "1"
+    assert one[0] != other[0]
+    assert served.kept.pids() == []
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_no_verdict_is_null(served: Served, *, warm: bool) -> None:
+    """`null` is the answer of a hook that would print nothing."""
+    assert served.verdict(served.hook(SERVE % "answer(asked, None)"), warm=warm).action == "continue"
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_megabyte_is_read_and_answered(served: Served, *, warm: bool) -> None:
+    """A line and an answer may be larger than a pipe."""
+    hook = served.hook(SERVE % "answer(asked, {'action': 'continue', 'system_message': 'x' * 500000})")
+    for _ in range(2):
+        outcome = served.run(hook, warm=warm, context=b'{"say":"%b"}' % (b"y" * (1 << 20)))
+        assert outcome.failure is None
+        assert len(outcome.stdout) > 500_000
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_exit_status_2_without_an_answer_blocks(served: Served, *, warm: bool) -> None:
+    """As of any hook; the next line gets a new process."""
+    hook = served.hook(SERVE % "print('because', file=sys.stderr); sys.exit(2)")
+    for _ in range(2):
+        verdict = served.verdict(hook, warm=warm)
+        assert (verdict.action, verdict.message) == ("block", "because")
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_after_its_answer_the_exit_status_does_not_count(served: Served, *, warm: bool) -> None:
+    """The answer is what a program says, warm or cold."""
+    hook = served.hook(SERVE % f"answer(asked, {BLOCK}); sys.exit(1)")
+    for _ in range(3):
+        assert served.verdict(hook, warm=warm).action == "block"
+
+
+def test_a_cold_program_that_stays_is_ended_after_its_answer(served: Served) -> None:
+    """The answer counts, and nothing is left."""
+    assert served.verdict(served.hook(SERVE % f"answer(asked, {BLOCK}); time.sleep(300)"), warm=False).message == "no"
+    assert processes_in(served.project) == []
+
+
+# --- whose process it is
+
+
+@pytest.mark.parametrize("changed", ["script", "declaration"])
+def test_a_change_ends_the_old_process(served: Served, changed: str) -> None:
+    """Neither an older script nor an older declaration answers a line."""
+    hook = served.hook(COUNT)
+    first = served.said(hook)
+    if changed == "script":
+        (served.project / "serve.py").write_text(COUNT + "# changed\n")
+    else:
+        hook = served.hook(COUNT, priority=3)
+    second = served.said(hook)
+    assert (first[1], second[1]) == ("1", "1")
+    served.kept.tend()
+    assert served.kept.pids() == [int(second[0])]
+    assert not Path(f"/proc/{first[0]}").exists()
+
+
+def test_another_environment_directory_or_umask_has_its_own(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process answers only for the environment, the directory and the umask that it was started with."""
+    hook = served.hook(COUNT)
+    pids = {served.said(hook)[0]}
+    monkeypatch.setenv("HOOKRUN_TEST", "1")
+    pids.add(served.said(hook)[0])
+    served.kept.umask = 0o77
+    pids.add(served.said(hook)[0])
+    monkeypatch.delenv("HOOKRUN_TEST")
+    served.kept.umask = 0
+    assert len(pids) == 3
+    assert served.said(hook)[1] == "2"
+    (served.project / "sub").mkdir()
+    (served.project / "sub" / "serve.py").write_text(COUNT)
+    assert served.said(served.hook(COUNT, cwd="sub"))[1] == "1"
+
+
+def test_variables_of_one_run_are_in_no_environment(served: Served) -> None:
+    """They would be those of the first line for ever; the context has their values."""
+    text = SERVE % "answer(asked, {'action': 'continue', 'system_message': ' '.join(os.environ)})"
+    for warm in (True, False):
+        names = str(served.verdict(served.hook(text), warm=warm).system_message).split()
+        ours = {name for name in names if name.startswith("HOOKRUN_")}
+        assert ours == {"HOOKRUN_HOOK", "HOOKRUN_CONFIG_DIR", "HOOKRUN_PROJECT_DIR", "HOOKRUN_CHAIN"}
+
+
+def test_inside_a_hook_nothing_is_kept(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment there is that of one run."""
+    monkeypatch.setenv("HOOKRUN_CHAIN", "abc.1;")
+    assert served.said(served.hook(COUNT))[1] == "1"
+    assert served.kept.pids() == []
+
+
+def test_a_hook_that_may_not_run_keeps_nothing(served: Served) -> None:
+    """Its process is ended with the next care."""
+    hook = served.hook(COUNT)
+    served.said(hook)
+    served.kept.discard(hook, str(served.project))
+    assert served.kept.tend() is None
+    assert served.kept.pids() == []
+
+
+def test_idle_and_surplus_processes_are_ended(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those without a line for longest go first; after ten minutes all go."""
+    monkeypatch.setattr(coprocess, "MOST", 2)
+    pids = [int(served.said(served.hook(COUNT, name=name))[0]) for name in "abc"]
+    assert served.kept.tend() is not None
+    assert served.kept.pids() == pids[1:]
+    monkeypatch.setattr(coprocess, "IDLE", 0.0)
+    assert served.kept.tend() is None
+    assert processes_in(served.project) == []
+
+
+# --- programs that misbehave
+
+NULL = """'{"id": "%s", "verdict": null}' % asked["id"]"""
+TROUBLE = {
+    "noise before": ("print('hello'); answer(asked, None)", "bad_verdict", "stdout"),
+    "not JSON": ("print('hello', flush=True)", "bad_verdict", "stdout is not one line"),
+    "another id": ("answer({'id': 'x'}, None)", "bad_verdict", "stdout is not one line"),
+    "more keys": (f"print(({NULL})[:-1] + ', \"x\": 1}}', flush=True)", "bad_verdict", "stdout is not one line"),
+    "a key twice": (f"print(({NULL})[:-1] + ', \"id\": \"x\"}}', flush=True)", "bad_verdict", "stdout is not one line"),
+    "a string": ("answer(asked, 'continue')", "bad_verdict", "stdout is not one line"),
+    "twice": (f"os.write(1, (({NULL}) + '\\n').encode() * 2)", "bad_verdict", "it answered more than once"),
+    "flood": ("while True:\n        os.write(1, b'x' * 1000)", "bad_verdict", "longer than max_output (4096 bytes)"),
+    "flood of lines": ("while True:\n        os.write(1, b'x\\n' * 99)", "bad_verdict", ""),
+    "hang": ("time.sleep(300)", "timeout", "no answer after 1 s"),
+    "end": ("sys.exit(0)", "bad_verdict", "it ended without an answer"),
+    "no line": (f"print({NULL}, end=''); sys.exit(0)", "bad_verdict", "stdout is not one line"),
+    "crash": ("1 / 0", "exit_code", "ZeroDivisionError"),
+    "signal": ("os.kill(os.getpid(), 9)", "signal", "killed by signal 9"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("what", TROUBLE)
+def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, warm: bool) -> None:
+    """And the process has been ended, if need be with all that it has started."""
+    text, kind, detail = TROUBLE[what]
+    child = "subprocess.Popen(['setsid', 'sleep', '300'])" if what in ("hang", "flood", "another id") else "0"
+    hook = served.hook("import subprocess\n" + SERVE % f"{child}\n    {text}", timeout=1, max_output=4096)
+    found, why = served.failure(hook, warm=warm)
+    assert (found, detail in why) == (kind, True), why
+    assert served.kept.pids() == []
+    assert processes_in(served.project) == []
+
+
+def test_a_program_that_cannot_start_is_a_failure(served: Served) -> None:
+    """As of any hook."""
+    hook = served.hook("raise SystemExit(3)")
+    assert served.failure(hook)[0] == "exit_code"
+    (served.project / "serve.py").unlink()
+    assert served.failure(hook)[0] == "missing"
+
+
+def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
+    """The line is not even written; the one after it gets a new process."""
+    again = "while not os.path.exists('go'): time.sleep(0.01)\n    answer(asked, None); open('done', 'w').close()"
+    hook = served.hook(SERVE % f"answer(asked, None)\n    {again}")
+    assert served.verdict(hook).action == "continue"
+    (served.project / "go").touch()
+    until = time.monotonic() + 30
+    while not (served.project / "done").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    kind, why = served.failure(hook)
+    assert (kind, "without being asked" in why) == ("bad_verdict", True)
+    assert served.kept.pids() == []
+    (served.project / "go").unlink()
+    assert served.verdict(hook).action == "continue"
+
+
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "b'hello\\n' + said(BLOCK)",
+        "said(None) + said(BLOCK)",
+        "said(BLOCK) + said({'action': 'allow'})",
+        "said(BLOCK) + b'more'",
+        "json.dumps(BLOCK).encode() + b'\\n'",
+    ],
+)
+def test_a_block_counts_whatever_is_wrong(served: Served, text: str, *, warm: bool) -> None:
+    """A refusal is never lost, even if it is badly said."""
+    said = "def said(verdict): return (json.dumps({'id': asked['id'], 'verdict': verdict}) + '\\n').encode()\n"
+    hook = served.hook(f"BLOCK = {BLOCK}\n{said}" + SERVE % f"os.write(1, {text})")
+    verdict = served.verdict(hook, warm=warm)
+    assert (verdict.action, verdict.message) == ("block", "no")
+
+
+def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines get a process each until the pause is over, which doubles with each failure."""
+    text = "import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT
+    hook = served.hook(text)
+    (served.project / "bad").touch()
+    assert served.failure(hook)[0] == "exit_code"
+    (served.project / "bad").unlink()
+    assert [served.said(hook)[1] for _ in range(2)] == ["1", "1"]
+    assert served.kept.pids() == []
+    now = time.monotonic()
+    monkeypatch.setattr(coprocess, "monotonic", lambda: now + 2)
+    assert [served.said(hook)[1] for _ in range(2)] == ["1", "2"]
+
+
+def test_a_process_that_dies_between_lines_costs_no_verdict(served: Served) -> None:
+    """The next line gets a process of its own."""
+    hook = served.hook(COUNT)
+    first = served.said(hook)
+    os.kill(int(first[0]), signal.SIGKILL)
+    until_gone(int(first[0]))
+    assert served.said(hook)[1] == "1"
+    served.kept.tend()
+    assert served.kept.pids() == []
+
+
+def test_what_it_has_started_ends_with_it(served: Served) -> None:
+    """Also what runs in a session of its own."""
+    text = "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '300'], stdout=2)\n" + COUNT
+    served.said(served.hook(text))
+    served.kept.close()
+    assert processes_in(served.project) == []
+
+
+def test_one_that_ignores_the_end_of_its_input_is_killed(served: Served) -> None:
+    """Within a second or two."""
+    text = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + COUNT + "\nimport time; time.sleep(300)\n"
+    served.said(served.hook(text))
+    served.kept.close()
+    assert processes_in(served.project) == []
+
+
+def test_nothing_leaks(served: Served) -> None:
+    """Neither descriptors nor processes, whether lines are answered or fail."""
+    hook = served.hook("import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT)
+    served.said(hook)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(30):
+        if number % 10 == 5:
+            (served.project / "bad").touch()
+            served.hook(COUNT + f"# {number}\n")
+            served.run(hook)
+            (served.project / "bad").unlink()
+        served.run(hook)
+        served.kept.tend()
+    assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(served.kept.pids()) <= 1
+
+
+# --- Python functions
+
+
+@pytest.mark.parametrize("interpreter", [None, "python3"])
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_function_is_imported_once(
+    served: Served, interpreter: str | None, monkeypatch: pytest.MonkeyPatch, *, warm: bool
+) -> None:
+    """A `python` hook with `serve` is an ordinary function, whose module stays loaded."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))  # pytest's are none of a child's
+    (served.project / "guard.py").write_text(
+        "import os, sys\ncalls = []\n"
+        "def check(context):\n"
+        "    calls.append(1)\n"
+        "    print('noise')\n"
+        "    assert sys.stdin.read() == ''\n"
+        "    return {'action': 'continue', 'system_message': f'{os.getpid()} {len(calls)} {context[\"say\"]} x'}\n"
+    )
+    hook = served.hook("", kind="python", target="guard:check", interpreter=interpreter, look=(), words=())
+    first, second = served.said(hook, warm=warm), served.said(hook, warm=warm)
+    assert (first[1:], second[1:]) == (["1", "hello", "x"], ["2" if warm else "1", "hello", "x"])
+    assert (first[0] == second[0]) is warm
+    (served.project / "guard.py").write_text("def check(context): raise RuntimeError('broken')\n")
+    assert served.failure(hook, warm=warm)[0] == "exit_code"
+
+
+# --- answers
+
+
+@pytest.mark.parametrize(
+    ("data", "verdict"),
+    [
+        (b'{"id":"7","verdict":null}\n', b""),
+        (b' {"verdict" : {"action":"block","x":"\\"id\\""} , "id":"7"} \r\n', b'{"action":"block","x":"\\"id\\""}'),
+        (b'{"id":"7","verdict":{"verdict":1,"id":[]}}\n', b'{"verdict":1,"id":[]}'),
+        (b'{"id":"7","verdict":{"action":"block","action":"continue"}}\n', b'{"action":"block","action":"continue"}'),
+    ],
+)
+def test_an_answer_is_taken_as_it_is_written(data: bytes, verdict: bytes) -> None:
+    """Its verdict is judged like the stdout of any hook, with whatever is wrong in it."""
+    assert read_answer(data, "7") == (verdict, None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\n", b"null\n", b"{}\n", b"[]\n", b'{"id":7,"verdict":null}\n', b'{"id":"8","verdict":null}\n',
+        b'{"id":"7"}\n', b'{"verdict":null}\n', b'{"id":"7","verdict":[]}\n', b'{"id":"7","verdict":true}\n',
+        b'{"id":"7","verdict":null} x\n', b'{"id":"7","verdict":{\n', b'{"id":"7","verdict":NaN}\n',
+        b'{"id":"7","verdict":null}', b'{"id":"7","id":"7","verdict":null}\n', b'\xff{"id":"7","verdict":null}\n',
+        b'{"id":"7","verdict":' + b"[" * 100_000 + b"\n",
+    ],
+)  # fmt: skip
+def test_anything_else_is_no_answer(data: bytes) -> None:
+    """It is a failure, whose text says why."""
+    verdict, problem = read_answer(data, "7")
+    assert verdict is None
+    assert problem
