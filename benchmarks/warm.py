@@ -92,7 +92,7 @@ def main() -> int:
     """Set up, check, measure, print; return the exit status."""
     options = _options()
     sessions: warm_session.Sessions | None = None
-    with tempfile.TemporaryDirectory(prefix="hookrun-warm-", dir=_outside_tmp()) as root:
+    with tempfile.TemporaryDirectory(prefix="hw-", dir="/tmp") as root:
         bench = Bench(Path(root).resolve())
         bench.directory("home")
         warm: Warm | None = None
@@ -153,11 +153,6 @@ def _options() -> argparse.Namespace:
         "--cache", type=Path, default=environments.default_cache(), help="where environments are kept (%(default)s)"
     )
     return parser.parse_args()
-
-
-def _outside_tmp() -> str | None:
-    """Return a directory with a short path: that of a socket has room for a hundred bytes."""
-    return "/tmp" if len(tempfile.gettempdir()) > len("/var/tmp/0123456789") else None  # noqa: S108
 
 
 def _cases(bench: Bench, warm: Warm, options: argparse.Namespace) -> tuple[list[Case], list[str]]:

@@ -58,9 +58,7 @@ class Warm:
     def __init__(self, bench: Bench, hookrun: Environment) -> None:
         self.bench = bench
         self.hookrun = hookrun
-        self.runtime = bench.directory("run")
-        self.runtime.chmod(0o700)
-        self.env = bench.env | {"XDG_RUNTIME_DIR": str(self.runtime)}
+        self.env = bench.env
         self.node = shutil.which("node")
         self.sh = shutil.which("sh") or "/bin/sh"
         self.guard = bench.write("guard.py", PYTHON)
@@ -140,7 +138,7 @@ class Warm:
             ("wired", "the line of `hookrun install`"),
             ("warm", "with a server"),
         ):
-            home = self.bench.directory(f"{name}/{way}/home")
+            home = self.bench.directory(f"{way}/{name}")
             self.declare(hooks, project if layer == "project" else home, home, warm=way == "warm")
             env = self.env | {"HOME": str(home)}
             if way == "cold":
@@ -221,7 +219,7 @@ class Warm:
 
     def stop(self) -> None:
         """End the servers, and wait until they have ended."""
-        for home in self.bench.root.glob("*/warm/home"):
+        for home in self.bench.root.glob("warm/*"):
             try:
                 pid = server_of(home)
                 os.kill(pid, signal.SIGTERM)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
@@ -22,7 +22,10 @@ from hookrun.trust.store import RULE
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hookrun.trust.store import Approved
+    from tests.warm import WarmServer
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
@@ -85,13 +88,20 @@ def _as_list(value: object) -> list[object]:
 
 
 class Project:
-    """A repository with declarations, beside a home with nothing in it."""
+    """A repository with declarations, beside a home with nothing in it.
+
+    `server` answers the runs of all projects while there is one; `audits` are where those since then have their audits.
+    """
+
+    server: ClassVar[WarmServer | None] = None
+    audits: ClassVar[list[Path]] = []
 
     def __init__(self, directory: Path) -> None:
         self.root = directory / "project"
         self.home = directory / "home"
         self.report = directory / "report.json"
         self.temporary = directory / "temporary"
+        self.audits.append(self.audit_path)
         (self.root / ".git").mkdir(parents=True)
         self.home.mkdir()
         self.temporary.mkdir()
@@ -158,6 +168,8 @@ class Project:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of hookrun."""
+        if self.server is not None and arguments[:1] == ("fire",):
+            return self.server.command(*arguments)
         return [sys.executable, "-m", "hookrun", *arguments]
 
     def fire(
@@ -186,6 +198,8 @@ class Project:
             check=False,
         )
         report = json.loads(self.report.read_text()) if reap else {}
+        if reap and self.server is not None:
+            report = self.server.reap()
         return Fired(done.returncode, done.stdout, done.stderr, self.audit(), report)
 
     @property
@@ -198,10 +212,56 @@ class Project:
 
         Any fire has such a record where the machine is slow enough.
         """
-        if not self.audit_path.exists():
-            return []
-        found = [json.loads(line) for line in self.audit_path.read_text().splitlines()]
-        return [record for record in found if starts or record.get("kind") != "start"]
+        return [record for record in records(self.audit_path) if starts or record.get("kind") != "start"]
+
+
+def records(audit: Path) -> list[dict[str, object]]:
+    """Return all records of an audit."""
+    return [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
+
+
+ROOMS_RUN_WARM = ("conformance", "fire", "torture")
+"""The rooms whose tests with a project run twice: cold, and through a server. The warm ones are slow tests."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of some rooms cold and warm, but those marked `only_cold`: they are about the cold start."""
+    definition = metafunc.definition
+    if definition.path.parent.name in ROOMS_RUN_WARM and "server" in metafunc.fixturenames:
+        ways = ["cold"] if definition.get_closest_marker("only_cold") else ["cold", WARM]
+        metafunc.parametrize("server", ways, indirect=True)
+
+
+WARM = pytest.param("warm", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def session_server() -> Iterator[WarmServer]:
+    """Return the server of all warm tests of this process, which ends with it."""
+    from tests.warm import WarmServer
+
+    with WarmServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[WarmServer | None]:
+    """Return the server through which projects fire in this test; None where they run cold.
+
+    A run that was cold for a reason that the test does not name (`may_be_cold`) fails it.
+    """
+    if getattr(request, "param", "cold") == "cold":
+        yield None
+        return
+    Project.server = server = request.getfixturevalue("session_server")
+    Project.audits.clear()
+    try:
+        yield server
+    finally:
+        Project.server = None
+    found = {str(record["cold"]) for path in Project.audits for record in records(path) if "cold" in record}
+    marker = request.node.get_closest_marker("may_be_cold")
+    assert found <= set(marker.args[0] if marker else ()), found
 
 
 SLOW = pytest.StashKey[int]()
@@ -243,6 +303,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, server: WarmServer | None) -> Project:
     """Return an empty project."""
     return Project(tmp_path)

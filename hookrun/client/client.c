@@ -197,12 +197,12 @@ static char *make_request(size_t *size) {
     char *head[] = {"fire", "--agent", agent, NULL}, **lists[] = {head, argument, environ};
     size_t count[] = {0, 0, 0}, bytes = 8 + 16, limits = 0;
 #ifndef __linux__ /* there the server reads them from /proc */
-    limits = 2 * RLIM_NLIMITS + 1;
+    limits = 2 * (2 * RLIM_NLIMITS + 1);
 #endif
     for (int list = 0; list < 3; list++)
         for (; lists[list][count[list]]; count[list]++)
             bytes += strlen(lists[list][count[list]]) + 1;
-    bytes += 8 * limits;
+    bytes += 4 * limits;
     char *request = bytes <= UINT32_MAX ? malloc(bytes) : NULL, *at = request;
     if (!request)
         go_cold("memory");
@@ -211,7 +211,7 @@ static char *make_request(size_t *size) {
     at = put(memcpy(at, "HKR1", 4) + 4, bytes - 8, 4);
     at = put(put(at, count[0] + count[1], 4), count[2], 4);
     at = put(put(at, mask, 4), limits, 4);
-#ifndef __linux__ /* eight bytes each: soft and hard limit of every resource in the order of their numbers, nice */
+#ifndef __linux__ /* two integers each: soft and hard limit of every resource in the order of their numbers, nice */
     for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
         struct rlimit limit = {0, 0};
         getrlimit(resource, &limit);

@@ -198,6 +198,7 @@ class ProgramFire:
         self.options = options
         home = named_home(options.home) if options.home else home_directory()
         self.invocation = FireInvocation(home, deadline=options.deadline)
+        self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)
 
     def run(self) -> int:

@@ -361,7 +361,6 @@ def _end(coprocesses: list[Coprocess]) -> None:
     """Close the input of programs, kill those that do not exit, and kill what they leave behind."""
     if not coprocesses:
         return
-    from hookrun.process import orphans
     from hookrun.process.loop import Loop
 
     tasks = [Task(_cannot_start, b"", timeout=EXIT_GRACE, max_output=1, marker=each.marker) for each in coprocesses]
@@ -370,6 +369,8 @@ def _end(coprocesses: list[Coprocess]) -> None:
     outcomes = Loop().run(tasks)
     left = [each for each, outcome in zip(coprocesses, outcomes, strict=True) if outcome.processes_left]
     if left:
+        from hookrun.process import orphans
+
         orphans.kill([orphans.ProcessFamily(each.pid, each.marker) for each in left])
 
 

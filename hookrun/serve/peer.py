@@ -27,8 +27,8 @@ STATUS = (
 )
 """Lines of /proc/PID/status that must be the same."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
-NICE = 16
-"""Index of the nice value in /proc/PID/stat, counted from the state."""
+NICE, REAL_TIME, POLICY = 16, 37, 38
+"""Indices of nice value, real-time priority and scheduling policy in /proc/PID/stat, counted from the state."""
 
 
 def credentials(connection: socket.socket) -> tuple[int, int]:
@@ -65,13 +65,13 @@ def _of(process: str) -> dict[str, object]:
     """Return what must be the same, by the reason that is given where it is not. Raises OSError."""
     directory = f"/proc/{process}"
     lines = _read(f"{directory}/status").split(b"\n")
-    stat = _read(f"{directory}/stat")
+    stat = _read(f"{directory}/stat").rpartition(b")")[2].split()
     return {
         "namespace": [_link(f"{directory}/ns/{name}") for name in NAMESPACES] + [os.readlink(f"{directory}/root")],
         "privileges": [line for line in lines if line.startswith(STATUS)],
         "label": _label(directory),
         "limits": _read(f"{directory}/limits"),
-        "nice": stat[stat.rfind(b")") + 2 :].split()[NICE],
+        "nice": [stat[NICE], stat[REAL_TIME], stat[POLICY], _read(f"{directory}/oom_score_adj")],
     }
 
 

@@ -13,6 +13,7 @@ import fcntl
 import gc
 import os
 import resource
+import select
 import socket
 import sys
 import time
@@ -20,8 +21,11 @@ import time
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
+from hookrun.process.coprocess import Coprocesses
+from hookrun.process.prepare import HookEnvironment
 from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
+from hookrun.trust.hook_files import files_of
 
 IDLE, IDLE_BLOCK, LEAVING, UNWANTED = b"0", b"1", b"e", b"o"
 """What a worker tells the server at the end of a run: ready for the next one, with failures blocking or not; leaving;
@@ -48,6 +52,7 @@ class Worker:
         self.connection: socket.socket | None = None
         self.runs = 0
         self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        HookEnvironment.coprocesses = self.coprocesses = Coprocesses(files_of)
         WATCHER.stays = True
         FireInvocation.warm = True
         _signal.signal(_signal.SIGIO, self._on_input)
@@ -60,11 +65,14 @@ class Worker:
             if connection is None:
                 break
             goes_on = self._serve(connection)
+        self.coprocesses.close()
         WATCHER.stays = False
         WATCHER.close()
 
     def _next(self) -> socket.socket | None:
-        """Return the next caller's connection, or None when the server has no more."""
+        """Return the next caller's connection, or None when the server has no more; look after programs until then."""
+        while (due := self.coprocesses.tend()) is not None and not select.select([self.control], (), (), due)[0]:
+            pass
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
         if not data or not descriptors:
             return None
@@ -110,7 +118,8 @@ class Worker:
         for standard, fd in enumerate(streams):
             os.dup2(fd, standard)
             os.close(fd)
-        os.umask(request.umask & 0o777)
+        self.coprocesses.umask = request.umask & 0o777
+        os.umask(self.coprocesses.umask)
         _take_environment(request.environment)
         _reset_signals()
 

@@ -67,6 +67,10 @@ class Launcher:
         self.conf.write_text("".join(f"{line}\n" for line in lines))
         self.conf.chmod(0o600)
 
+    def use(self, *words: str) -> None:
+        """Have this as the cold command."""
+        self.write_conf([*self.lines()[:2], *(f"exec {word}" for word in words)])
+
     def serve(self, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> FakeServer:
         """Start a server where the client looks for one."""
         self._server = FakeServer(self.socket, serve, backlog=backlog)

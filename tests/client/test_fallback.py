@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -213,6 +214,40 @@ def test_a_server_that_closes_when_it_has_greeted(launcher: Launcher) -> None:
 
     launcher.serve(serve)
     assert run(launcher) == cold("no-request")
+
+
+def killed_after(launcher: Launcher, greeting: bytes, read: int, answer: bytes) -> tuple[int, str, str]:
+    """Run the launcher with a server that is killed when it has said and heard so much."""
+    launcher.socket.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(launcher.socket))
+        listener.listen()
+        pid = os.fork()
+        if not pid:
+            connection, _ = listener.accept()
+            connection.sendall(greeting)
+            heard = 0
+            while heard < read:
+                heard += len(connection.recv(read - heard))
+            connection.sendall(answer)
+            os.kill(os.getpid(), signal.SIGKILL)
+    result = launcher.run("Stop", "--deadline", "5", env={"A": "1"})
+    os.waitpid(pid, 0)
+    return result
+
+
+def test_a_server_that_is_killed_at_every_byte(launcher: Launcher) -> None:
+    """The message is either the cold command's, whole, or a failed run: never both, never neither."""
+    for said in range(len(b"go 1\n")):
+        assert killed_after(launcher, b"go 1\n"[:said], 0, b"") == cold("no-greeting")
+    failed = (2, "", "hookrun: the server ended before it answered\n")
+    words = [b"fire", b"--agent", b"claude", b"Stop", b"--deadline", b"5", b"A=1"]
+    size = 24 + sum(len(word) + 1 for word in words)
+    assert killed_after(launcher, b"go 1\n", 0, b"") in (cold("no-request"), failed)
+    for heard in range(1, size + 1):
+        assert killed_after(launcher, b"go 1\n", heard, b"") == failed
+    assert killed_after(launcher, b"go 1\n", size, b"X") == failed
+    assert killed_after(launcher, b"go 1\n", size, b"X\x05") == (5, "", "")
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])

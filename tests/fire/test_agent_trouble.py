@@ -326,6 +326,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
     assert process.returncode == 128 + signal.SIGTERM
 
 
+@pytest.mark.may_be_cold({"streams"})
 def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> None:
     """It is the only word that is left."""
     agent.project.hooks({"command": "echo no >&2; exit 2"})

@@ -41,6 +41,7 @@ def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: st
     assert agent.fire(agent.shell()).reason == "no"
 
 
+@pytest.mark.only_cold("replaces the clock of the interpreter that is started")
 @pytest.mark.parametrize("name", ["claude", "gemini", "copilot"])
 def test_a_clock_beyond_what_python_can_tell(project: Project, name: str) -> None:
     """The guard refuses, the project's approvals count, and the audit has a time."""

@@ -232,6 +232,7 @@ def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, s
     assert fired.record("hook")["left_running"] == 1
 
 
+@pytest.mark.may_be_cold({"limits"})
 def test_500_parallel_hooks_all_run_with_24_open_files(project: Project) -> None:
     """With a limit of 24 open files 500 parallel hooks take turns, and the last one's block is kept."""
     answers = [CONTINUE] * 499 + [BLOCK]

@@ -1,0 +1,141 @@
+"""The compiled client with hookrun itself: the server's answers are those of the cold command that it becomes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import hookrun
+from tests.serve.conftest import RunningServer
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+    from tests.client.conftest import Launcher, Result
+    from tests.conftest import Project
+
+START = str(Path(hookrun.__file__).with_name("start.py"))
+LS = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+ENDED = "hookrun: the server ended before it answered\n"
+
+
+class Wired:
+    """A project, its launcher and a server for it."""
+
+    def __init__(self, project: Project, launcher: Launcher) -> None:
+        self.project = project
+        self.launcher = launcher
+        launcher.use(sys.executable, "-I", "-S", "-X", "utf8", START, "fire")
+        self.arguments = ("PreToolUse", "--home", str(project.home))
+        self.environment = project.environment(CI="1")  # a cold run starts no server
+        self.payload = json.dumps({**LS, "cwd": str(project.root)})
+        self.server = RunningServer(launcher.socket)
+
+    def fire(self) -> Result:
+        """Run the wired line."""
+        return self.launcher.run(*self.arguments, stdin=self.payload, env=self.environment, cwd=self.project.root)
+
+    def start(self) -> subprocess.Popen[str]:
+        """Start the wired line with a hook that does not end, and wait until that runs."""
+        process = self.launcher.popen(*self.arguments, env=self.environment, cwd=self.project.root)
+        assert process.stdin is not None
+        process.stdin.write(self.payload)
+        process.stdin.close()
+        process.stdin = None
+        while not self.pid_file.exists() or not self.pid_file.read_text():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        return process
+
+    @property
+    def pid_file(self) -> Path:
+        """Where the hook that does not end writes its process id."""
+        return self.project.root / "pid"
+
+    def hook_ended(self) -> None:
+        """Wait until that hook has ended."""
+        pid = int(self.pid_file.read_text())
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.02)
+        pytest.fail("the hook still runs")
+
+
+@pytest.fixture
+def wired(project: Project, launcher: Launcher) -> Iterator[Wired]:
+    """A launcher with a server, which is ended with the test."""
+    made = Wired(project, launcher)
+    yield made
+    if made.server.process.poll() is None:
+        assert made.server.end() == b""
+
+
+def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
+    """With a hook that blocks and without any; the audit says which it was."""
+    warm = wired.fire()
+    wired.project.user_hooks({"command": "echo no >&2; exit 2"})
+    blocked = wired.fire()
+    wired.server.end()
+    wired.server.process.wait()
+    cold = wired.fire()
+    records = [record for record in wired.project.audit() if record["kind"] == "fire"]
+    assert [(record.get("warm"), record.get("cold")) for record in records[-2:]] == [(True, None), (None, "no-server")]
+    assert (warm.status, warm.stderr) == (0, "")
+    shown = [json.loads(result.stdout)["hookSpecificOutput"] for result in (blocked, cold)]
+    assert shown[0] == shown[1]
+    assert shown[0]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize("on_error", ["continue", "block"])
+def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> None:
+    """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
+    wired.project.user_hooks({"command": "true"}, on_error=on_error)
+    for _ in range(2):  # the server has heard of the first one's settings when it answers the second
+        assert wired.fire().status == 0
+    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"}, on_error=on_error)
+    process = wired.start()
+    for pid in (*wired.server.children(), wired.server.process.pid):
+        os.kill(pid, signal.SIGKILL)
+    _, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stderr) == (2 if on_error == "block" else 1, ENDED)
+    wired.hook_ended()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signal.Signals) -> None:
+    """The same status and the same output."""
+    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})
+    results = []
+    for _ in ("warm", "cold"):
+        process = wired.start()
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=30)
+        results.append((process.returncode % 256, stdout, stderr))
+        wired.hook_ended()
+        wired.pid_file.unlink()
+        if wired.server.process.poll() is None:
+            assert wired.server.end() == b""
+    assert results[0] == results[1]
+
+
+def test_a_killed_client_leaves_no_hook(wired: Wired) -> None:
+    """The server ends what ran for it, and serves the next."""
+    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})
+    process = wired.start()
+    process.kill()
+    process.communicate(timeout=30)
+    wired.hook_ended()
+    wired.project.user_hooks({"command": "true"})
+    assert wired.fire().status == 0

@@ -1,0 +1,121 @@
+"""Hooks with `serve` in a server: their programs live in a worker from one run to the next, and end with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process.bench import processes_in
+from tests.process.test_coprocesses import COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.serve.conftest import RunningServer, WarmProject
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+
+CONTEXT = b'{"tool_name": "bash", "tool_args": {"command": "ls"}, "say": "hello"}'
+
+
+def declare(warm: WarmProject, text: str = COUNT, **fields: object) -> None:
+    """Declare a user's hook that serves, with this Python program."""
+    warm.project.script("serve.py", text)
+    args = [os.path.realpath(shutil.which("python3") or "python3"), str(warm.project.root / "serve.py")]
+    warm.project.user_hooks({"name": "serve", "args": args, "serve": True, "timeout": 20, **fields})
+
+
+def said(warm: WarmProject) -> list[str]:
+    """Run the hook of COUNT and return what it says: process, number of the line, context, name."""
+    done = warm.fire("pre_tool_use", context=CONTEXT)
+    assert done.status == 0, done.stderr
+    return str(json.loads(done.stdout)["system_message"]).split()
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    until = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def nothing_runs(warm: WarmProject) -> bool:
+    """Return whether no process works in the project's directory."""
+    return not processes_in(warm.project.root)
+
+
+def test_a_program_answers_run_after_run(warm: WarmProject, server: RunningServer) -> None:
+    """The same process, until its script changes; it ends with the server."""
+    declare(warm)
+    first, second = said(warm), said(warm)
+    assert first[0] == second[0]
+    assert (first[1:], second[1:]) == (["1", "hello", "serve"], ["2", "hello", "serve"])
+    declare(warm, COUNT + "# changed\n")
+    third = said(warm)
+    assert third[1] == "1"
+    eventually(lambda: processes_in(warm.project.root) == [int(third[0])])
+    server.end()
+    eventually(lambda: nothing_runs(warm))
+
+
+def test_stderr_and_failures_are_those_of_the_line(warm: WarmProject) -> None:
+    """A failure is named, and the next run has a new process."""
+    declare(warm, "import sys\nline = input()\nprint('because', file=sys.stderr)\nprint('noise')\n", on_failure="block")
+    done = warm.fire("pre_tool_use", context=CONTEXT)
+    assert done.status == 2
+    assert "bad_verdict" in done.stderr
+    declare(warm)
+    assert said(warm)[1] == "1"
+
+
+def test_a_killed_caller_ends_the_program_too(warm: WarmProject) -> None:
+    """What runs for it and what is kept: nothing of the worker is left."""
+    declare(warm, COUNT.replace("count += 1", "count += 1; import time; time.sleep(300 if count == 2 else 0)"))
+    said(warm)
+    with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "stdin", "w+b") as stdin:
+        stdin.write(CONTEXT)
+        stdin.seek(0)
+        number = nothing.fileno()
+        client = warm.start("pre_tool_use", stdin=stdin.fileno(), stdout=number, stderr=number)
+        time.sleep(0.3)
+        client.close()
+    eventually(lambda: nothing_runs(warm))
+
+
+def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningServer) -> None:
+    """Its watcher ends those that would not see the end of their input, too."""
+    declare(warm, "import signal\nsignal.signal(1, signal.SIG_IGN)\n" + COUNT + "\nimport time; time.sleep(300)\n")
+    said(warm)
+    for pid in server.children():
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: nothing_runs(warm))
+    assert said(warm)[1] == "1"
+
+
+def test_an_approval_taken_back_ends_the_program(warm: WarmProject) -> None:
+    """It answers no more, and is ended at once."""
+    text = COUNT.replace("'continue'", "'block'").replace('"continue"', '"block"').replace("system_message", "message")
+    script = warm.project.script("serve.py", text)
+    python = os.path.realpath(shutil.which("python3") or "python3")
+    warm.project.hooks({"name": "serve", "args": [python, script], "serve": True, "matcher": "bash"})
+    warm.project.approve()
+    asked = json.dumps(
+        {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+         "cwd": str(warm.project.root)}
+    ).encode()  # fmt: skip
+    home = ("--home", str(warm.project.home))
+    for number in "12":
+        done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
+        assert f" {number} None serve" in done.stdout.decode(), (done.stdout, done.stderr)
+    (warm.project.home / ".local" / "share" / "hookrun" / "trust.json").unlink()
+    done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
+    assert b" 3 " not in done.stdout
+    eventually(lambda: nothing_runs(warm))

@@ -1,0 +1,306 @@
+"""A run that a server answers is the run that a process of its own would have been, whoever calls and from where."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import Project, records
+from tests.process.bench import processes_in
+from tests.process.test_processes import until
+from tests.warm import START, WarmServer, children, descriptors, resident
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/ns").exists(), reason="only Linux shows these surroundings")
+
+CONTEXT = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
+
+LOOK = """cat >/dev/null
+ulimit -a; ulimit -H -a; umask; nice; pwd
+grep -E '^(Uid|Gid|Groups|NoNewPrivs|Seccomp|Cap|Cpus_|Mems_|Sig(Ign|Blk)|Umask)' /proc/self/status
+for name in cgroup ipc mnt net pid time user uts; do readlink /proc/self/ns/$name; done
+cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; hostname
+"""
+"""A hook that prints what it runs under."""
+
+WRAPS = {
+    "nothing": (),
+    "a network namespace": ("unshare", "--net"),
+    "a mount namespace": ("unshare", "--mount"),
+    "a pid namespace": ("unshare", "--pid", "--fork", "--mount-proc"),
+    "a user namespace": ("unshare", "--user", "--map-root-user"),
+    "a host name": ("unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$@"', "sh"),
+    "a sandbox": ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc", "--ipc"),
+    "no new privileges": ("setpriv", "--no-new-privs"),
+    "fewer capabilities": ("setpriv", "--bounding-set", "-net_raw"),
+    "another group": ("setpriv", "--groups", "12345"),
+    "fewer descriptors": ("sh", "-c", 'ulimit -n 123; exec "$@"', "sh"),
+    "smaller files": ("sh", "-c", 'ulimit -f 123456; exec "$@"', "sh"),
+    "no core dumps": ("prlimit", "--core=12345:12345"),
+    "a nice value": ("nice", "-n", "5"),
+    "a umask": ("sh", "-c", 'umask 027; exec "$@"', "sh"),
+    "one processor": ("taskset", "--cpu-list", "0"),
+    "ignored signals": ("sh", "-c", "trap '' USR1 TERM INT; exec \"$@\"", "sh"),
+    "another directory": ("env", "--chdir=/"),
+    "a batch job": ("chrt", "--batch", "0"),
+    "the first victim": ("choom", "--adjust", "500", "--"),
+}
+
+
+@pytest.fixture
+def warm(tmp_path: Path, session_server: WarmServer) -> Iterator[Project]:
+    """Return a project whose runs go to the server."""
+    Project.server = session_server
+    made = Project(tmp_path)
+    yield made
+    Project.server = None
+
+
+def cold(project: Project, *arguments: str) -> list[str]:
+    """Return the command line of the same run without a server."""
+    return [sys.executable, "-m", "hookrun", *arguments]
+
+
+def claude_message(project: Project, tool: str = "Bash") -> bytes:
+    """Return what Claude Code sends before it uses a tool."""
+    fields = {"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": str(project.root), "tool_name": tool}
+    return json.dumps(fields | {"tool_input": {"command": "ls"}}).encode()
+
+
+def run(project: Project, command: list[str], **more: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line with a context."""
+    env = project.environment(**more)
+    return subprocess.run(command, input=CONTEXT, capture_output=True, cwd=project.root, env=env, check=False)
+
+
+def ways(project: Project) -> list[dict[str, object]]:
+    """Return the records of all runs."""
+    return [record for record in records(project.audit_path) if record["kind"] == "fire"]
+
+
+@pytest.mark.parametrize("wrap", WRAPS)
+def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: str) -> None:
+    """Namespaces, privileges, limits, priority: as in a cold run, whether the server takes it or not."""
+    if not shutil.which(WRAPS[wrap][0] if WRAPS[wrap] else "sh"):
+        pytest.skip(f"{WRAPS[wrap][0]} is not here")
+    if subprocess.run([*WRAPS[wrap], "true"], capture_output=True, check=False).returncode:
+        pytest.skip("not allowed here")
+    warm.script("look.sh", LOOK)
+    warm.user_hooks({"command": f"sh {warm.root}/look.sh > {warm.root}/seen"})
+    seen = []
+    for command in (cold(warm, "fire", "pre_tool_use"), warm.command("fire", "pre_tool_use")):
+        done = run(warm, [*WRAPS[wrap], *command])
+        assert done.returncode == 0, done.stderr
+        seen.append((warm.root / "seen").read_text())
+    without_namespaces = [[line for line in each.splitlines() if ":[" not in line] for each in seen]
+    assert without_namespaces[0] == without_namespaces[1]
+    if wrap == "nothing":
+        assert seen[0] == seen[1]
+        assert [record.get("warm") for record in ways(warm)] == [None, True]
+    elif "namespace" in wrap or wrap == "a sandbox":
+        assert [record.get("cold") for record in ways(warm)] == [None, "namespace"]
+
+
+def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
+    """All are warm, or cold because the server has enough to do; none waits two seconds for the greeting."""
+    warm.user_hooks({"command": "cat >/dev/null; sleep 0.1; echo no >&2; exit 2"})
+    message = warm.root / "message"
+    message.write_bytes(claude_message(warm))
+    command = warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
+    runs = []
+    for _ in range(100):
+        with message.open() as stdin:
+            runs.append(
+                subprocess.Popen(
+                    command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=warm.environment()
+                )
+            )
+    assert [b'"deny"' in each.communicate()[0] for each in runs] == [True] * 100
+    assert {record.get("cold") for record in ways(warm)} <= {None, "busy"}
+    assert len(ways(warm)) == 100
+
+
+@pytest.mark.parametrize("kind", ["command", "python", "parallel"])
+def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
+    """Nor anything that a hook has started: as with a killed process of its own."""
+    warm.script("stays.py", "import subprocess, time\ndef check(context):\n    time.sleep(300)\n")
+    stays = "(trap '' TERM HUP; sleep 300) & setsid sleep 300 & sleep 300"
+    hooks: list[dict[str, object]] = [{"name": "shell", "command": stays, "timeout": 600}]
+    if kind == "python":
+        hooks = [{"python": "stays:check", "timeout": 600}]
+    elif kind == "parallel":
+        hooks = [{"name": f"h{number}", "command": stays, "timeout": 600, "parallel": True} for number in range(3)]
+    warm.hooks(*hooks)
+    process = subprocess.Popen(
+        warm.command("fire", "pre_tool_use"), stdin=subprocess.PIPE, cwd=warm.root, env=warm.environment()
+    )
+    assert process.stdin is not None
+    process.stdin.write(CONTEXT)
+    process.stdin.close()
+    started = 1 if kind == "python" else 2
+    until(lambda: len([pid for pid in processes_in(warm.root) if pid != process.pid]) >= started)
+    process.kill()
+    process.wait()
+    until(lambda: not processes_in(warm.root))
+    warm.hooks({"command": "true"})
+    assert warm.fire(CONTEXT).action == "continue"
+
+
+def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project) -> None:
+    """A hook that fires again is stopped at the depth at which a cold one is, also without its environment."""
+    arguments = ("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
+    (warm.root / "message").write_bytes(claude_message(warm))
+    found = []
+    for launcher in (cold(warm, *arguments), warm.command(*arguments)):
+        line = shlex.join(launcher)
+        (warm.root / "runs").write_text("")
+        hook = f"echo x >> {warm.root}/runs; {line} < {warm.root}/message >> {warm.root}/inner; exit 0"
+        warm.user_hooks({"command": hook, "timeout": 60})
+        done = subprocess.run(
+            launcher, input=claude_message(warm), capture_output=True, env=warm.environment(), check=True
+        )
+        found.append((done.stdout, (warm.root / "runs").read_text()))
+    assert found == [(b"", "x\n" * 3)] * 2
+    assert (warm.root / "inner").read_text().count("hooks run inside hooks 3 levels deep") == 2
+    assert [record.get("warm") for record in ways(warm)] == [None] * 4 + [True] * 4
+
+
+def test_a_made_up_nesting_of_the_caller_switches_no_guard_off(warm: Project) -> None:
+    """What the variable says is looked up among the caller's ancestors, not the server's."""
+    warm.user_hooks({"command": "echo no >&2; exit 2"})
+    done = subprocess.run(
+        warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),
+        input=claude_message(warm),
+        capture_output=True,
+        env=warm.environment(HOOKRUN_CHAIN="a;b;c;"),
+        check=True,
+    )
+    assert b'"deny"' in done.stdout
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR", "PATH"])
+def test_variables_of_a_project_lead_to_no_other_server(warm: Project, name: str) -> None:
+    """An agent's launcher finds the same server, which finds the same hooks."""
+    elsewhere = warm.root / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    value = f"{elsewhere}:{os.environ['PATH']}" if name == "PATH" else str(elsewhere)
+    warm.user_hooks({"command": "echo no >&2; exit 2"})
+    done = subprocess.run(
+        warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),
+        input=claude_message(warm),
+        capture_output=True,
+        cwd=warm.root,
+        env=warm.environment(**{name: value}),
+        check=False,
+    )
+    assert b'"deny"' in done.stdout
+    assert [record.get("warm") for record in ways(warm)] == [True]
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Path) -> None:
+    """The first caller after an upgrade runs cold, with the new code, and the server ends."""
+    package = tmp_path / "lib" / "hookrun"
+    shutil.copytree(START.parent, package)
+    with WarmServer(start=package / "start.py") as server:
+        Project.server = server
+        project = Project(tmp_path)
+        project.user_hooks({"command": "echo old >&2; exit 2"})
+        assert run(project, project.command("fire", "pre_tool_use")).returncode == 2
+        with (package / "verdicts.py").open("a") as file:
+            file.write("\n# another version\n")
+        done = run(project, project.command("fire", "pre_tool_use"))
+        Project.server = None
+        [first, second] = ways(project)
+        assert (done.returncode, first.get("warm"), second.get("warm")) == (2, True, None)
+        assert second["cold"] in {"outdated", "no-server"}  # the server may have seen it before
+        server.reaper.wait(30)
+
+
+def test_a_server_that_nobody_calls_ends(tmp_path: Path) -> None:
+    """And nothing of it is left: no worker, no socket."""
+    with WarmServer("--idle", "0.5") as server:
+        Project.server = server
+        project = Project(tmp_path)
+        assert project.fire(CONTEXT).action == "continue"
+        Project.server = None
+        family = server.family()
+        server.reaper.wait(60)
+        assert not server.socket.exists()
+        assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ten_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
+    """Neither memory nor descriptors nor processes grow, whatever the hooks do."""
+    with WarmServer() as server:
+        Project.server = server
+        project = Project(tmp_path)
+        project.user_hooks(
+            {"name": "shell", "command": "cat >/dev/null", "matcher": "bash"},
+            {"name": "fails", "command": "cat >/dev/null; exit 3", "matcher": "edit"},
+            {"name": "python", "python": "guard:check", "cwd": str(project.root), "matcher": "read"},
+        )
+        project.script("guard.py", "def check(context):\n    return None\n")
+        tools = ("Grep", "Grep", "Grep", "Grep", "Bash", "Bash", "Edit", "Grep", "Grep", "Read")
+        command = project.command("fire", "--agent", "claude", "PreToolUse", "--home", str(project.home))
+
+        def fire(count: int) -> tuple[int, int, int]:
+            for number in range(count):
+                tool = tools[number % len(tools)]
+                done = subprocess.run(
+                    command,
+                    input=claude_message(project, tool),
+                    capture_output=True,
+                    cwd=project.root,
+                    env=project.environment(),
+                    check=False,
+                )
+                assert done.returncode in {0, 1}, done
+            family = server.family()
+            return len(family), sum(map(descriptors, family)), sum(map(resident, family))
+
+        before = fire(1000)
+        after = fire(9000)
+        Project.server = None
+        assert server.left() == []
+        assert (after[0], after[1]) == (before[0], before[1])
+        assert after[2] < before[2] + 5_000  # KB
+        assert {record.get("cold") for record in ways(project)} == {None}
+
+
+def test_a_server_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    """Its workers end with it, after the run that they are at."""
+    with WarmServer() as server:
+        Project.server = server
+        project = Project(tmp_path)
+        project.hooks({"command": "touch began; sleep 1; echo no >&2; exit 2"})
+        process = subprocess.Popen(
+            project.command("fire", "pre_tool_use"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=project.root,
+            env=project.environment(),
+        )
+        Project.server = None
+        assert process.stdin is not None
+        process.stdin.write(CONTEXT)
+        process.stdin.close()
+        until((project.root / "began").exists)
+        os.kill(server.pid, signal.SIGTERM)
+        assert process.wait(60) == 2
+        server.reaper.wait(60)
+        assert children(server.reaper.pid) == []

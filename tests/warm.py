@@ -1,0 +1,140 @@
+"""A real server for tests, and the launchers that send it what would otherwise be run cold."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+from hookrun.client import compiled_client
+from hookrun.launcher_file import LauncherFile, write
+from hookrun.server_socket import socket_here
+from tests.torture.reaper import command_line
+
+ROOT = Path(__file__).resolve().parent.parent
+START = ROOT / "hookrun" / "start.py"
+LAUNCHER = Path(__file__).with_name("python_launcher.py")
+REAPER = Path(__file__).parent / "torture" / "reaper.py"
+PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
+STARTED = 20.0  # seconds
+
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+
+
+class WarmServer:
+    """A server with a directory for its socket and one for launchers. A context manager.
+
+    A reaper is its parent: what runs leave behind becomes the reaper's child.
+    """
+
+    def __init__(self, *options: str, start: Path = START) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="hookrun-", dir="/tmp"))
+        self.runtime = self.directory / "run"
+        self.launchers = self.directory / "launchers"
+        for made in (self.runtime, self.launchers):
+            made.mkdir(mode=0o700)
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory)}
+        self.cold = [*PYTHON, str(start), "fire"]
+        self.options = options
+        self.socket = Path()
+
+    def __enter__(self) -> Self:
+        base = str(self.runtime / "s")
+        self.socket = Path(socket_here(base))
+        serve = [*self.cold[:-1], "serve", "--foreground", "--socket", str(self.socket), *self.options]
+        self.reaper = subprocess.Popen(
+            [sys.executable, str(REAPER), str(self.directory / "report"), *serve],
+            cwd="/",
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=(self.directory / "stderr").open("wb"),
+        )
+        until = time.monotonic() + STARTED
+        while not self.socket.exists():
+            assert time.monotonic() < until, (self.directory / "stderr").read_text()
+            time.sleep(0.02)
+        self.conf = self.launchers / "launcher.conf"
+        write(str(self.conf), LauncherFile(self.cold, base).text().encode())
+        client = compiled_client()
+        if client is not None:
+            for name in AGENTS:
+                shutil.copy(client, self.launchers / name)
+        [self.pid] = children(self.reaper.pid)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the server and the hooks that it left."""
+        try:
+            os.kill(self.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        try:
+            self.reaper.wait(STARTED)
+        finally:
+            self.reaper.kill()
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line that sends `fire ARGUMENTS` to the server."""
+        if arguments[:2] == ("fire", "--agent") and (self.launchers / arguments[2]).exists():
+            return [str(self.launchers / arguments[2]), *arguments[3:]]
+        return [*PYTHON, str(LAUNCHER), str(self.conf), *arguments]
+
+    def family(self) -> list[int]:
+        """Return the server, its workers and all their descendants."""
+        found = [self.pid]
+        for pid in found:
+            found += children(pid)
+        return found
+
+    def left(self) -> list[int]:
+        """Return the processes that runs left behind."""
+        return [pid for pid in children(self.reaper.pid) if pid != self.pid]
+
+    def reap(self) -> dict[str, object]:
+        """Report what runs left behind, and end it; and the memory of the largest process of the server's."""
+        left = self.left()
+        lines = [command_line(pid) for pid in left]
+        peaks = [line.split()[1] for pid in self.family() for line in status(pid) if line.startswith("VmHWM:")]
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return {"left": lines, "peak_kilobytes": max(map(int, peaks))}
+
+
+def status(pid: int) -> list[str]:
+    """Return the lines of a process's status; none if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return []
+
+
+def children(parent: int) -> list[int]:
+    """Return the living children of a process."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent and fields[0] not in ("Z", "X"):
+            found.append(int(path.parent.name))
+    return found
+
+
+def descriptors(pid: int) -> int:
+    """Return how many descriptors a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident(pid: int) -> int:
+    """Return the KB of memory that only this process holds, and its share of what it shares."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
