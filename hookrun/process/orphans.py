@@ -52,7 +52,10 @@ def find(families: list[ProcessFamily], *, after: int = 0) -> None:
     begun: dict[int, int] = {}
     found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
-    for number in _processes(after):
+    numbers = _processes()
+    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the id that was given out last
+        numbers = [number for number in numbers if number > after]
+    for number in numbers:
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
         if len(fields) <= START_TIME or fields[0] in (b"Z", b"X") or number == own:
@@ -121,15 +124,11 @@ def main(lines: list[str]) -> None:
         kill(families)
 
 
-def _processes(after: int) -> list[int]:
-    """Return the ids of all processes; where the system counts them up from `after`, only of those behind it."""
+def _processes() -> list[int]:
     try:
-        numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
         return []
-    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the id that was given out last
-        return [number for number in numbers if number > after]
-    return numbers
 
 
 def _read(path: str) -> bytes:

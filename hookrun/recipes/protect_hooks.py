@@ -240,8 +240,8 @@ class Watch:
 def _decides(command: SimpleCommand) -> bool:
     """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
-    if not texts:
-        return False
+    if not any("hookrun" in text for text in texts) and not (texts and command.words[0].globs):
+        return False  # as of most lines, without an expression
     interprets = INTERPRETERS.fullmatch(command.program) is not None
     if interprets and any(IN_CODE.search(text) for text in texts):
         return True

@@ -63,7 +63,7 @@ class Recipe:
         options: tuple[Option, ...] = (),
         catches: str = "",
         misses: str = "",
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         version: int = 1,
         until: str = "",
     ) -> None:
@@ -129,7 +129,8 @@ def option(recipe: Recipe, name: str) -> str:
     """Return the value of an option, or its default. Raises KeyError for an unknown one."""
     for each in recipe.options:
         if each.name == name:
-            return recipe.environment.get(each.variable, each.default)
+            environment = os.environ if recipe.environment is None else recipe.environment
+            return environment.get(each.variable, each.default)
     raise KeyError(f"{recipe.name} has no option {name!r}")
 
 

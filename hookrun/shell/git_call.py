@@ -130,7 +130,8 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
-    for name, value in PARAMETER.findall(variables.get("GIT_CONFIG_PARAMETERS", "")):
+    parameters = variables.get("GIT_CONFIG_PARAMETERS", "")
+    for name, value in PARAMETER.findall(parameters) if parameters else ():
         yield name.lower(), value
 
 

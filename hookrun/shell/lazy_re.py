@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     MULTILINE, DOTALL, VERBOSE = 8, 16, 64
 
-    class Expression:
+    class LazyExpression:
         """An expression that is not compiled yet."""
 
         def __init__(self, pattern: str, flags: int = 0) -> None:
@@ -34,14 +34,20 @@ else:
             self.flags = flags
 
         def __getattr__(self, name: str) -> object:
-            """Return a method of the compiled expression, and remember it."""
-            import re
+            """Return a method of the expression, which compiles it when it is called."""
+            if name.startswith("__"):
+                raise AttributeError(name)
 
-            found = getattr(re.compile(self.pattern, self.flags), name)
-            setattr(self, name, found)
-            return found
+            def call(*arguments: object, **more: object) -> object:
+                import re
 
-    compile = Expression  # noqa: A001  # as in `re`
+                method = getattr(re.compile(self.pattern, self.flags), name)
+                setattr(self, name, method)
+                return method(*arguments, **more)
+
+            return call
+
+    compile = LazyExpression  # noqa: A001  # as in `re`
 
     def __getattr__(name: str) -> object:
         import re

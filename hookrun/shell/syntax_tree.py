@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from hookrun.shell import lazy_re
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
@@ -50,6 +53,9 @@ def parse(data: bytes) -> Node:
 
 def _binding(name: str) -> Any:  # what a package of C has
     """Return the compiled module of a package without the package around it, which imports `typing` and more."""
+    boot = sys.modules.get("hookrun.boot")
+    if boot is not None:
+        boot.complete()  # it may be an installed package, which is found by `site`
     import _frozen_importlib as bootstrap
     from _frozen_importlib_external import PathFinder
 
@@ -57,7 +63,14 @@ def _binding(name: str) -> Any:  # what a package of C has
     if package is not None and package.submodule_search_locations:
         spec = PathFinder.find_spec(f"{name}._binding", package.submodule_search_locations)
         if spec is not None and spec.loader is not None:
-            module = bootstrap.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            needs_re = "re" not in sys.modules
+            if needs_re:  # for queries, of which we make none
+                sys.modules["re"] = lazy_re
+            try:
+                module = bootstrap.module_from_spec(spec)
+                spec.loader.exec_module(module)
+            finally:
+                if needs_re:
+                    del sys.modules["re"]
             return module
     return __import__(name)
