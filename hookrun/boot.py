@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
-    from typing import Any
 
     Source = tuple[str, str, int, int, int, int]
     Group = tuple[Source, ...]
@@ -26,6 +25,9 @@ PLAIN = frozenset(
     ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
 )
 """Modules of the standard library that need neither `site` nor all of `os`."""
+
+TABLE = 1 << 14
+"""Bytes before the table of the groups; the code of this module is before it."""
 
 
 class Boot:
@@ -41,20 +43,41 @@ class Boot:
     light_os: "ModuleType | None" = None
 
 
-def start(package: str, fd: int, head: "tuple[Any, ...]") -> None:
-    """Run the command line of this process. `head` is the begin of the file `fd`; () if it cannot be taken."""
+def start(package: str, fd: int, head: bytes) -> None:
+    """Run the command line of this process. `head` is the begin of the file `fd`; empty if there is none.
+
+    `start.py` of another version may call it, as this code is from the file.
+    """
     Boot.package, Boot.fd = package, fd
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
         _install_light_os()
         sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
-        if head:
-            Boot.groups = {source[0]: group for group in head[3] for source in group}
+        own, groups = _groups(head)
+        if own and _unchanged(own):
+            Boot.groups = {source[0]: group for group in groups for source in group}
         else:
             Boot.stale_since = time_ns()
     from hookrun.__main__ import main
 
     main()
+
+
+def _groups(head: bytes) -> "tuple[Group, tuple[Group, ...]]":
+    """Return the source of this module, and the groups, which stand behind its code; nothing if they cannot be read."""
+    try:
+        own, groups = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
+    except (ValueError, EOFError, TypeError):
+        return (), ()
+    return own, groups
+
+
+def _unchanged(group: "Group") -> bool:
+    for _, path, mtime, size, _, _ in group:
+        now = posix.stat(Boot.package + path)
+        if now.st_mtime_ns != mtime or now.st_size != size:
+            return False
+    return True
 
 
 class BootFinder:
@@ -69,6 +92,10 @@ class BootFinder:
         if group is not None and _load(group):
             return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]
         complete()
+        if name == "hookrun":  # this copy, not another one on the path
+            return spec_from_file_location(
+                name, Boot.package + "/__init__.py", submodule_search_locations=[Boot.package]
+            )
         return _find_spec(name, path, target)
 
     @staticmethod
@@ -85,10 +112,8 @@ def _load(group: "Group") -> bool:
     """Load the modules of a group; return whether that succeeded."""
     loaded: list[ModuleType] = []
     try:
-        for _, path, mtime, size, _, _ in group:
-            now = posix.stat(Boot.package + path)
-            if now.st_mtime_ns != mtime or now.st_size != size:
-                raise ImportError(path)  # noqa: TRY301  # one way out
+        if not _unchanged(group):
+            raise ImportError  # noqa: TRY301  # one way out
         for name, path, _, _, offset, length in group:
             if name in sys.modules:
                 continue

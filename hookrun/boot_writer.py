@@ -40,7 +40,8 @@ GROUPS = (
     hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
     hookrun.recipes.package_manager""",
     "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
-    "hookrun.trust.ownership hookrun.trust.hook_files hookrun.trust.digest",
+    "hookrun.trust.ownership",
+    "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
@@ -48,8 +49,8 @@ GROUPS = (
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
-HEAD = 1 << 15
-"""Bytes before the code of the first module."""
+TABLE, HEAD = 1 << 14, 1 << 15
+"""Where the table begins, and the code of the first module."""
 
 
 def write(package: str, since: int | None = None) -> None:
@@ -69,11 +70,11 @@ def write(package: str, since: int | None = None) -> None:
 
 
 def build(package: str) -> bytes:
-    """Return the content of the file: a head for `start.py` and `boot`, and the code of each module.
+    """Return the content of the file: the code of `boot`, the table of the groups, and the code of each module.
 
     Raises OSError and SyntaxError.
     """
-    _, _, *own, boot = _compiled(package, "hookrun.boot")
+    *own, boot = _compiled(package, "hookrun.boot")
     groups: list[Any] = []
     body = b""
     for names in GROUPS:
@@ -83,10 +84,10 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    head = marshal.dumps((*own, boot, (*groups,)))
-    if len(head) > HEAD:
-        raise ValueError(f"a head of {len(head)} bytes")
-    return head.ljust(HEAD, b"\0") + body
+    table = marshal.dumps([[[*own, 0, 0]], groups])
+    if len(boot) > TABLE or len(table) > HEAD - TABLE:
+        raise ValueError("the head is too small")
+    return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:

@@ -30,12 +30,26 @@ def socket_base(home: str) -> str | None:
 
 
 def socket_here(base: str) -> str:
-    """Return the socket of this process's control group."""
+    """Return the socket of this process's control group; without those (macOS), of its limits and its priority."""
     try:
         with open("/proc/self/cgroup", "rb") as file:
-            return f"{base}-{fnv1a(file.read()):016x}.sock"
+            shared = file.read()
     except OSError:
-        return f"{base}.sock"
+        shared = _limits()
+    return f"{base}-{fnv1a(shared):016x}.sock"
+
+
+def _limits() -> bytes:
+    """Return soft and hard limit of every resource, and nice, as the client writes them."""
+    from resource import getrlimit
+
+    values: list[int] = []
+    try:
+        while True:
+            values += getrlimit(len(values) // 2)
+    except ValueError:  # the last resource was the one before
+        values.append(os.getpriority(os.PRIO_PROCESS, 0))
+    return b"".join((value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little") for value in values)
 
 
 def fnv1a(data: bytes) -> int:

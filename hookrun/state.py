@@ -67,6 +67,11 @@ def data_dir(home: str) -> str:
     return home + "/.local/share/hookrun"
 
 
+def trust_store(home: str) -> str:
+    """Return the file of the user's approvals and other decisions about hooks."""
+    return data_dir(home) + "/trust.json"
+
+
 def make_private_dir(path: str) -> None:
     """Create a directory and its missing parents with mode 0700 less the umask. Raises OSError.
 

@@ -196,6 +196,17 @@ def test_the_command_line_is_reached_too(project: Project, package: Path) -> Non
     assert "hookrun" in done.stdout
 
 
+def test_a_package_with_a_stale_file_is_not_left_for_another_one(project: Project, package: Path) -> None:
+    """Where the environment has a hookrun of its own, such as an editable one, a copy still runs its own modules."""
+    fire(project, package)
+    assert list(package.glob("boot.*.code"))
+    source = package / "__init__.py"
+    source.write_text(source.read_text().replace('__version__ = "', '__version__ = "9.9.'))
+    command = [sys.executable, *START, str(package / "start.py"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, env=project.environment(), check=True)
+    assert "9.9." in done.stdout
+
+
 def test_a_package_of_another_account_is_left_alone(project: Project, package: Path) -> None:
     """Where nothing can be written, the run answers as without the file."""
     os.chown(package, 12345, 12345) if os.geteuid() == 0 else package.chmod(0o555)

@@ -15,6 +15,7 @@ from hookrun.cli.install import inspect_agents, missing_events
 from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
+from hookrun.serve.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.store import StoreError
 
@@ -63,12 +64,15 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
                 "hooks": dict(states),
                 "to_approve": _to_approve(states),
                 "paused": pauses,
+                "servers": [server.to_json() for server in running_servers(resolve_home(home))],
                 "last_run": last,
                 "problems": errors,
             }
         )
     else:
-        print_lines(_lines(project, agents, states, pauses, shown))
+        print_lines(
+            _lines(project, agents, states, pauses, [*_server(resolve_home(home)), (f"last run   {shown}", "")])
+        )
         print_problems(errors)
     ctx.exit(1 if errors else 0)
 
@@ -97,7 +101,7 @@ def _lines(
     agents: list[AgentState],
     states: Counter[str],
     pauses: list[dict[str, object]],
-    last: str,
+    last: list[Line],
 ) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
@@ -117,7 +121,13 @@ def _lines(
         what = pause["hook"] or "all hooks"
         until = pause["until"]
         yield f"paused     {what} until {clock(float(str(until)))}; `hookrun resume` ends the pause", WARNING
-    yield f"last run   {last}", ""
+    yield from last
+
+
+def _server(home: str) -> Iterator[Line]:
+    well, server = describe(home)
+    if server:
+        yield f"server     {server}", "" if well else WARNING
 
 
 def _agent(case: AgentState) -> str:

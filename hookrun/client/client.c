@@ -108,18 +108,42 @@ static void read_conf(void) {
     cold[cold_words++] = agent;
 }
 
-/* Append to the base of the socket's name: the hash of this process's cgroup (FNV-1a), if it can be read. */
-static void append_cgroup(char *name) {
-    uint64_t hash = 0xcbf29ce484222325u;
+static uint64_t fnv1a(uint64_t hash, const unsigned char *bytes, size_t size) {
+    for (; size > 0; size--, bytes++)
+        hash = (hash ^ *bytes) * 0x100000001b3u;
+    return hash;
+}
+
+static char *put(char *at, uint64_t value, int bytes) {
+    for (; bytes > 0; bytes--, value >>= 8)
+        *at++ = (char)value;
+    return at;
+}
+
+/* Append to the base of the socket's name a hash of what the server must share with its callers and cannot ask the
+ * system about: the cgroup; without cgroups (macOS) soft and hard limit of every resource, and nice. */
+static void append_surroundings(char *name) {
+    const uint64_t start = 0xcbf29ce484222325u;
+    uint64_t hash = start;
     unsigned char block[4096];
-    ssize_t got = -1;
+    ssize_t got;
     int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && ((got = read(fd, block, sizeof block)) > 0 || (got < 0 && errno == EINTR)))
-        for (ssize_t at = 0; at < got; at++)
-            hash = (hash ^ block[at]) * 0x100000001b3u;
+    while ((got = read(fd, block, sizeof block)) > 0)
+        hash = fnv1a(hash, block, (size_t)got);
     close(fd);
-    for (int at = 0; at < 17 && got == 0; at++)
-        *name++ = at ? "0123456789abcdef"[hash >> (64 - 4 * at) & 15] : '-';
+    if (got < 0) {
+        char *at = (char *)block;
+        for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
+            struct rlimit limit = {0, 0};
+            getrlimit(resource, &limit);
+            at = put(put(at, limit.rlim_cur, 8), limit.rlim_max, 8);
+        }
+        at = put(at, (uint64_t)(int64_t)getpriority(PRIO_PROCESS, 0), 8);
+        hash = fnv1a(start, block, (size_t)(at - (char *)block));
+    }
+    *name++ = '-';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *name++ = "0123456789abcdef"[hash >> shift & 15];
     strcpy(name, ".sock");
 }
 
@@ -133,9 +157,9 @@ static int connect_server(void) {
     memcpy(address.sun_path, socket_base, (size_t)(slash - socket_base));
     if (lstat(address.sun_path, &status) < 0)
         go_cold("no-server");
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 07777) != 0700)
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
         go_cold("socket-directory");
-    append_cgroup(stpcpy(address.sun_path, socket_base));
+    append_surroundings(stpcpy(address.sun_path, socket_base));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         go_cold("socket");
@@ -186,23 +210,13 @@ static int read_greeting(int fd) {
     go_cold(word > 0 && 5 + word == size - 1 && line[5] != '-' ? line + 5 : "no-greeting");
 }
 
-static char *put(char *at, uint64_t value, int bytes) {
-    for (; bytes > 0; bytes--, value >>= 8)
-        *at++ = (char)value;
-    return at;
-}
-
 /* Return the request, `HKR1` and a counted body, and its size. */
 static char *make_request(size_t *size) {
     char *head[] = {"fire", "--agent", agent, NULL}, **lists[] = {head, argument, environ};
-    size_t count[] = {0, 0, 0}, bytes = 8 + 16, limits = 0;
-#ifndef __linux__ /* there the server reads them from /proc */
-    limits = 2 * (2 * RLIM_NLIMITS + 1);
-#endif
+    size_t count[] = {0, 0, 0}, bytes = 8 + 16;
     for (int list = 0; list < 3; list++)
         for (; lists[list][count[list]]; count[list]++)
             bytes += strlen(lists[list][count[list]]) + 1;
-    bytes += 4 * limits;
     char *request = bytes <= UINT32_MAX ? malloc(bytes) : NULL, *at = request;
     if (!request)
         go_cold("memory");
@@ -210,15 +224,7 @@ static char *make_request(size_t *size) {
     umask(mask);
     at = put(memcpy(at, "HKR1", 4) + 4, bytes - 8, 4);
     at = put(put(at, count[0] + count[1], 4), count[2], 4);
-    at = put(put(at, mask, 4), limits, 4);
-#ifndef __linux__ /* two integers each: soft and hard limit of every resource in the order of their numbers, nice */
-    for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
-        struct rlimit limit = {0, 0};
-        getrlimit(resource, &limit);
-        at = put(put(at, limit.rlim_cur, 8), limit.rlim_max, 8);
-    }
-    at = put(at, (uint64_t)(int64_t)getpriority(PRIO_PROCESS, 0), 8);
-#endif
+    at = put(put(at, mask, 4), 0, 4);
     for (int list = 0; list < 3; list++)
         for (size_t each = 0; each < count[list]; each++)
             at = stpcpy(at, lists[list][each]) + 1;

@@ -30,6 +30,7 @@ from hookrun.doctor.wiring_checks import (
 )
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
+from hookrun.serve.running import describe
 from hookrun.text import quote
 from hookrun.wiring import plan
 
@@ -114,6 +115,16 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
+def check_server(agent: AgentState) -> Iterable[Finding]:
+    """Does the server that makes runs quick start?"""
+    well, found = describe(agent.spot.home)
+    if not well:
+        remedy = "correct that; a run tries it again after a minute"
+        yield Finding("server", NOTE, found, "each run starts Python anew", remedy)
+    elif found and agent.all_wired:
+        yield Finding("server", OK, found)
+
+
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:
     """When did each event last fire?"""
     if agent.unread_log is not None:
@@ -168,6 +179,7 @@ CHECKS: tuple[Check, ...] = (
     check_folder_trust,
     check_double_wiring,
     check_audit,
+    check_server,
     check_last_fired,
     check_callers,
 )

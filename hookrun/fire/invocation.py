@@ -12,7 +12,7 @@ from hookrun import audit, context as contexts, state
 from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, can_refuse, resolve_event
-from hookrun.model import PRECEDENCE, Interrupted, Verdict
+from hookrun.model import LAYERS, PRECEDENCE, UNTRUSTED_LAYERS, Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,6 +260,7 @@ class EventFire:
             command.hosts = around.end_hosts()
             WATCHER.release()
             release_signals()
+        self.trust = trust = trust or self._decisions_about_invalid(around, loop.is_interrupted)
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
@@ -303,10 +304,22 @@ class EventFire:
     # --- the user's decisions
 
     def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
-        """Return the decisions to check for each hook; for a person, only what they have switched off."""
+        """Return the decisions to check for each hook; for a person, only what they have switched off.
+
+        None where there are none, and no hook for this event needs an approval.
+        """
         command = self.invocation
-        if command.agent is None and not os.path.lexists(state.data_dir(command.home)):
-            return None
+        if command.agent is None or not self._needs_approval():
+            try:
+                os.lstat(state.trust_store(command.home))
+            except FileNotFoundError:
+                return None
+            except OSError:  # reading it says what is wrong
+                pass
+        return self._decisions(around, is_interrupted)
+
+    def _decisions(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
+        command = self.invocation
         from hookrun.trust.approvals import Approvals, UserDecisions
 
         root, settings = command.project_root(), command.settings
@@ -318,6 +331,21 @@ class EventFire:
         trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
         return trust
 
+    def _decisions_about_invalid(
+        self, around: HookEnvironment, is_interrupted: Callable[[], bool]
+    ) -> UserDecisions | None:
+        """Return what tells an agent's user of invalid hooks; None if there are none."""
+        invalid = self.chain is not None and "declaration" in self._failures(self.chain)
+        return self._decisions(around, is_interrupted) if invalid and self.invocation.agent is not None else None
+
+    @staticmethod
+    def _failures(chain: HookChain) -> set[str]:
+        return {run.failure.kind for run in chain.runs if run.failure is not None}
+
+    def _needs_approval(self) -> bool:
+        hooks = self.candidates
+        return hooks is not None and any(LAYERS[hooks.layer(i)] in UNTRUSTED_LAYERS for i in range(len(hooks)))
+
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Notify the user of each pause, and once a session of hooks of the project that cannot run.
 
@@ -327,8 +355,7 @@ class EventFire:
         if self.invocation.agent is None:
             return
         chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
-        kinds = {run.failure.kind for run in chain.runs if run.failure is not None}
-        if self.candidates is not None and not kinds.isdisjoint(("untrusted", "declaration")):
+        if self.candidates is not None and not self._failures(chain).isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 
             behind = unapproved_behind(chain, self.candidates, trust)

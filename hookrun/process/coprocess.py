@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 IDLE = 600.0
 """Seconds without a line after which a program is ended."""
-MOST = 16
+MOST = 32
 """Programs that are kept; of more, those without a line for longest are ended."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds for which a program that failed is not kept, but started for each line. Doubled with each failure."""
 EXIT_GRACE = 1.0
-"""Seconds to exit at the end of the input, and to read the rest of a line that is answered already."""
+"""Seconds to exit at the end of the input, to answer after noise, and to read the rest of a line already answered."""
 TEND_INTERVAL = 60.0
 """Seconds after which programs that have died are noticed at the latest."""
 SHOWN = 80
@@ -123,18 +123,20 @@ class Line:
 
     def ends(self, process: Process, now: float) -> bool:
         """Return whether nothing more is expected of the program: it has answered, or written something else."""
-        outcome = process.outcome
-        if not self.early and b"\n" not in process.out_data and outcome.bytes_out <= process.task.max_output:
+        outcome, too_long = process.outcome, process.outcome.bytes_out > process.task.max_output
+        if not (self.early or too_long or b"\n" in process.out_data):
             return False
-        problem = self._read(process)[1]
+        verdict, problem = self._read(process)
+        waits = verdict is None and not self.early and not too_long  # noise: the answer may follow
+        if problem is None and self.keeper is not None and not process.stdin:
+            self.kept = True
+        elif problem is None or waits:
+            process.deadline = min(process.deadline, now + EXIT_GRACE)
+            if now < process.deadline:
+                return False
         if problem is not None:
             outcome.failure = Failure("bad_verdict", problem)
-            return True
-        if self.keeper is not None and not process.stdin and process.inp >= 0:
-            self.kept = True
-            return True
-        process.deadline = min(process.deadline, now + EXIT_GRACE)
-        return now >= process.deadline
+        return True
 
     def is_unread(self, process: Process) -> bool:
         """Return whether a kept program has ended before it read the line."""

@@ -6,6 +6,7 @@ import fcntl
 import gc
 import importlib
 import os
+import signal
 import socket
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,8 @@ def main(argv: list[str]) -> int:
     os.chdir("/")
     os.umask(0o077)
     restore_signals()
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)  # as in every Python
     home = argv[argv.index("--home") + 1]
     path = launcher_file.path_in(home)
     found = launcher_file.read(path)

@@ -51,7 +51,7 @@ class Surroundings:
         if uid != os.geteuid():
             return "peer"
         if sys.platform == "darwin":
-            return None  # limits come with the request
+            return None  # limits and priority are in the socket's name
         if pid <= 0:
             return "namespace"
         try:

@@ -1,4 +1,4 @@
-"""The compiled client in a data directory of its own, with a recorder in the place of the cold command."""
+"""The compiled client in a data directory of its own, with a recorder instead of the cold command."""
 
 from __future__ import annotations
 

@@ -71,13 +71,20 @@ def test_something_else_at_the_socket(launcher: Launcher) -> None:
         assert run(launcher) == cold("connect")
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o770, 0o1700, 0o500])
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701, 0o500])
 def test_a_directory_that_is_open_to_others(launcher: Launcher, mode: int) -> None:
     """Only a directory of this account, 0700, may hold the socket."""
     launcher.serve(lambda _: pytest.fail("connected"))
     launcher.run_directory.chmod(mode)
     assert run(launcher) == cold("socket-directory")
     launcher.run_directory.chmod(0o700)
+
+
+def test_a_directory_that_inherited_its_group(launcher: Launcher) -> None:
+    """Below a directory with the bit for that, every directory has it."""
+    launcher.serve(greeter(b"cold busy\n"))
+    launcher.run_directory.chmod(0o2700)
+    assert run(launcher) == cold("busy")
 
 
 def test_a_directory_that_is_a_link(launcher: Launcher, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ import hookrun
 from tests.serve.conftest import RunningServer
 
 if TYPE_CHECKING:
-    import subprocess
+    import socket
     from collections.abc import Iterator
 
     from tests.client.conftest import Launcher, Result
@@ -139,3 +140,28 @@ def test_a_killed_client_leaves_no_hook(wired: Wired) -> None:
     wired.hook_ended()
     wired.project.user_hooks({"command": "true"})
     assert wired.fire().status == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_without_cgroups_limits_and_nice_are_in_the_socket_s_name(launcher: Launcher) -> None:
+    """As on macOS: a caller under other ones meets no server; client and server have the same name for it."""
+    launcher.use("/bin/echo", "/dev/null", "fire")
+    base = launcher.run_directory / "0123456789abcdef"
+    code = f"from hookrun.server_socket import socket_here; print(socket_here({str(base)!r}))"
+    name = in_no_proc(sys.executable, "-c", code).strip()
+    launcher.socket = Path(name)
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"cold busy\n")
+
+    launcher.serve(serve)
+    cold = "/dev/null fire --agent claude Stop --cold"
+    assert in_no_proc(str(launcher.program), "Stop") == f"{cold} busy\n"
+    for change in ("ulimit -n 100; exec", "ulimit -S -c 7; exec", "exec nice -n 5"):
+        assert in_no_proc("sh", "-c", f'{change} "$0" Stop', str(launcher.program)) == f"{cold} no-server\n"
+
+
+def in_no_proc(*command: str) -> str:
+    """Run a command where /proc is empty, and return its output."""
+    hide = 'mount -t tmpfs none /proc && exec "$@"'
+    return subprocess.check_output(["unshare", "--mount", "sh", "-c", hide, "sh", *command], text=True)

@@ -19,6 +19,7 @@ from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.process.spawn import WATCHER
+from hookrun.trust.digest import declaration
 from hookrun.trust.hook_files import files_of
 from hookrun.verdicts import from_process
 from tests.process.bench import processes_in
@@ -254,6 +255,25 @@ def test_idle_and_surplus_processes_are_ended(served: Served, monkeypatch: pytes
     assert processes_in(served.project) == []
 
 
+def test_an_approval_is_for_a_hook_that_serves_or_not(served: Served) -> None:
+    """`serve` is part of what was approved."""
+    hook = served.hook(COUNT)
+    before = declaration(hook, "/p", "/h")
+    hook.serve = False
+    assert declaration(hook, "/p", "/h") != before
+
+
+def test_the_watcher_stays_right_for_thousands_of_lines(served: Served) -> None:
+    """Its pipe is full several times meanwhile; it still knows the program."""
+    hook = served.hook(COUNT)
+    for _ in range(4000):
+        assert served.run(hook).failure is None
+    pid = served.kept.pids()[0]
+    assert list(WATCHER._hooks.values()) == [pid]
+    WATCHER.release()  # as when this process is killed
+    until_gone(pid)
+
+
 # --- programs that misbehave
 
 NULL = """'{"id": "%s", "verdict": null}' % asked["id"]"""
@@ -280,7 +300,7 @@ TROUBLE = {
 def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, warm: bool) -> None:
     """And the process has been ended, if need be with all that it has started."""
     text, kind, detail = TROUBLE[what]
-    child = "subprocess.Popen(['setsid', 'sleep', '300'])" if what in ("hang", "flood", "another id") else "0"
+    child = "subprocess.Popen(['setsid', 'sleep', '300'])" if what in ("hang", "flood") else "0"
     hook = served.hook("import subprocess\n" + SERVE % f"{child}\n    {text}", timeout=1, max_output=4096)
     found, why = served.failure(hook, warm=warm)
     assert (found, detail in why) == (kind, True), why
@@ -317,6 +337,7 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     "text",
     [
         "b'hello\\n' + said(BLOCK)",
+        "b'hello\\n'); time.sleep(0.1); os.write(1, said(BLOCK)",
         "said(None) + said(BLOCK)",
         "said(BLOCK) + said({'action': 'allow'})",
         "said(BLOCK) + b'more'",

@@ -7,8 +7,12 @@ import socket
 import struct
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hookrun.serve import protocol
+
+if TYPE_CHECKING:
+    from typing import Self
 
 TIMEOUT = 20.0
 
@@ -24,6 +28,14 @@ class WarmClient:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(TIMEOUT)
         self.socket.connect(str(path))
+
+    def __enter__(self) -> Self:
+        """Return the client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Be gone."""
+        self.close()
 
     def greeting(self) -> bytes:
         """Return the server's first line. Raises ColdError where it declines."""

@@ -1,0 +1,113 @@
+"""Find the servers that run for a home: for `hookrun serve --status` and `--stop`, `status` and `doctor`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import signal
+import socket
+import subprocess
+from time import monotonic, sleep
+
+from hookrun import launcher_file
+from hookrun.config import load_compiled
+from hookrun.config.discovery import find
+from hookrun.serve import peer
+from hookrun.server_socket import is_private
+from hookrun.server_start import lock_path
+
+STOP_WAIT = 10.0
+"""Seconds to wait for a server that stops: its runs end first."""
+KILOBYTE = 1024
+
+
+class RunningServer:
+    """A server that answers at one of the home's sockets."""
+
+    def __init__(self, path: str, pid: int) -> None:
+        self.path = path
+        self.pid = pid
+
+    def to_json(self) -> dict[str, object]:
+        """Return what is known of it: process id, socket, workers, and memory in bytes, parts shared counted once."""
+        workers = _children(self.pid)
+        memory = sum(map(_memory, (self.pid, *workers)))
+        return {"pid": self.pid, "socket": self.path, "workers": len(workers), "memory": memory}
+
+    def stop(self) -> bool:
+        """Tell it to end, and return whether it has done so in time."""
+        os.kill(self.pid, signal.SIGTERM)
+        until = monotonic() + STOP_WAIT
+        while monotonic() < until:
+            if _server_at(self.path) != self.pid:
+                return True
+            sleep(0.02)
+        return False
+
+
+def running_servers(home: str) -> list[RunningServer]:
+    """Return the servers that this home's launchers would find, one for each control group."""
+    found = launcher_file.read(launcher_file.path_in(home))
+    if found is None or found.socket is None or not is_private(os.path.dirname(found.socket)):
+        return []
+    paths = sorted(glob.glob(f"{glob.escape(found.socket)}*.sock"))
+    return [RunningServer(path, pid) for path in paths if (pid := _server_at(path))]
+
+
+def warm_setting(home: str) -> str:
+    """Return the setting `warm` of a home: auto, on or off."""
+    compiled = load_compiled(find(None, home))
+    return str((compiled.settings if compiled is not None else {}).get("warm", "auto"))
+
+
+def describe(home: str) -> tuple[bool, str]:
+    """Return whether all is well with the server of a home, and in words how it is; "" if no launcher uses one."""
+    if launcher_file.read(launcher_file.path_in(home)) is None:
+        return True, ""
+    if warm_setting(home) == "off":
+        return True, "off, by the setting `warm`"
+    servers = [each.to_json() for each in running_servers(home)]
+    if servers:
+        texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in servers]
+        return True, f"running ({'; '.join(texts)})"
+    failure = last_failure(home)
+    if failure is not None:
+        return False, f"cannot start: {failure}"
+    return True, "not running; the next run of an agent starts it"
+
+
+def last_failure(home: str) -> str | None:
+    """Return why the last server could not start, None if it could."""
+    try:
+        with open(lock_path(home), encoding="utf-8", errors="backslashreplace") as file:
+            return file.read(500).strip() or None
+    except OSError:
+        return None
+
+
+def _server_at(path: str) -> int:
+    """Return the process id of the server at a socket, 0 without one."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        try:
+            client.connect(path)
+            pid, uid = peer.credentials(client)
+        except OSError:
+            return 0
+        return pid if uid == os.geteuid() else 0
+
+
+def _children(pid: int) -> list[int]:
+    done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)  # noqa: S607
+    pairs = [line.split() for line in done.stdout.splitlines()]
+    return [int(child) for child, parent in pairs if int(parent) == pid]
+
+
+def _memory(pid: int) -> int:
+    """Return the memory of a process in bytes; what it shares with others is divided among them where that is known."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            return next((int(line.split()[1]) * KILOBYTE for line in file if line.startswith("Pss:")), 0)
+    except OSError:
+        done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S607
+        return int(done.stdout.strip() or 0) * KILOBYTE

@@ -1,0 +1,327 @@
+"""A cold run starts the server after it has answered; who may be served, and what is found in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun import launcher_file
+from hookrun.server_socket import socket_base, socket_here
+from hookrun.server_start import lock_path
+from tests.account import can_make_accounts, second_account
+from tests.serve.test_worker import alive, wait_for
+from tests.serve.warm_client import ColdError, WarmClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+START = str(Path(launcher_file.__file__).parent / "start.py")
+COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", START, "fire"]
+MESSAGE = json.dumps(
+    {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+).encode()
+
+
+class Account:
+    """A home with launchers, whose path is short enough for a socket."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.conf = Path(launcher_file.path_in(str(home)))
+        self.conf.parent.mkdir(parents=True)
+        launcher_file.write(str(self.conf), launcher_file.LauncherFile(COMMAND).text().encode())
+        base = socket_base(str(home))
+        assert base is not None
+        self.socket = Path(socket_here(base))
+
+    def settings(self, **settings: object) -> None:
+        """Write the user's own configuration."""
+        path = self.home / ".config" / "hookrun" / "hooks.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"hookrun": settings}))
+
+    def cold(self, reason: str, command: list[str] | None = None, **environment: str) -> dict[str, object]:
+        """Run as a launcher does that has no server, and return the record of the run."""
+        subprocess.run(
+            [*(command or COMMAND), "--agent", "claude", "PreToolUse", "--home", str(self.home), "--cold", reason],
+            input=MESSAGE,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home), **environment},
+            cwd=self.home,
+            check=True,
+            capture_output=True,
+        )
+        path = self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
+        record: dict[str, object] = json.loads(path.read_text().splitlines()[-1]) if path.exists() else {}
+        return record
+
+    def hookrun(self, *argv: str) -> str:
+        """Run a command of hookrun and return what it prints."""
+        done = subprocess.run(
+            [*COMMAND[:-1], *argv, "--home", str(self.home)],
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
+            cwd=self.home,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout
+
+    def servers(self) -> list[dict[str, object]]:
+        """Return the servers that run for this home."""
+        found: list[dict[str, object]] = json.loads(self.hookrun("serve", "--json"))["servers"]
+        return found
+
+
+@pytest.fixture
+def account() -> Iterator[Account]:
+    """An account in a short directory; its server is ended with the test."""
+    directory = Path(tempfile.mkdtemp(prefix="hr"))
+    made = Account(directory)
+    yield made
+    made.hookrun("serve", "--stop")
+    shutil.rmtree(directory)
+
+
+def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Account) -> None:
+    """The launchers learn where it is; it has nothing of the run that started it."""
+    account.cold("off")
+    wait_for(account.socket.exists)
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert found.socket == socket_base(str(account.home))
+    (server,) = account.servers()
+    pid = int(str(server["pid"]))
+    assert int(str(server["memory"])) < 40 << 20
+    assert os.readlink(f"/proc/{pid}/cwd") == "/"
+    assert os.getsid(pid) == pid
+    assert [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1, 2)] == ["/dev/null"] * 3
+    assert "running (pid" in account.hookrun("status")
+    assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
+    wait_for(lambda: not alive(pid))
+    assert not account.socket.exists()
+    assert account.hookrun("serve") == "not running; the next run of an agent starts it\n"
+    assert account.hookrun("serve", "--stop") == "no server is running\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "environment", "starts"),
+    [
+        ("auto", {}, True),
+        ("off", {}, False),
+        ("auto", {"CI": "true"}, False),
+        ("on", {"CI": "true"}, True),
+        ("auto", {"HOOKRUN_CHAIN": "0123.1;"}, False),
+    ],
+)
+def test_where_the_server_is_started(
+    account: Account, setting: str, environment: dict[str, str], *, starts: bool
+) -> None:
+    """Not if the setting is off, not in CI, not inside a hook."""
+    account.settings(warm=setting)
+    account.cold("no-server", None, **environment)
+    if starts:
+        wait_for(account.socket.exists)
+    else:
+        time.sleep(0.5)
+        assert account.servers() == []
+
+
+def test_a_project_cannot_switch_it_on_or_off(account: Account) -> None:
+    """The setting counts in the managed and user layers only."""
+    account.settings(warm="off")
+    (account.home / ".git").mkdir()
+    (account.home / "coder.json").write_text('{"hookrun": {"warm": "on"}}')
+    record = account.cold("no-server")
+    time.sleep(0.3)
+    assert account.servers() == []
+    assert record["cold"] == "no-server"
+
+
+def test_the_setting_off_ends_a_server_and_the_launchers_forget_it(account: Account) -> None:
+    """The run that sees it is still served."""
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    account.settings(warm="off")
+    assert fire_at(account) == 0
+    wait_for(lambda: not account.socket.exists())
+    account.cold("no-server")
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert found.socket is None
+    assert account.hookrun("serve") == "off, by the setting `warm`\n"
+
+
+def test_one_of_many_cold_runs_starts_one_server(account: Account) -> None:
+    """The others leave it to that one."""
+    argv = [*COMMAND, "--agent", "claude", "PreToolUse", "--home", str(account.home), "--cold", "no-server"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(account.home)}
+    runs = [
+        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment, cwd=account.home)
+        for _ in range(12)
+    ]
+    for run in runs:
+        run.communicate(MESSAGE)
+    wait_for(account.socket.exists)
+    assert len(account.servers()) == 1
+    assert len(servers_of(account)) == 1
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_server_started_with_signals_ignored_or_blocked_passes_that_to_no_hook(
+    account: Account, *, ignored: bool
+) -> None:
+    """`nohup agent &` starts it with INT and HUP ignored; its hooks are ended by them all the same."""
+    code = "import os, signal, sys\n"
+    if ignored:
+        code += "[signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)]\n"
+    else:
+        code += "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})\n"
+    account.cold("no-server", [sys.executable, "-c", f"{code}os.execv(sys.argv[1], sys.argv[1:])", *COMMAND])
+    wait_for(account.socket.exists)
+    account.settings()
+    hooks = account.home / ".config" / "hookrun" / "hooks.json"
+    command = "grep -E 'Sig(Ign|Blk)' /proc/self/status > seen"
+    hooks.write_text(json.dumps({"hooks": [{"name": "h", "event": "pre_tool_use", "command": command}]}))
+    assert fire_at(account) == 0
+    lines = (account.home / "seen").read_text().split()
+    assert [int(word, 16) & 0x7FFFFFFF for word in lines[1::2]] == [0, 0]
+
+
+def test_what_lies_at_the_socket_s_place_is_replaced_or_left(account: Account) -> None:
+    """A dead socket and a file are replaced; a directory is not, and the reason is shown."""
+    account.socket.parent.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(account.socket))
+    account.cold("no-server")
+    wait_for(lambda: account.servers() != [])
+    account.hookrun("serve", "--stop")
+    account.socket.mkdir()
+    account.cold("no-server")
+    wait_for(lambda: lock_of(account) != "")
+    assert "cannot listen at" in account.hookrun("serve")
+    account.socket.rmdir()
+    account.cold("no-server")  # not again within a minute
+    time.sleep(0.5)
+    assert account.servers() == []
+    os.utime(lock_path(str(account.home)), (0, 0))
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    assert account.hookrun("serve").startswith("running (pid")
+
+
+def test_a_directory_that_others_can_enter_has_no_server(account: Account) -> None:
+    """Another account could put its own socket there."""
+    account.socket.parent.mkdir(parents=True)
+    account.socket.parent.chmod(0o755)
+    account.cold("no-server")
+    wait_for(lambda: lock_of(account) != "")
+    assert "open to others" in account.hookrun("serve")
+    account.socket.parent.chmod(0o700)
+
+
+def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
+    """The one that is found at the place is the one that counts."""
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    (server,) = account.servers()
+    account.socket.rename(account.socket.with_suffix(".old"))
+    with WarmClient(account.socket.with_suffix(".old")) as client:
+        client.greeting()
+    wait_for(lambda: not alive(int(str(server["pid"]))))
+
+
+def test_a_server_that_hangs_is_waited_for_once(account: Account) -> None:
+    """After a run that waited in vain its socket is gone: the next runs are cold at once."""
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    (server,) = account.servers()
+    pid = int(str(server["pid"]))
+    os.kill(pid, signal.SIGSTOP)
+    account.cold("timeout")
+    wait_for(lambda: not account.socket.exists())
+    os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: not alive(pid))
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not can_make_accounts(), reason="needs root")
+def test_another_account_is_not_served(account: Account) -> None:
+    """Not even where it can reach the socket: it is turned away before it can ask for anything."""
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    for each in (account.socket.parent, *account.socket.parent.parents[:4]):
+        each.chmod(0o755)
+    account.socket.chmod(0o777)
+    with tempfile.TemporaryDirectory() as directory, second_account(Path(directory)) as home:
+        Path(directory).chmod(0o755)
+        code = (
+            f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(account.socket)!r}); print(s.recv(99))"
+        )
+        done = subprocess.run(
+            ["runuser", "-u", home.name, "--", "/usr/bin/python3", "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.strip() == r"b'cold peer\n'", done.stderr
+    account.socket.parent.chmod(0o700)
+
+
+def test_two_versions_have_servers_of_their_own(account: Account, tmp_path: Path) -> None:
+    """A copy of the package has another socket; the first one's server does not serve it, nor end for it."""
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    copy = tmp_path / "hookrun"
+    shutil.copytree(Path(START).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    other = [*COMMAND[:-2], str(copy / "start.py"), "fire"]
+    launcher_file.write(str(account.conf), launcher_file.LauncherFile(other).text().encode())
+    account.cold("off", other)
+    wait_for(lambda: len(list(account.socket.parent.glob("*.sock"))) == 2)
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert found.socket is not None
+    assert not str(account.socket).startswith(found.socket)
+    with WarmClient(account.socket) as client:
+        assert client.greeting() == b"go 0\n"
+    # the copy is replaced underneath its server
+    (copy / "events.py").write_text((copy / "events.py").read_text() + "\n")
+    with WarmClient(socket_here(found.socket)) as client, pytest.raises(ColdError, match=r"outdated|stopping"):
+        client.greeting()
+    wait_for(lambda: len(servers_of(account)) == 1)
+
+
+def fire_at(account: Account) -> int | None:
+    """Run an agent's message at the server, and return the status."""
+    with tempfile.TemporaryFile() as stdin, open(os.devnull, "r+b") as nothing, WarmClient(account.socket) as client:
+        stdin.write(MESSAGE)
+        stdin.seek(0)
+        client.greeting()
+        client.request(
+            ["fire", "--agent", "claude", "PreToolUse", "--home", str(account.home)],
+            {"PATH": os.environ["PATH"], "HOME": str(account.home)},
+            (stdin.fileno(), nothing.fileno(), nothing.fileno()),
+            account.home,
+        )
+        return client.answer()
+
+
+def lock_of(account: Account) -> str:
+    """Return what is known about the last server that could not start."""
+    return Path(lock_path(str(account.home))).read_text()
+
+
+def servers_of(account: Account) -> list[int]:
+    """Return the processes of servers of this home that lead their session, also those that have lost their socket."""
+    done = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,sid=,args="], capture_output=True, text=True, check=True)
+    lines = [line.split(None, 2) for line in done.stdout.splitlines() if f"--daemon --home {account.home}" in line]
+    return [int(pid) for pid, session, _ in lines if pid == session]
