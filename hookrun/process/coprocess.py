@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 IDLE = 600.0
 """Seconds without a line after which a program is ended."""
-MOST = 16
+MOST = 32
 """Programs that are kept; of more, those without a line for longest are ended."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds for which a program that failed is not kept, but started for each line. Doubled with each failure."""

@@ -144,6 +144,11 @@ class HookEnvironment:
             return {}
         return {} if layer == "user" and hook.layer == "managed" else self._claude_env.get(layer, {})
 
+    def discard_program(self, hook: Hook) -> None:
+        """Keep no program of a hook that may not run."""
+        if self.coprocesses is not None:
+            self.coprocesses.discard(hook, self.project)
+
     def env_policy(self, hook: Hook) -> str:
         """Return the hook's environment policy: as configured, but for a project's hook at least the user's limit.
 

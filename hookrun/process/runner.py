@@ -89,8 +89,8 @@ class ProcessRunner:
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
         refused = self._trust.check_before(hook) if self._trust is not None else None
-        if refused is not None and (kept := self._environment.coprocesses) is not None:
-            kept.discard(hook, self._environment.project)
+        if refused is not None:
+            self._environment.discard_program(hook)
         if refused is None and hook.kind == "python" and str(hook.target).startswith(RECIPES):
             outcome = self._glance(hook, stdin)
             if outcome is not None:
@@ -98,7 +98,7 @@ class ProcessRunner:
         return refused or prepare(hook, stdin, self._environment, locks=self._locks)
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe that has nothing to say about this context, by its look; None to run it.
+        """Return the outcome of a recipe that does not object to this context, by its look; None to run it.
 
         A look is a few string operations of hookrun's own: on a long context it could take long, and is left out.
         """

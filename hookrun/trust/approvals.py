@@ -66,6 +66,7 @@ class UserDecisions:
         why = self.reason_off(hook)
         if why is not None:
             self.off[hook.name] = why
+            self._around.discard_program(hook)
         return why
 
     def reason_off(self, hook: Hook) -> str | None:

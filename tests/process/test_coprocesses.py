@@ -19,6 +19,7 @@ from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.process.spawn import WATCHER
+from hookrun.trust.digest import declaration
 from hookrun.trust.hook_files import files_of
 from hookrun.verdicts import from_process
 from tests.process.bench import processes_in
@@ -252,6 +253,25 @@ def test_idle_and_surplus_processes_are_ended(served: Served, monkeypatch: pytes
     monkeypatch.setattr(coprocess, "IDLE", 0.0)
     assert served.kept.tend() is None
     assert processes_in(served.project) == []
+
+
+def test_an_approval_is_for_a_hook_that_serves_or_not(served: Served) -> None:
+    """`serve` is part of what was approved."""
+    hook = served.hook(COUNT)
+    before = declaration(hook, "/p", "/h")
+    hook.serve = False
+    assert declaration(hook, "/p", "/h") != before
+
+
+def test_the_watcher_stays_right_for_thousands_of_lines(served: Served) -> None:
+    """Its pipe is full several times meanwhile; it still knows the program."""
+    hook = served.hook(COUNT)
+    for _ in range(4000):
+        assert served.run(hook).failure is None
+    pid = served.kept.pids()[0]
+    assert list(WATCHER._hooks.values()) == [pid]
+    WATCHER.release()  # as when this process is killed
+    until_gone(pid)
 
 
 # --- programs that misbehave

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.trust.project import locked_store
 from tests.process.bench import processes_in
 from tests.process.test_coprocesses import COUNT
 
@@ -100,8 +101,9 @@ def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningSer
     assert said(warm)[1] == "1"
 
 
-def test_an_approval_taken_back_ends_the_program(warm: WarmProject) -> None:
-    """It answers no more, and is ended at once."""
+@pytest.mark.parametrize("how", ["approval", "disabled"])
+def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: str) -> None:
+    """Whether its approval is taken back or it is disabled, it answers no more and is ended at once."""
     text = COUNT.replace("'continue'", "'block'").replace('"continue"', '"block"').replace("system_message", "message")
     script = warm.project.script("serve.py", text)
     python = os.path.realpath(shutil.which("python3") or "python3")
@@ -115,7 +117,11 @@ def test_an_approval_taken_back_ends_the_program(warm: WarmProject) -> None:
     for number in "12":
         done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
         assert f" {number} None serve" in done.stdout.decode(), (done.stdout, done.stderr)
-    (warm.project.home / ".local" / "share" / "hookrun" / "trust.json").unlink()
+    if how == "approval":
+        (warm.project.home / ".local" / "share" / "hookrun" / "trust.json").unlink()
+    else:
+        with locked_store(str(warm.project.home)) as decided:
+            decided.disabled.append({"name": "serve", "root": str(warm.project.root), "digest": "", "time": 0.0})
     done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
     assert b" 3 " not in done.stdout
     eventually(lambda: nothing_runs(warm))
