@@ -37,6 +37,8 @@ class Boot:
     fd = -1
     """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
+    extensions: "Mapping[str, str]" = {}  # noqa: RUF012
+    """Modules of the interpreter that are files -> where: looking for them costs as much as loading them."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
     """When it was found that something could not be taken, in nanoseconds since 1970."""
@@ -53,30 +55,38 @@ def start(package: str, fd: int, head: bytes) -> None:
         gc.disable()
         _install_light_os()
         sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
-        own, groups = _groups(head)
+        own, groups, extensions = _table(head)
         if own and _unchanged(own):
+            Boot.extensions = extensions
             Boot.groups = {source[0]: group for group in groups for source in group}
         else:
             Boot.stale_since = time_ns()
+    elif "site" in sys.modules:  # not started as launchers do
+        from runpy import run_path
+
+        run_path(package + "/__main__.py", run_name="__main__")
     from hookrun.__main__ import main
 
     main()
 
 
-def _groups(head: bytes) -> "tuple[Group, tuple[Group, ...]]":
-    """Return the source of this module, and the groups, which stand behind its code; nothing if they cannot be read."""
+def _table(head: bytes) -> "tuple[Group, tuple[Group, ...], Mapping[str, str]]":
+    """Return what stands behind the code of this module: its source, the groups and the extensions; else nothing."""
     try:
-        own, groups = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
+        own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
     except (ValueError, EOFError, TypeError):
-        return (), ()
-    return own, groups
+        return (), (), {}
+    return own, groups, extensions
 
 
 def _unchanged(group: "Group") -> bool:
-    for _, path, mtime, size, _, _ in group:
-        now = posix.stat(Boot.package + path)
-        if now.st_mtime_ns != mtime or now.st_size != size:
-            return False
+    try:
+        for _, path, mtime, size, _, _ in group:
+            now = posix.stat(Boot.package + path)
+            if now.st_mtime_ns != mtime or now.st_size != size:
+                return False
+    except OSError:  # hookrun is being replaced
+        return False
     return True
 
 
@@ -87,7 +97,8 @@ class BootFinder:
     def find_spec(name: str, path: object = None, target: object = None) -> object:
         """Return the spec of a module in the file, with its group loaded, or what the other finders have."""
         if name in PLAIN:
-            return None
+            place = Boot.extensions.get(name, "")
+            return spec_from_file_location(name, place) if place.rpartition("/")[0] in sys.path else None
         group = Boot.groups.get(name)
         if group is not None and _load(group):
             return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import ast
 import fcntl
 import marshal
 import os
-from _frozen_importlib_external import MAGIC_NUMBER
+from importlib.util import MAGIC_NUMBER, find_spec
 
 from hookrun import files
 from hookrun.agents import AGENTS
@@ -61,6 +61,7 @@ def write(package: str, since: int | None = None) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         now = os.stat(path)
         if since is None or not now.st_size or now.st_mtime_ns < since:
+            files.sweep(package)  # what killed runs have left
             os.fchmod(lock, 0o644)  # whatever the umask: as readable as the sources
             files.atomic_write(path, build(package))
     except BlockingIOError:
@@ -84,7 +85,9 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    table = marshal.dumps([[[*own, 0, 0]], groups])
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "select")}
+    extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
+    table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body

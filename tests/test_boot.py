@@ -89,7 +89,7 @@ def loaded(project: Project, package: Path) -> dict[str, bool]:
 def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it(
     project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is not there."""
+    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is missing."""
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
     project.hooks({"command": "true", "matcher": "write"})
     assert fire(project, package)["action"] == "continue"
@@ -182,6 +182,14 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     finally:
         del os.environ["GITHUB_TOKEN"]
     assert verdict["action"] == "block", verdict
+
+
+def test_it_may_be_started_with_site_too(project: Project, package: Path) -> None:
+    """Whatever the options of the interpreter, and with the file or without it, it answers."""
+    project.hooks({"command": "exit 2"})
+    for options in (("-I",), ("-S",), (), ("-I",)):
+        assert fire(project, package, options=options)["action"] == "block"
+        boot_writer.write(str(package))
 
 
 def test_the_command_line_is_reached_too(project: Project, package: Path) -> None:
