@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     Source = tuple[str, str, int, int, int, int]
     Group = tuple[Source, ...]
 
-PLAIN = frozenset(("stat", "genericpath", "posixpath", "select", "_json", "fcntl", *sys.builtin_module_names))
+PLAIN = frozenset(
+    ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
+)
 """Modules of the standard library that need neither `site` nor all of `os`."""
 
 STANDARD = 2
@@ -184,6 +186,22 @@ def _attribute_of_os(name: str) -> object:
     return found
 
 
+def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
+    """Replace the environment of this process, a forked child; return False if `os` is complete and can do so."""
+    if Boot.light_os is None:
+        return False
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    for name in posix.environ.keys() - variables.keys():
+        posix.unsetenv(name)
+    for name, value in variables.items():
+        posix.putenv(name, value)
+    posix.environ.clear()  # from which `os` is made when this completes
+    posix.environ.update(variables)
+    decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in variables.items()}
+    Boot.light_os.environ = type(type.__dict__)(decoded)  # type: ignore[attr-defined]
+    return True
+
+
 def complete() -> None:
     """Make this process what it would be without `-S` and this module. Does nothing the second time."""
     light = Boot.light_os
@@ -192,6 +210,7 @@ def complete() -> None:
     Boot.light_os = None
     if Boot.fd >= 0:
         posix.close(Boot.fd)
+        Boot.fd = -1
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
     del sys.modules["os"]
     import os

@@ -90,7 +90,7 @@ def loaded(project: Project, package: Path) -> dict[str, bool]:
 def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it(
     project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is not there."""
+    """A run without it imports as usual and writes it; with it no module is looked for, and `site` is missing."""
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
     project.hooks({"command": "true", "matcher": "write"})
     assert fire(project, package)["action"] == "continue"
