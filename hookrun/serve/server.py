@@ -135,14 +135,15 @@ class Server:
         self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats or self.waiting:
-            for fd, _ in self.poll.poll(self._timeout()):
-                if self.listener is not None and fd == self.listener.fileno():
-                    self._accept(self.listener)
-                elif fd in self.seats:
+            ready = [fd for fd, _ in self.poll.poll(self._timeout())]
+            for fd in ready:
+                if fd in self.seats:
                     self._hear(self.seats[fd])
                 elif fd == wake:
                     os.read(wake, 64)
                     self._close()
+            if self.listener is not None and self.listener.fileno() in ready:  # greeted with what was just heard
+                self._accept(self.listener)
             self._give()
             self._tend()
 
