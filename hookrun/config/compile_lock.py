@@ -35,7 +35,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
 
 
 def is_young(own: tuple[int, ...]) -> bool:
-    """Return whether a file of this identity may change again unseen, or is not there."""
+    """Return whether a file of this identity may change again unseen, or is missing."""
     return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
 
 
