@@ -277,7 +277,7 @@ def _ran_all(outcome: Outcome) -> str | None:
 
 
 def _no_objection(hooks: list[Hook], home: Path) -> Callable[[Outcome], str | None]:
-    """Return the check that the agent is told nothing, and that every hook has run and none failed."""
+    """Return the check that the agent gets no text, and that every hook has run and none failed."""
 
     def check(outcome: Outcome) -> str | None:
         audit = home / ".local" / "state" / "hookrun" / "audit.jsonl"

@@ -20,9 +20,12 @@ DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
 
 
-def socket_base(home: str) -> str | None:
-    """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long."""
-    name = file_name_for(str(os.geteuid()), sys.executable, str(PROTOCOL), home, *package_identity())[-DIGITS:]
+def socket_base(home: str, python: str = sys.executable) -> str | None:
+    """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
+
+    `python` is the server's interpreter.
+    """
+    name = file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *package_identity())[-DIGITS:]
     # Not XDG_RUNTIME_DIR: a project can set the environment of an agent.
     runtime = f"/run/user/{os.geteuid()}"
     base = f"{runtime}/hookrun/{name}" if is_private(runtime) else f"{state_dir(home)}/run/{name}"

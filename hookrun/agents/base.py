@@ -128,6 +128,28 @@ class Message:
         return given if isinstance(given, str) else None
 
 
+MAX_TIMEOUT = 600.0
+"""Timeout in seconds that install gives hookrun; the hooks' own timeouts or the deadline end them sooner."""
+
+MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
+"""An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
+
+
+def timeout_for(agent: Agent, event: str) -> float:
+    """Return the timeout that install gives an agent's event, in seconds: the agent's maximum, up to MAX_TIMEOUT."""
+    return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
+
+
+def deadline_for(seconds: float) -> float:
+    """Return hookrun's deadline in seconds, by which it has answered and ended its hooks, for an agent's timeout."""
+    return seconds - next(margin for least, margin in MARGINS if seconds >= least)
+
+
+def installed_deadline(agent: Agent, event: str) -> float:
+    """Return the deadline in seconds for an event, by any name, of what install wrote into the agent's settings."""
+    return deadline_for(timeout_for(agent, native_event(agent, event)))
+
+
 def knows_tool(agent: Agent, message: Message) -> bool:
     """Return whether a message has no tool, or one that is canonical by its name alone."""
     tool = message.tool

@@ -191,7 +191,8 @@ INSTALL: InstallSpec = {
     "user": "settings.json",
     "project": ".claude/settings.json",
     "form": "json",
-    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
+    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}", "statusMessage": "hookrun"},
+    "shows_missing_command": True,
     "elsewhere": (".claude/settings.local.json",),
     "settings": (
         "/etc/claude-code/managed-settings.json",

@@ -112,6 +112,7 @@ EARLIER_TEMPLATES = frozenset(
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
         "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
+        "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
     }
 )
 """SHA-256 of the templates of earlier versions of hookrun: such a plugin is hookrun's, too."""
@@ -120,7 +121,7 @@ EARLIER_TEMPLATES = frozenset(
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     """Return the JavaScript source of the plugin that calls hookrun for these events (OpenCode's names).
 
-    `command` is the program and its arguments without the event: an absolute path, `fire`, `--agent`, `opencode`, ...
+    `command` is the launcher, or the program and its arguments without the event: an absolute path, `fire`, ...
     """
     import json
 

@@ -33,7 +33,8 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const run = (event, message) =>
     new Promise((resolve) => {
       // An interpreter without its program exits with 2, which would block everything.
-      const gone = COMMAND.slice(0, COMMAND.indexOf("fire")).find((word) => word.startsWith("/") && !existsSync(word))
+      const program = COMMAND.includes("fire") ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
+      const gone = program.find((word) => word.startsWith("/") && !existsSync(word))
       if (gone) return resolve({ failed: `${gone} no longer exists` })
       const child = spawn(COMMAND[0], [...COMMAND.slice(1), event], { cwd: directory })
       const out = []

@@ -150,6 +150,8 @@ class InstallSpec(TypedDict):
     """In settings: how many of the units of its timeouts make a second; default 1."""
     nested: NotRequired[bool]
     """In settings: whether handlers are grouped, as in Claude Code; default true."""
+    shows_missing_command: NotRequired[bool]
+    """Whether it shows the user a command that does not exist and continues: then a line needs no answer for that."""
     first: NotRequired[dict[str, object]]
     """In settings: the first keys of a new file."""
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
 
+from hookrun import boot_writer
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
     agent_to_json,
@@ -31,11 +33,12 @@ from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
 from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
-from hookrun.wiring import ephemeral, plan
+from hookrun.wiring import ephemeral, launchers, plan
+from hookrun.wiring.launchers import LauncherChange, launcher_path
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
-from hookrun.wiring.wired_command import BLOCK, WARN, this_program
+from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -250,28 +253,35 @@ class Installation:
         ledger = Ledger(self.wish.spot.home)
         changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
         trust = plan.plan_trust(self.wish, changes[0], ledger)
-        if trust is not None:
-            changes.append(trust)
-        self.report.show_diff(changes, f"{self.agent.NAME}: nothing to change")
+        every = [*launchers.plan_launcher(self.wish), *changes, *([trust] if trust is not None else [])]
+        self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
+        with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
+            boot_writer.write(os.path.dirname(self.wish.program.main))
         ledger = Ledger(self.wish.spot.home)
         with ledger.locked():
             changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.wish.program.main)
+            before = program_of(launcher_path(self.wish.spot.home, self.agent.NAME))
+            launcher = launchers.plan_launcher(self.wish)
+            for file in launcher:
+                file.write()
             for each in changes:
                 _write(each, ledger)
-            self._report(changes)
+            self._report(changes, launcher)
+            if (note := launchers.describe(self.wish, before)) is not None:
+                self.report.note(f"{self.agent.NAME}: {note}")
             self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
 
-    def _report(self, changes: list[InstallChange]) -> None:
+    def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.wish)
         events = count(len({each.event for each in wired if each.is_ours}), "event")
-        self.report.add_files(changes)
+        self.report.add_files([*launcher, *changes])
         files = ", ".join(dict.fromkeys(relative_path(each.path) for each in changes))
-        state = "installed" if any(each.has_effect for each in changes) else "already installed"
+        state = "installed" if any(each.has_effect for each in [*launcher, *changes]) else "already installed"
         self.report.note(f"{name}: {state} for {events} in {files}")
         if self.wish.scope == "project":
             self.report.note(f"{name}: commit this file to share it; everyone who works here needs hookrun")
@@ -342,16 +352,21 @@ def _is_connected(wish: InstallRequest) -> bool:
 def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
     name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
     if report.dry_run:
-        report.show_diff(plan.plan_uninstall(wish, ledger), f"{name}: nothing to change")
+        changes = plan.plan_uninstall(wish, ledger)
+        report.show_diff([*changes, *launchers.plan_removal(wish, ledger, changes)], f"{name}: nothing to change")
         return
     changed = []
     with ledger.locked():
-        for each in reversed(plan.plan_uninstall(wish, ledger)):  # last file first: then a directory of ours is empty
+        changes = plan.plan_uninstall(wish, ledger)
+        for each in reversed(changes):  # last file first: then a directory of ours is empty
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
+        launcher = launchers.plan_removal(wish, ledger, changes)  # once no settings name it
+        for file in launcher:
+            file.write()
     files = ", ".join(relative_path(each.path) for each in changed)
-    report.add_files(changed)
+    report.add_files([*changed, *launcher])
     report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
     _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
 

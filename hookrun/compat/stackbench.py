@@ -5,15 +5,13 @@ Required members are those of the agents' published schema definitions; other me
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections import Counter
-from contextlib import contextmanager
-from tempfile import mkstemp
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from hookrun import files
 from hookrun.observe.database import register_observers
 from hookrun.observe.timestamps import utc_now
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
@@ -21,7 +19,7 @@ from hookrun.recipes.validate_json import Rule, ValidateJSON
 from hookrun.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hookrun import Bundle, Context, Engine
 
@@ -290,7 +288,7 @@ class AgentLog:
         directory = os.path.dirname(path)
         os.makedirs(directory, exist_ok=True)
         name = os.path.basename(self.log_file).removesuffix(".log").removesuffix("_agent")
-        with _locked(directory):
+        with files.Locked(directory):
             documents = _documents(path)
             documents[name] = {
                 **self.get_stats(),
@@ -299,7 +297,7 @@ class AgentLog:
                 "started_at": self._started,
                 "written_at": utc_now(),
             }
-            _replace(path, json.dumps({"documents": documents}, indent=2) + "\n")
+            files.atomic_write(path, (json.dumps({"documents": documents}, indent=2) + "\n").encode())
 
 
 def _entry(event_type: str, ctx: Context) -> dict[str, object]:
@@ -310,16 +308,6 @@ def _entry(event_type: str, ctx: Context) -> dict[str, object]:
         "tool_input": ctx.get("tool_args"),
         "tool_use_id": ctx.tool_use_id,
     }
-
-
-@contextmanager
-def _locked(directory: str) -> Iterator[None]:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
 
 
 def _documents(path: str) -> dict[str, object]:
@@ -334,17 +322,6 @@ def _documents(path: str) -> dict[str, object]:
     if not isinstance(documents, dict):
         raise ValueError(f"{path} exists and has no object `documents`")  # noqa: TRY004
     return documents
-
-
-def _replace(path: str, text: str) -> None:
-    fd, temporary = mkstemp(dir=os.path.dirname(path), prefix=".summary-")
-    try:
-        with open(fd, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _validation(agent_type: str, rules: Callable[[], list[Rule]]) -> Factory:

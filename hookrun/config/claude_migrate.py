@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from hookrun.claude import tables
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.config import claude_files
 from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, validate_handler
+from hookrun.config.config_file import ConfigFile
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.globs import glob
+from hookrun.model import Hook
 from hookrun.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.config.config_file import ConfigFile
-    from hookrun.model import Hook
-
-    Json = dict[str, object]
+Json = dict[str, object]
 
 SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 """A side of a `|` that a glob can express."""

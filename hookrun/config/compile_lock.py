@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles
 
-LONGEST_WAIT = 0.8
+LONGEST_WAIT = 2.0
 """Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
 
 
@@ -35,7 +35,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
 
 
 def is_young(own: tuple[int, ...]) -> bool:
-    """Return whether a file of this identity may change again unseen, or is not there."""
+    """Return whether a file of this identity may change again unseen, or is missing."""
     return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
 
 
@@ -51,17 +51,17 @@ def _open(directory: str) -> int:
 def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
     """Take the lock; return the configuration if it is in the cache by then."""
     until = monotonic() + LONGEST_WAIT
-    waited = False
+    pause = 0.0
     while lock >= 0:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return load_cached(found) if waited else None
+            return load_cached(found) if pause else None
         except BlockingIOError:
-            waited = True
+            pause = min(pause + 0.005, 0.05)  # a hundred that wait must not delay the one that compiles
         except OSError:  # a file system without locks
             return None
         compiled = load_cached(found)
         if compiled is not None or monotonic() > until:
             return compiled
-        sleep(0.004)
+        sleep(pause)
     return None

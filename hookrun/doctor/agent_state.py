@@ -86,12 +86,14 @@ class AgentState:
         return self.installed is not None or bool(self.wired.get("user")) or bool(self.unreadable)
 
     def found_by_project(self) -> list[str] | None:
-        """Return the command that the project's line runs on this machine, without arguments; None if it finds none."""
+        """Return the command that the project's line runs on this machine, up to `fire`; None if it finds none."""
         try:
             home: str | None = account_home()
         except NoHomeError:
             home = None
-        return project_line.find(home, self.spot.project, self.spot.project, os.environ.get("PATH", ""))
+        return project_line.find(
+            self.agent.NAME, home, self.spot.project, self.spot.project, os.environ.get("PATH", "")
+        )
 
     def request(self, scope: str) -> InstallRequest:
         """Return what `hookrun install` would be asked for."""

@@ -16,12 +16,13 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
+from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.model import Verdict
-from hookrun.wiring import plan
+from hookrun.wiring.launchers import launcher_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,11 +73,15 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
     """Return why the command is not started, None if it is: a project's line must not choose what the user runs."""
     if wired.only:
         return f"{wired.only} excludes a part of it"
-    program = wired.command.program
+    program, launcher = wired.command.program, wired.command.launcher
     if wired.command.form is not None:
         return None if state.found_by_project() is not None else "the project's settings find no hookrun here"
+    if launcher is not None and launcher != launcher_path(state.spot.home, state.agent.NAME):
+        return f"{launcher} is not the launcher of this account"
     if program is None:
-        return "handwritten lines are not run"
+        return (
+            "handwritten lines are not run" if launcher is None else "launcher.conf beside the launcher cannot be used"
+        )
     if wired in state.wired.get("project", ()) and program != state.program:
         return f"the project names {program.main}, which is not this hookrun"
     return None
@@ -120,9 +125,12 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 
 
 def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
-    program = wired.command.program
-    begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
-    command = [*begins, *wired.command.flags.arguments(), "--probe", home]
+    program, launcher, flags = wired.command.program, wired.command.launcher, wired.command.flags
+    if launcher is not None:
+        command = [launcher, *flags.launcher_arguments(), "--probe", home]
+    else:
+        begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
+        command = [*begins, *flags.arguments(), "--probe", home]
     if wired.command.flags.event is None:  # who runs it adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
@@ -133,7 +141,7 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
             capture_output=True,
             cwd=work,
             env=environment,
-            timeout=min(MAX_SECONDS, wired.limit or plan.timeout_for(state.agent, wired.event)),
+            timeout=min(MAX_SECONDS, wired.limit or timeout_for(state.agent, wired.event)),
             check=False,
         )
     except subprocess.TimeoutExpired as late:

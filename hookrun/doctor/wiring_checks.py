@@ -8,12 +8,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
+from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.doctor.settings_checks import read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import quote
-from hookrun.wiring import ephemeral, plan, wired_command
+from hookrun.wiring import ephemeral, launchers, plan, wired_command
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.targets import EVENT, WiredEvent, resolve_path
 
@@ -71,10 +72,10 @@ def check_missing_events(agent: AgentState) -> Iterable[Finding]:
 
 def check_program(agent: AgentState) -> Iterable[Finding]:
     """Does what the command runs still exist, and is it this hookrun?"""
-    first: dict[tuple[object, object], WiredEvent] = {}  # one finding for all events with the same program
+    first: dict[tuple[object, object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
         if each.is_ours:
-            first.setdefault((each.command.program, each.command.flags.home), each)
+            first.setdefault((each.command.program, each.command.launcher, each.command.flags.home), each)
     for each in first.values():
         yield from _check_program(agent, each)
 
@@ -82,16 +83,17 @@ def check_program(agent: AgentState) -> Iterable[Finding]:
 def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     where = f"{each.path}:{each.line}"
     program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
-    if program is None:
+    if each.command.form is not None:
         yield _check_portable(agent, each)
-    elif (missing := program.missing()) is not None:
+    elif (missing := each.command.missing()) is not None:
         cause = "no hook runs; you get a warning and the agent continues"
-        yield Finding("program", PROBLEM, f"{where}: {missing} does not exist any more", cause, install_remedy(agent))
+        state = "cannot be used: check its owner and mode" if os.path.lexists(missing) else "does not exist any more"
+        yield Finding("program", PROBLEM, f"{where}: {missing} {state}", cause, install_remedy(agent))
     elif scope == "project":
         cause = "it does not work on other machines"
         remedy = f"run {agent.request('project').command('install')}"
         yield Finding("program", NOTE, f"{where}: the project's settings contain paths of one machine", cause, remedy)
-    elif program != agent.program:
+    elif program is not None and program != agent.program:
         found = f"{where}: runs {program.main} with {program.python}"
         cause = f"this hookrun is {agent.program.main} with {agent.program.python}"
         yield Finding("program", NOTE, found, cause, f"to use this one, {install_remedy(agent)}")
@@ -114,12 +116,20 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
 
 def check_text(agent: AgentState) -> Iterable[Finding]:
     """Is each command as this version of hookrun writes it?"""
-    for scope, found in agent.wired.items():
-        stale = next((each for each in found if _is_of_another_version(agent, scope, each)), None)
+    for scope, wired in agent.wired.items():
+        stale = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
         if stale is not None:
             where = f"{stale.path}:{stale.line}: the command differs from what this version of hookrun writes"
             remedy = f"run {agent.request(scope).command('install')}"
             yield Finding("program", NOTE, where, "another version wrote it, or it was edited", remedy)
+    request = agent.request("user")
+    used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
+    if request.launcher is not None and (request.launcher, agent.program) in used:
+        for change in launchers.plan_launcher(request):
+            if change.has_effect:
+                found = f"{change.path}: differs from what this version of hookrun writes"
+                remedy = f"run {request.command('install')}"
+                yield Finding("program", NOTE, found, "another version wrote it, or it was edited", remedy)
 
 
 def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> bool:
@@ -157,7 +167,9 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
         ours = each.command.flags.deadline
-        theirs = each.limit if each.limit is not None else plan.timeout_for(agent.agent, each.event)
+        if ours is None and each.command.launcher is not None:
+            ours = installed_deadline(agent.agent, each.event)
+        theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
         if ours is None and not each.is_ours:
             continue  # then it takes the agent's default, less a margin
         if ours is None or ours >= theirs:

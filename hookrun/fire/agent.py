@@ -11,6 +11,7 @@ from hookrun import agents, audit, context as contexts
 from hookrun.agents.base import (
     UnreadableMessageError,
     detect_agent,
+    installed_deadline,
     knows_tool,
     native_event,
     placeholder_message,
@@ -107,7 +108,9 @@ class AgentFire:
         return internal_error(error, home, for_agent=True)
 
     def _limit(self) -> float:
-        """Return the default time limit of hooks in seconds: the agent's own limit, less a margin."""
+        """Return the default time limit of hooks in seconds, for a launcher that of its entry in the settings."""
+        if self.options.cold is not None or FireInvocation.warm:
+            return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN
 
@@ -233,7 +236,7 @@ class AgentFire:
         interrupted = command.interrupted if command is not None else 0
         answer, stdout = self._render()
         self.answer = answer
-        error = self._print(stdout) if stdout else None
+        error = write_all(1, stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
         status = GO_ON
         if error is not None:
@@ -248,9 +251,6 @@ class AgentFire:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
-
-    def _print(self, stdout: bytes) -> str | None:
-        return write_all(1, stdout)
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""

@@ -99,41 +99,28 @@ class EngineFire:
 
     async def run(self) -> Result:
         """Run the chain in the current task. If that is cancelled, no hook is left running."""
-        return await self._run(sync=False)
-
-    def run_sync(self) -> Result:
-        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
-        run = self._run(sync=True)
-        try:
-            run.send(None)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        raise RuntimeError("a synchronous run has waited")
-
-    async def _run(self, *, sync: bool) -> Result:
-        """Run the chain; with `sync` it never waits in the caller's loop."""
         nesting = self._go_deeper()
         try:
             hooks = self._first()
             before = None  # no hook before it could have cancelled the task
-            if not sync and self._steps is not None and (task := current_task()) is not None:
+            if self._steps is not None and (task := current_task()) is not None:
                 before = task.cancelling()
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                     call = HandlerCall(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
-                    if wanted is not None and sync:
-                        self._wait_sync(wanted, call.await_result(wanted))
-                    elif wanted is not None and (bounded := call.step(wanted)) is not None:
+                    if wanted is not None and (bounded := call.step(wanted)) is not None:
                         await call.wait(bounded)
                     outcomes = [call.outcome]
                 else:
-                    outcomes = self._run_group_sync(hooks) if sync else await self._group(hooks).run()
+                    outcomes = await self._group(hooks).run()
                 hooks = self._next(hooks, outcomes)
                 if self._made is not None:
-                    await self._report_failures(before, sync=sync)
+                    for run, report in self._failures():
+                        wanted = _begin_report(run, report)
+                        if wanted is not None:
+                            await _finish_report(run, wanted, self._deadline, before)
         except BaseException:
             self._interrupted()
             raise
@@ -141,23 +128,38 @@ class EngineFire:
             _come_back(nesting)
         return self._result()
 
-    def _wait_sync(self, wanted: Any, coroutine: Coroutine[Any, Any, None]) -> None:
+    def run_sync(self) -> Result:
+        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
+        nesting = self._go_deeper()
         try:
-            self._services.loop_thread.run(coroutine)
+            hooks = self._first()
+            while hooks is not None:
+                hook = hooks[0]
+                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
+                    call = HandlerCall(hook, self._context(hook), self._deadline)
+                    wanted = call.begin()
+                    if wanted is not None:
+                        try:
+                            self._services.loop_thread.run(call.await_result(wanted))
+                        finally:
+                            close_unstarted(wanted)
+                    outcomes = [call.outcome]
+                elif not any(isinstance(each, Handler) for each in hooks):
+                    outcomes = self._to_run().run(hooks)
+                else:
+                    outcomes = self._group(hooks).run_sync()
+                hooks = self._next(hooks, outcomes)
+                if self._made is not None:
+                    for run, report in self._failures():
+                        wanted = _begin_report(run, report)
+                        if wanted is not None:
+                            self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
+        except BaseException:
+            self._interrupted()
+            raise
         finally:
-            close_unstarted(wanted)
-
-    def _run_group_sync(self, hooks: list[Hook]) -> list[Outcome]:
-        if any(isinstance(each, Handler) for each in hooks):
-            return self._group(hooks).run_sync()
-        return self._to_run().run(hooks)
-
-    async def _report_failures(self, before: int | None, *, sync: bool) -> None:
-        for run, report in self._failures():
-            wanted = _begin_report(run, report)
-            if wanted is not None:
-                finishing = _finish_report(run, wanted, self._deadline, before)
-                self._services.loop_thread.run(finishing) if sync else await finishing
+            _come_back(nesting)
+        return self._result()
 
     # --- in a task or a thread
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from hookrun.files import atomic_write
 from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.metrics_report import MetricsReport, collect
 from hookrun.text import closest, quote
@@ -91,16 +91,8 @@ def prometheus(report: MetricsReport) -> str:
 
 def replace(path: str, text: str) -> None:
     """Replace a file atomically by one that everyone may read. Raises OSError."""
-    directory, name = os.path.split(path)
-    fd, fresh = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=directory)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            os.fchmod(file.fileno(), READABLE)
-        os.replace(fresh, path)
-    except BaseException:
-        os.unlink(fresh)
-        raise
+    atomic_write(path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
+    os.chmod(path, READABLE)  # whatever the umask is
 
 
 def _lines(

@@ -98,7 +98,7 @@ class ProcessRunner:
         return refused or prepare(hook, stdin, self._environment, locks=self._locks)
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe that has nothing to say about this context, by its look; None to run it.
+        """Return the outcome of a recipe that does not object to this context, by its look; None to run it.
 
         A look is a few string operations of hookrun's own: on a long context it could take long, and is left out.
         """

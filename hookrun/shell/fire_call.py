@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from hookrun.shell.project_line import SCRIPT, SETTINGS, arguments_of_fire
+from hookrun.shell import lazy_re as re
+from hookrun.shell.project_line import SCRIPT, SETTINGS, arguments_of_fire, is_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +17,9 @@ LAUNCHERS = {"uvx": (), "npx": (), "pipx": ("run",), "uv": ("run", "tool")}
 
 VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--project", "--directory", "-p"})
 """Options of these programs, and of Python, that take the next word."""
+
+LAUNCHER_PATH = re.compile(r"/(?:.*/)?\.local/share/hookrun/(?!gone$)([a-z][a-z0-9_-]*)", re.DOTALL)
+"""The path of the launcher of an agent, which calls `hookrun fire --agent` with its own name."""
 
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
 """Programs around a call that do nothing by themselves."""
@@ -43,14 +45,22 @@ class FireCall:
         self.alone = alone
 
 
+SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
+"""Where the script of a project's line would be."""
+
+
+def _to_script_word(match: re.Match[str]) -> str:
+    return SCRIPT_WORD if is_script(match.group(1)) else match.group()
+
+
 def fire_calls(line: str) -> list[FireCall]:
     """Return the calls of `hookrun fire --agent NAME` in a line of shell, whichever hookrun it names."""
-    if "hookrun" not in line or "fire" not in line:
+    if "hookrun" not in line or ("fire" not in line and "/.local/share/hookrun/" not in line):
         return []
     from hookrun.shell.parse_line import parse_line  # mostly not needed, and many modules
 
     # What the script runs is hookrun's own affair.
-    parsed = parse_line(line if SCRIPT_WORD in line else line.replace(f"'{SCRIPT}'", SCRIPT_WORD))
+    parsed = parse_line(line if SCRIPT_WORD in line else SCRIPT_IN_LINE.sub(_to_script_word, line))
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
     others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, SCRIPT_WORD}]
     only = len(parsed.commands) == 1 and parsed.problem is None
@@ -59,9 +69,10 @@ def fire_calls(line: str) -> list[FireCall]:
 
 def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) -> Iterator[FireCall]:
     words = [word.text for word in command.words]
-    if words[at + 1 : at + 2] != ["fire"]:
+    launcher = LAUNCHER_PATH.fullmatch(words[at])
+    if launcher is None and words[at + 1 : at + 2] != ["fire"]:
         return
-    arguments = words[at + 2 :]
+    arguments = words[at + 2 :] if launcher is None else ["--agent", launcher.group(1), *words[at + 1 :]]
     agent = _agent(arguments)
     plain = not (command.wrappers or command.assignments or command.redirections or command.beside)
     if agent is not None:
@@ -71,7 +82,7 @@ def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) ->
 def _place_of_hookrun(command: SimpleCommand) -> int | None:
     """Return which word names hookrun: the program, or what an interpreter or launcher runs; None if none does."""
     program, words = command.program, [word.text for word in command.words]
-    if program == "hookrun" or (words and words[0].endswith("/hookrun")):
+    if program == "hookrun" or (words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))):
         return 0
     if arguments_of_fire([SCRIPT if word == SCRIPT_WORD else word for word in words]) is not None:
         return SETTINGS + 3

@@ -1,4 +1,4 @@
-"""The shell script in a project's settings that finds hookrun on each user's machine.
+"""The shell script in a project's settings that finds the user's launcher or hookrun on each user's machine.
 
 It contains no path of an account. A project may set the agent's environment, so the account's home comes from the
 password database, and only directories of PATH that are absolute and, links resolved, outside the repository count.
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import os
 
+from hookrun import launcher_file
+from hookrun.state import data_dir
+
 # Read by sh, within single quotes that fish reads too: no single quote, no backslash before one. Old versions of bash
 # need the bracket before a pattern within $(...). Some agents fill variables in when they read settings:
 # the script's own begin with `_`, and the names of the environment's never follow a `$`.
+BEGINS = "_v=$2; _m=$3; shift 3; "
 SCRIPT = (
     # the arguments: what to do without hookrun, a variable that names the project, what to say then, hookrun's own
-    "_v=$2; _m=$3; shift 3; "
+    f"{BEGINS}"
     "_u=$(/usr/bin/id -un 2>/dev/null); "
     'case $_u in (""|[!A-Za-z_]*|*[!A-Za-z0-9._-]*) _h=;; (*) eval "_h=~$_u";; esac; '
+    # the launcher of the account, if all that it starts is there
+    "_f=; case $_h in (/*) _l=$_h/.local/share/hookrun; "
+    '[ -x "$_l/$3" ] && [ -f "$_l/$3" ] && [ -O "$_l/launcher.conf" ] && '
+    'while IFS= read -r _w; do case $_w in ("exec /"*) [ -e "${_w#exec }" ] || break;; ("exec fire") _f=1;; esac; '
+    'done <"$_l/launcher.conf"; [ "$_f" ] && _l=$_l/$3 && shift 3 && exec "$_l" "$@";; esac; '
     "_p=$(exec 2>/dev/null; "
     'case $_h in (/*) for _d in "$_h/.local/bin" "$_h"/Library/Python/*/bin; do '
     '[ -f "$_d/hookrun" ] && [ -x "$_d/hookrun" ] && printf %s "$_d/hookrun" && exit; done;; esac; '
@@ -36,6 +45,9 @@ SCRIPT = (
     '[ "$_m" ] && printf "%s\\n" "$_m"; exit 0'
 )
 
+EARLIER_SCRIPTS = frozenset({"376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e"})
+"""SHA-256 of the scripts of earlier versions of hookrun."""
+
 NAME = "hookrun"
 """What the script is called, the word before its arguments."""
 
@@ -43,19 +55,34 @@ SETTINGS = 3
 """How many arguments the script takes before those of hookrun."""
 
 
+def is_script(text: str) -> bool:
+    """Return whether a text is the script, as this or an earlier version of hookrun writes it."""
+    if text == SCRIPT or not text.startswith(BEGINS):
+        return text == SCRIPT
+    from hashlib import sha256
+
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest() in EARLIER_SCRIPTS
+
+
 def arguments_of_fire(words: list[str]) -> list[str] | None:
     """Return the words after `fire` in a command that runs the script; None for any other command."""
     fire = 4 + SETTINGS
-    if words[:1] != ["/bin/sh"] or words[1:4] != ["-c", SCRIPT, NAME] or words[fire : fire + 1] != ["fire"]:
+    if words[:2] != ["/bin/sh", "-c"] or words[3:4] != [NAME] or words[fire : fire + 1] != ["fire"]:
+        return None
+    if not is_script(words[2]):
         return None
     return words[fire + 1 :]
 
 
-def find(home: str | None, start: str, project: str, path: str) -> list[str] | None:
-    """Return the command that the script would run in the directory `start`, without arguments; None if none.
+def find(agent: str, home: str | None, start: str, project: str, path: str) -> list[str] | None:
+    """Return the command that the script would run in the directory `start`, up to `fire`; None if none.
 
     `home` is the account's, `project` the root that the agent names, `path` the value of PATH.
     """
+    launcher = f"{data_dir(home)}/{agent}" if home is not None else ""
+    conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
+    if conf is not None and all(os.path.exists(word) for word in conf.command if word.startswith("/")):
+        return conf.command[:-1]
     found = next((each for each in _candidates(home, start, project, path) if _is_program(each)), None)
     if found is None:
         return None

@@ -9,12 +9,14 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.edit.file_change import FileChange, existing, missing_directories
 from hookrun.wiring import wired_command
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
+from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
 from hookrun.wiring.ledger import LedgerEntry, digest
 from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import BLOCK, WARN, FallbackResponse, FireFlags, PortableForm
+from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,12 +27,6 @@ if TYPE_CHECKING:
     from hookrun.wiring.targets import HookFile, InstallLocation, Target, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
 
-MAX_TIMEOUT = 600.0
-"""Timeout in seconds that an agent's settings give hookrun; the hooks' own timeouts or the deadline end them sooner."""
-
-MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
-"""An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
-
 MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
     "`pipx install hookrun`, then run `hookrun trust` in the project"
@@ -39,16 +35,6 @@ MISSING = (
 
 UNKNOWN_ORIGINAL = "{}"
 """Taken for the original of a file that the ledger does not know: not missing, so that uninstall leaves the file."""
-
-
-def timeout_for(agent: Agent, event: str) -> float:
-    """Return the timeout for an agent's event, in seconds: the agent's maximum, up to MAX_TIMEOUT."""
-    return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
-
-
-def deadline_for(seconds: float) -> float:
-    """Return hookrun's deadline in seconds, by which it has answered and ended its hooks, for an agent's timeout."""
-    return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
@@ -115,6 +101,13 @@ class InstallRequest:
         """The directory that the agent's file may not lead out of."""
         return self.spot.project if self.scope == "project" else None
 
+    @property
+    def launcher(self) -> str | None:
+        """The launcher that the user's settings name; None in a project's, and where there can be none."""
+        if self.scope == "project" or why_unusable(self.spot.home) is not None:
+            return None
+        return launcher_path(self.spot.home, self.agent.NAME)
+
     def line(self, event: str, when_missing: str = WARN) -> WiredLine:
         """Return the command line for an event; in a project's settings one that is the same on every machine."""
         seconds = timeout_for(self.agent, event)
@@ -124,25 +117,21 @@ class InstallRequest:
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
             words = wired_command.portable_argv(flags, form)
             return WiredLine(shlex.join(words), words, seconds)
-        flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, self.spot.named_home)
-        text = wired_command.shell_line(self.program, flags, fallback_when_removed(self.agent, event, self.program))
+        home = self.spot.named_home
+        if self.launcher is not None:
+            flags = FireFlags(self.agent.NAME, event, home=home)
+            shown = self.agent.INSTALL.get("shows_missing_command", False)
+            gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
+            text = wired_command.launcher_line(self.launcher, flags, gone)
+            return WiredLine(text, wired_command.launcher_argv(self.launcher, flags), seconds)
+        flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=home)
+        answer = fallback_when_removed(self.agent, event, self.program.main)
+        text = wired_command.shell_line(self.program, flags, answer)
         return WiredLine(text, wired_command.argv(self.program, flags), seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
-
-
-def fallback_when_removed(agent: Agent, event: str, program: HookrunProgram) -> FallbackResponse:
-    """Return the answer to an agent's event once hookrun has been moved or removed: continue, and warn the user."""
-    from hookrun.agents.base import placeholder_message
-    from hookrun.agents.formats import Reply
-    from hookrun.agents.reply import build_response
-
-    mend = f"put it back, or run `hookrun install {agent.NAME}`"
-    text = f"hookrun is no longer at {program.main}, so no hook has run: {mend}"
-    answer = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
-    return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
 
 
 def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:

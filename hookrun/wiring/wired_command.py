@@ -1,6 +1,7 @@
 """Write and read the shell line that an agent runs: hookrun, and the answer if hookrun is missing.
 
-In the user's settings the line names hookrun by absolute paths, in a project's it finds hookrun where it is run.
+In the user's settings the line names a launcher in hookrun's data directory, or hookrun by absolute paths where there
+can be no launcher; in a project's it finds hookrun where it is run.
 
 A line is ours only if `install` could have written it, to the byte. Any other line that calls `hookrun fire` is
 handwritten: it counts as an installation, but is neither changed nor run.
@@ -15,9 +16,10 @@ import sys
 from dataclasses import dataclass
 
 import hookrun
+from hookrun import launcher_file
 from hookrun.edit.file_change import FileError
 from hookrun.shell import project_line
-from hookrun.shell.fire_call import fire_calls
+from hookrun.shell.fire_call import LAUNCHER_PATH, fire_calls
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
 AGENT = re.compile(r"[a-z][a-z0-9_-]*")
@@ -33,8 +35,10 @@ OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
-BY_HAND, ABSOLUTE, PORTABLE = 0, 1, 2
-"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths; found where the line runs."""
+BY_HAND, ABSOLUTE, PORTABLE, LAUNCHER = 0, 1, 2, 3
+"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths; found where the line runs; a
+launcher of the account.
+"""
 
 WARN, BLOCK = "warn", "block"
 """What a portable line does without hookrun: warn only, or also block the agent's tools."""
@@ -52,6 +56,21 @@ class HookrunProgram:
         if not os.access(self.python, os.X_OK):
             return self.python
         return None if os.path.isfile(self.main) else self.main
+
+    def cold_command(self) -> list[str]:
+        """Return the words with which a launcher starts it, up to `fire`."""
+        start = os.path.join(os.path.dirname(self.main), "start.py")
+        if os.path.isfile(start):
+            return [self.python, "-I", "-S", "-X", "utf8", start, "fire"]
+        return [self.python, "-I", self.main, "fire"]
+
+
+def program_of(launcher: str) -> HookrunProgram | None:
+    """Return the program that a launcher starts; None where the file beside it does not say it."""
+    found = launcher_file.read(os.path.join(os.path.dirname(launcher), launcher_file.NAME))
+    if found is None or found.command[-1] != "fire" or len(found.command) < len(("python", "file", "fire")):
+        return None
+    return HookrunProgram(found.command[0], os.path.join(os.path.dirname(found.command[-2]), "__main__.py"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +98,10 @@ class FireFlags:
         if self.home is not None:
             words += ["--home", self.home]
         return words
+
+    def launcher_arguments(self) -> list[str]:
+        """Return the arguments of the agent's launcher, which adds `fire` and the agent itself."""
+        return self.arguments()[len(("fire", "--agent", self.agent)) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +151,41 @@ def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse
     """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
     if flags.home is not None:
         _writable(flags.home)
-    words = [_begin(program, flags)]
-    for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
-        if text:
-            words.append(f"; printf '%s\\n' {shlex.quote(text.rstrip())}{channel}")
-    words.append("; exit 0")
-    return "".join(words)
+    return _begin(program, flags) + _end(gone)
 
 
 def _begin(program: HookrunProgram, flags: FireFlags) -> str:
     quoted = shlex.quote
     tests = f"test -x {quoted(program.python)} && test -f {quoted(program.main)}"
     return f"{tests} && exec {shlex.join(argv(program, flags))}"
+
+
+def _end(gone: FallbackResponse) -> str:
+    words = []
+    for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
+        if text:
+            words.append(f"; printf '%s\\n' {shlex.quote(text.rstrip())}{channel}")
+    return "".join([*words, "; exit 0"])
+
+
+def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
+    """Return the command that starts a launcher as words."""
+    return [launcher, *flags.launcher_arguments()]
+
+
+def launcher_line(launcher: str, flags: FireFlags, gone: FallbackResponse | None) -> str:
+    """Return the command line that starts a launcher; it prints `gone` if the launcher is missing.
+
+    None for an agent that shows a missing command to the user and continues: then the line is that command alone.
+    """
+    for path in (launcher, flags.home or "/"):
+        _writable(path)
+    command = shlex.join(launcher_argv(launcher, flags))
+    return command if gone is None else _begin_of_launcher(launcher, command) + _end(gone)
+
+
+def _begin_of_launcher(launcher: str, command: str) -> str:
+    return f"test -x {shlex.quote(launcher)} && exec {command}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +211,9 @@ def portable_argv(flags: FireFlags, form: PortableForm) -> list[str]:
 class WiredCommand:
     """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
 
-    A handwritten or portable one has no known program. `answers` says that hookrun can be started and that
-    nothing around the call keeps its answer from the agent, as far as that can be seen.
+    A handwritten or portable one has no known program; that of a `launcher` is what it starts at present. `answers`
+    says that hookrun can be started and that nothing around the call keeps its answer from the agent, as far as that
+    can be seen.
     """
 
     flags: FireFlags
@@ -174,6 +221,7 @@ class WiredCommand:
     version: int = BY_HAND
     plain: bool = False
     form: PortableForm | None = None
+    launcher: str | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -183,14 +231,22 @@ class WiredCommand:
     @property
     def answers(self) -> bool:
         """Whether the program is there, and the line nothing but its call."""
-        return self.plain if self.program is None else self.program.missing() is None
+        return self.plain if self.program is None and self.launcher is None else self.missing() is None
+
+    def missing(self) -> str | None:
+        """Return the file that is missing or unusable of those that the command needs, as far as they are known."""
+        if self.launcher is not None and not os.access(self.launcher, os.X_OK):
+            return self.launcher
+        if self.launcher is not None and self.program is None:
+            return os.path.join(os.path.dirname(self.launcher), launcher_file.NAME)
+        return None if self.program is None else self.program.missing()
 
 
 def read(text: object, agent: str) -> WiredCommand | None:
     """Return how a shell line fires hookrun for this agent; None if it does not."""
     if not isinstance(text, str) or "hookrun" not in text:
         return None
-    ours = _of_portable_line(text, agent) if text.startswith("/bin/sh -c ") else _absolute(text, agent)
+    ours = _of_line(text, agent) if SAFE.fullmatch(text) else None
     if ours is not None:
         return ours
     for call in fire_calls(text):
@@ -205,6 +261,8 @@ def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     """Return how the words of a command fire hookrun for this agent, if install could have made them; else None."""
     if words[1:2] == ["-c"]:
         return _portable(words, agent)
+    if words and LAUNCHER_PATH.fullmatch(words[0]):
+        return _launcher(words, agent)
     if words[1:2] != ["-I"] or words[3:4] != ["fire"]:
         return None
     program, flags = HookrunProgram(words[0], words[2]), _flags(words[4:])
@@ -226,22 +284,27 @@ def _portable(words: list[str], agent: str) -> WiredCommand | None:
     return WiredCommand(flags, version=PORTABLE, form=form) if portable_argv(flags, form) == words else None
 
 
-def _of_portable_line(text: str, agent: str) -> WiredCommand | None:
-    """Return what a line says that `shlex.join` of `portable_argv` could have written."""
-    words = _words(text) if SAFE.fullmatch(text) else []
-    return _portable(words, agent) if shlex.join(words) == text else None
-
-
-def _absolute(text: str, agent: str) -> WiredCommand | None:
-    """Return what a line says that `shell_line` could have written."""
-    if not text.startswith("test -x ") or not SAFE.fullmatch(text):
+def _launcher(words: list[str], agent: str) -> WiredCommand | None:
+    flags = _flags(["--agent", agent, *words[1:]])
+    if flags is None or os.path.basename(words[0]) != agent or launcher_argv(words[0], flags) != words:
         return None
+    return WiredCommand(flags, program_of(words[0]), LAUNCHER, launcher=words[0])
+
+
+def _of_line(text: str, agent: str) -> WiredCommand | None:
+    """Return what a line says that `shell_line`, `launcher_line` or a join of `portable_argv` could have written."""
     words = _words(text)
+    if not text.startswith("test -x "):
+        found = read_argv(words, agent) if text.startswith(("/bin/sh -c ", "/", "'/")) else None
+        return found if found is not None and found.version != ABSOLUTE and shlex.join(words) == text else None
     command = words[words.index("exec") + 1 : words.index(";")] if "exec" in words and ";" in words else []
     found = read_argv(command, agent)
-    if found is None or found.program is None:
+    if found is None or found.version == PORTABLE:
         return None
-    begins = _begin(found.program, found.flags)
+    if found.launcher is not None:
+        begins = _begin_of_launcher(found.launcher, shlex.join(command))
+    elif found.program is not None:
+        begins = _begin(found.program, found.flags)
     return found if text.startswith(begins) and SAID.fullmatch(text, len(begins)) else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,19 @@ import pytest
 
 from hookrun.recipes.protect_hooks import DECLARATION
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, on_path, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import (
+    ALL,
+    BEFORE_TOOL,
+    before_tool,
+    launcher,
+    launcher_conf,
+    on_path,
+    run_line,
+    settings_file,
+    tree,
+    wired_line,
+)
+from tests.wiring.texts import wired
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +133,7 @@ def test_a_byte_order_mark_before_codexs_hooks(project: Project) -> None:
 def test_a_line_that_another_version_has_written(project: Project) -> None:
     """It still works: a note, and what brings it up to date."""
     hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace("no hook has run", "no hook ran"))
+    _edit(settings_file(project, "claude"), lambda text: text.replace(" PreToolUse", " PreToolUse --deadline 595"))
     assert "differs from what this version of hookrun writes" in _found(project, "claude", "program", "note")["found"]
     hookrun(project, "install", "claude")
     assert "program" not in json.dumps(_findings(project, "claude"))
@@ -195,13 +208,40 @@ def test_no_hook_that_guards_the_hooks(project: Project) -> None:
 def test_a_program_that_is_gone(project: Project) -> None:
     """The missing path is named."""
     hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace("hookrun/__main__.py", "gone/__main__.py"))
-    assert "gone/__main__.py" not in json.dumps(_findings(project, "claude"))  # that is no line of hookrun's any more
-    hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace("/hookrun/__main__", "/gone/hookrun/__main__"))
+    conf = launcher_conf(project)
+    _edit(conf, lambda text: re.sub("/hookrun/([a-z_]+.py)", r"/gone/hookrun/\1", text))
     finding = _found(project, "claude", "program")
     assert finding["found"].endswith("gone/hookrun/__main__.py does not exist any more")
     assert finding["remedy"] == "run `hookrun install claude`"
+    conf.chmod(0o644)
+    assert f"{conf} cannot be used" in _found(project, "claude", "program")["found"]
+    conf.unlink()
+    assert f"{conf} does not exist any more" in _found(project, "claude", "program")["found"]
+    launcher(project, "claude").unlink()
+    assert f"{launcher(project, 'claude')} does not exist any more" in _found(project, "claude", "program")["found"]
+    hookrun(project, "install", "claude")
+    assert "program" not in [each["check"] for each in _findings(project, "claude")]
+
+
+def test_a_program_that_is_gone_in_an_earlier_line(project: Project) -> None:
+    """A line with the paths of the program, which install writes where there can be no launcher."""
+    hookrun(project, "install", "claude")
+    line = wired("claude", "PreToolUse")
+    _edit(settings_file(project, "claude"), lambda text: text.replace(wired_line(project, "claude", "PreToolUse"), "X"))
+    _edit(settings_file(project, "claude"), lambda text: text.replace('"X"', json.dumps(line)))
+    assert _found(project, "claude", "program")["found"].endswith("/old/bin/python3 does not exist any more")
+    hookrun(project, "install", "claude")
+    assert "program" not in [each["check"] for each in _findings(project, "claude")]
+
+
+def test_a_launcher_that_another_version_has_written(project: Project) -> None:
+    """It still works: a note, and what brings it up to date."""
+    hookrun(project, "install", "claude")
+    gone = launcher(project, "gone")
+    _edit(gone, lambda text: text.replace("no hook has run", "no hook ran"))
+    assert _found(project, "claude", "program", "note")["found"].startswith(f"{gone}: differs from")
+    assert "already installed" not in hookrun(project, "install", "claude").stdout
+    assert "program" not in json.dumps(_findings(project, "claude"))
 
 
 def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None:
@@ -210,7 +250,7 @@ def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None
     (tmp_path / "other" / "hookrun" / "__main__.py").write_text("")
     hookrun(project, "install", "claude")
     root = str(Path(__file__).resolve().parent.parent.parent)
-    _edit(settings_file(project, "claude"), lambda text: text.replace(root + "/hookrun", f"{tmp_path}/other/hookrun"))
+    _edit(launcher_conf(project), lambda text: text.replace(root + "/hookrun", f"{tmp_path}/other/hookrun"))
     assert f"runs {tmp_path}/other/hookrun/__main__.py with" in _found(project, "claude", "program", "note")["found"]
 
 
@@ -225,8 +265,7 @@ def test_a_home_that_is_gone(project: Project) -> None:
     ("agent", "old", "new"),
     [
         ("claude", '"timeout": 600', '"timeout": 595'),
-        ("claude", "--deadline 595", "--deadline 600"),
-        ("claude", "--deadline 595 ", ""),
+        ("claude", " PreToolUse", " PreToolUse --deadline 600"),
         ("gemini", '"timeout": 600000', '"timeout": 600'),
         ("copilot", '"timeoutSec": 600', '"timeoutSec": 30'),
     ],
@@ -465,11 +504,11 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda line: line.replace("-I", "-I -c 'raise SystemExit(1)'"), "installed  hookrun is not in its settings"),
-        (lambda line: line.replace("/hookrun/__main__.py", "/gone/hookrun/__main__.py"), "the probe did not run"),
-        (lambda line: line.replace("; exit 0", "; exit 3").replace("fire --agent", "no --agent", 1), "installed"),
+        (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
+        (lambda line: line.replace("/.local/", "/gone/.local/"), "hookrun/claude does not exist any more"),
+        (lambda line: f"echo {line}", "installed"),
     ],
-    ids=["other code", "gone", "not a fire"],
+    ids=["another program", "gone", "not a fire"],
 )
 def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Callable[[str], str], said: str) -> None:
     """Whatever keeps the refusal from the agent, the proof sees it."""

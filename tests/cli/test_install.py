@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, settings_file, tree
+from tests.cli.wiring import ALL, BEFORE_TOOL, launcher, settings_file, tree, wired_line
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -75,7 +75,7 @@ def test_what_people_write_comes_back_byte_for_byte(project: Project, agent: str
     done = hookrun(project, "install", agent, "--trust")
     assert (done.status, done.stderr) == (0, "")
     assert path.read_bytes() != text
-    assert b"fire --agent " + agent.encode() in path.read_bytes()
+    assert str(launcher(project, agent)).encode() in path.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert hookrun(project, "uninstall", agent).status == 0
     assert path.read_bytes() == text
@@ -113,7 +113,7 @@ def test_foreign_hooks_keep_their_place_before_ours(project: Project) -> None:
     hookrun(project, "install", "claude")
     hooks = json.loads(path.read_bytes())["hooks"]
     assert hooks["PreToolUse"][0] == {"matcher": "Bash", "hooks": [FOREIGN]}
-    assert "fire --agent claude PreToolUse" in hooks["PreToolUse"][1]["hooks"][0]["command"]
+    assert "/hookrun/claude PreToolUse " in hooks["PreToolUse"][1]["hooks"][0]["command"]
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -129,7 +129,7 @@ def test_a_link_stays_a_link(project: Project, exists: bool) -> None:
     before = tree(project.home)
     assert hookrun(project, "install", "claude").status == 0
     assert path.is_symlink()
-    assert b"fire --agent claude" in target.read_bytes()
+    assert b"/hookrun/claude PreToolUse" in target.read_bytes()
     assert hookrun(project, "uninstall", "claude").status == 0
     assert tree(project.home) == before
 
@@ -288,7 +288,7 @@ def test_scripts_are_executable(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])
 def test_time_limits_are_the_agents_own_and_above_the_deadline(project: Project, agent: str) -> None:
-    """The limit is written in the agent's unit, and hookrun's deadline is below it."""
+    """The limit is written in the agent's unit; a project's line names hookrun's deadline, which is below it."""
     project.hooks({"name": "e", "event": "session_end", "command": "true"})
     hookrun(project, "install", agent, "--trust")
     hooks = json.loads(settings_file(project, agent).read_bytes())["hooks"]["SessionEnd"][0]
@@ -296,18 +296,16 @@ def test_time_limits_are_the_agents_own_and_above_the_deadline(project: Project,
     limit = handler["timeoutSec" if agent == "copilot" else "timeout"]
     seconds = {"claude": 60, "codex": 3, "gemini": 600, "qwen": 600, "copilot": 600}[agent]
     assert limit == seconds * (1000 if agent == "gemini" else 1)
-    command = handler["bash" if agent == "copilot" else "command"]
+    assert "--deadline" not in handler["bash" if agent == "copilot" else "command"]
     deadline = {60: "55", 3: "2", 600: "595"}[seconds]
-    assert f"SessionEnd --deadline {deadline} " in command
+    hookrun(project, "install", agent, "--scope", "project", "--trust")
+    assert f"SessionEnd --deadline {deadline} " in wired_line(project, agent, "SessionEnd", "project")
 
 
 def test_the_home_is_named_where_it_is_not_the_accounts(project: Project) -> None:
     """A fire for an agent does not believe HOME: where that is another, the wired command names it."""
     hookrun(project, "install", "claude")
-    assert (
-        f" --home {project.home};"
-        in json.loads(settings_file(project, "claude").read_bytes())["hooks"]["Stop"][0]["hooks"][0]["command"]
-    )
+    assert wired_line(project, "claude", "Stop").endswith(f" --home {project.home}")
 
 
 def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> None:

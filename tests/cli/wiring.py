@@ -54,6 +54,16 @@ def settings_file(project: Project, agent: str, scope: str = "user") -> Path:
     return (project.home if scope == "user" else project.root) / SETTINGS[agent, scope]
 
 
+def launcher(project: Project, agent: str) -> Path:
+    """Return the launcher of an agent, which the user's settings name."""
+    return project.home / ".local" / "share" / "hookrun" / agent
+
+
+def launcher_conf(project: Project) -> Path:
+    """Return the file that says what launchers start."""
+    return launcher(project, "launcher.conf")
+
+
 def tree(*directories: Path) -> dict[str, bytes | str | None]:
     """Return every path below the directories: a file's bytes, where a link leads to, None for a directory.
 
@@ -103,7 +113,7 @@ def run_line(project: Project, line: str, payload: object, **env: str) -> subpro
         input=json.dumps(payload).encode(),
         capture_output=True,
         cwd=project.root,
-        env=project.environment(**{"PATH": on_path(project), **env}),
+        env=project.environment(**{"PATH": on_path(project), "CI": "1", **env}),
         check=False,
     )
 

@@ -309,7 +309,7 @@ def test_a_summary_holds_every_document(tmp_path: Path) -> None:
     assert documents["quickstart"]["tools"] == {"read": 1}
     assert documents["quickstart"]["tools_log_file"] == first.tools_log_file
     assert documents["api_reference"]["tool_calls"] == 0
-    assert [name for name in os.listdir(tmp_path / "logs") if name.startswith(".summary")] == []
+    assert [name for name in os.listdir(tmp_path / "logs") if name.startswith(".")] == []
 
 
 def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     assert run("install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
     (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
     assert entry["hooks"][0]["timeout"] == 600
-    assert "fire --agent toy before --deadline 595" in entry["hooks"][0]["command"]
+    assert "/hookrun/toy before " in entry["hooks"][0]["command"]
     doctor = run("doctor", "toy")
     assert (doctor.returncode, "in the user settings for before" in doctor.stdout) == (0, True)
     assert run("uninstall", "toy").returncode == 0

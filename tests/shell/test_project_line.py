@@ -74,7 +74,7 @@ class Clone:
 
     def found(self, path: str, *, cwd: Path | None = None, named: Path | None = None) -> list[str] | None:
         """Return what doctor says that the line finds."""
-        return project_line.find(account_home(), str(cwd or self.root), str(named or ""), path)
+        return project_line.find("x", account_home(), str(cwd or self.root), str(named or ""), path)
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, ins
     else:
         program = _with_pip(account, tools, account.home / place)
     account.run(program, *INSTALL)
-    assert f"{account.home}/{place}/bin/python" in account.wired()
+    assert f"{account.home}/{place}/bin/python" in (account.home / ".local/share/hookrun/launcher.conf").read_text()
     assert " place: " not in account.run(program, "doctor", "claude", status=None)
 
 
@@ -157,10 +157,11 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
     """`--from-here` installs what the cache holds; it is recorded, and without the record doctor reports a problem."""
     uvx = ("uvx", "--from", tools.wheel, "hookrun")
     account.run(*uvx, *INSTALL, "--from-here")
-    assert f"{account.home}/.cache/uv" in account.wired()
+    conf = account.home / ".local/share/hookrun/launcher.conf"
+    assert f"{account.home}/.cache/uv" in conf.read_text()
     manifest = account.home / ".local/state/hookrun/backups/manifest.json"
     (recorded,) = json.loads(manifest.read_text())["from_here"]
-    assert recorded in account.wired()
+    assert os.path.dirname(recorded) in conf.read_text()
     account.run(*uvx, *INSTALL)  # the user has decided about this one
     found = account.run(*uvx, "doctor", "claude", status=None)
     assert f"the installed hookrun, {recorded}, is in " in found

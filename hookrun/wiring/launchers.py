@@ -1,0 +1,213 @@
+"""Plan and write the launchers: the files in hookrun's data directory that agents' settings name.
+
+`AGENT` is the compiled client where hookrun has it, else a script; launcher.conf says what it starts, and `gone` prints
+an agent's answer where that is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hookrun import launcher_file
+from hookrun.agents import AGENTS, load
+from hookrun.client import compiled_client
+from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
+from hookrun.launcher_file import LauncherFile
+from hookrun.server_socket import socket_base
+from hookrun.state import data_dir, make_private_dir
+from hookrun.wiring.wired_command import FallbackResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hookrun.agents.types import Agent
+    from hookrun.wiring.ledger import Ledger
+    from hookrun.wiring.plan import InstallRequest
+    from hookrun.wiring.wired_command import HookrunProgram
+
+GONE = "gone"
+"""The name of the script that answers where hookrun is missing."""
+
+SCRIPT = """\
+#!/bin/sh
+# Written by `hookrun install {agent}`; the next install overwrites changes.
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@" --cold no-client
+[ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
+echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
+exit {status}
+"""
+
+GONE_SCRIPT = """\
+#!/bin/sh
+# Written by `hookrun install` for launchers that cannot read launcher.conf or start what it says: AGENT EVENT ...
+# Starts hookrun if that is there, else prints the answer to the agent.
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent "$@" --cold no-launcher-file
+agent=$1
+for word in "$@"; do
+  case $agent:$word in
+{cases}
+  esac
+done
+echo "hookrun is no longer at "{file}", so no hook has run" >&2
+exit 0
+"""
+
+
+def launcher_path(home: str, agent: str) -> str:
+    """Return the path of an agent's launcher."""
+    return f"{data_dir(home)}/{agent}"
+
+
+def why_unusable(home: str) -> str | None:
+    """Return why no launcher can be written and run below a home, None if it can."""
+    directory = data_dir(home)
+    while not os.path.lexists(directory):
+        directory = os.path.dirname(directory)
+    if not os.access(directory, os.W_OK | os.X_OK) or not os.path.isdir(directory):
+        return f"{data_dir(home)} cannot be written"
+    if os.stat(directory).st_uid != os.geteuid():
+        return f"{directory} belongs to another account"
+    if os.statvfs(directory).f_flag & getattr(os, "ST_NOEXEC", 0):
+        return f"{directory} is on a file system that runs no programs (noexec)"
+    return None
+
+
+def fallback_when_removed(agent: Agent, event: str, path: str) -> FallbackResponse:
+    """Return the answer to an agent's event once the file at `path` has been removed: continue, and warn the user."""
+    from hookrun.agents.base import placeholder_message
+    from hookrun.agents.formats import Reply
+    from hookrun.agents.reply import build_response
+
+    text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
+    answer = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
+    return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
+
+
+@dataclass(frozen=True, slots=True)
+class LauncherChange(FileChange):
+    """The change of a file in the data directory, which has just this mode afterwards.
+
+    `is_ours` says that there is such a file of the account already, and no link.
+    """
+
+    is_ours: bool = field(default=True, kw_only=True)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether its bytes, its mode or its owner change."""
+        return self.after != self.now.data or (self.after is not None and not self.is_ours)
+
+    def write(self) -> None:
+        """Write or remove the file. Raises FileError."""
+        if not self.has_effect:
+            return
+        if self.after is None:
+            remove_file(self.path, self.directories)
+            return
+        try:
+            make_private_dir(os.path.dirname(self.path))
+            launcher_file.write(self.path, self.after, self.mode)
+        except OSError as error:
+            message = f"{self.path}: cannot be written ({error.strerror})"
+            raise FileError(f"{message}\nhint: correct that, and run the command again") from error
+
+
+def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
+    """Return the changes with which an agent's launcher starts a program; none for a project. Raises FileError.
+
+    The last one is launcher.conf, after which the launchers of all agents start it.
+    """
+    if request.launcher is None:
+        return []
+    agent, home, program = request.agent, request.spot.home, request.program
+    directory = data_dir(home)
+    socket = socket_base(home, program.python)
+    client = compiled_client()
+    if client is None:
+        launcher = _script(agent, program).encode()
+    else:
+        with open(client, "rb") as file:
+            launcher = file.read()
+    files = {
+        GONE: (_gone_script(program).encode(), 0o700),
+        agent.NAME: (launcher, 0o700),
+        launcher_file.NAME: (os.fsencode(LauncherFile(program.cold_command(), socket).text()), 0o600),
+    }
+    return [_change(f"{directory}/{name}", data, mode) for name, (data, mode) in files.items()]
+
+
+def _change(path: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
+    generated = os.path.basename(path) != launcher_file.NAME
+    try:
+        status = os.lstat(path)
+        is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
+    except OSError:
+        is_ours = False
+    return LauncherChange(path, existing(path), data, mode, is_generated=generated, is_ours=is_ours)
+
+
+def _script(agent: Agent, program: HookrunProgram) -> str:
+    status = 127 if agent.INSTALL.get("shows_missing_command", False) else 0
+    return SCRIPT.format(agent=agent.NAME, status=status, **_quoted(program))
+
+
+def _quoted(program: HookrunProgram) -> dict[str, str]:
+    command = program.cold_command()
+    return {
+        "python": shlex.quote(command[0]),
+        "file": shlex.quote(command[-2]),
+        "command": shlex.join(command),
+    }
+
+
+def _gone_script(program: HookrunProgram) -> str:
+    """Return the script with the answers of all agents, as few as there are different ones."""
+    patterns: dict[FallbackResponse, list[str]] = {}
+    for agent in map(load, AGENTS):
+        for event in agent.EVENTS:
+            answer = fallback_when_removed(agent, event, program.main)
+            patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
+    cases = []
+    for answer, words in patterns.items():
+        text, channel = (answer.stdout, "") if answer.stdout else (answer.stderr, " >&2")
+        cases.append(f"    {'|'.join(words)}) printf '%s\\n' {shlex.quote(text.rstrip())}{channel}; exit 0 ;;")
+    return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program))
+
+
+def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[FileChange]) -> list[LauncherChange]:
+    """Return the changes that remove an agent's launcher after these, and with the last one what all need.
+
+    It stays while the settings in another directory of the agent name it. Raises FileError.
+    """
+    if request.scope != "user":
+        return []
+    agent, home, without = request.agent, request.spot.home, {each.path for each in changes}
+    path = launcher_path(home, agent.NAME)
+    if any(
+        each.agent == agent.NAME and "user" in each.scopes and settings not in without
+        for settings, each in ledger.entries.items()
+    ):
+        return []
+    others = [launcher_path(home, name) for name in AGENTS if name != agent.NAME]
+    shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
+    directories = [data_dir(home)]  # which goes if the user has decided nothing
+    found = [each for each in (path, *(f"{data_dir(home)}/{name}" for name in shared)) if os.path.lexists(each)]
+    return [
+        LauncherChange(each, existing(each), None, directories=directories, is_generated=not each.endswith(".conf"))
+        for each in found
+    ]
+
+
+def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:
+    """Return what the user should know: there is no launcher, or launchers no longer start the program `before`."""
+    if request.scope != "user":
+        return None
+    reason = why_unusable(request.spot.home)
+    if reason is not None:
+        return f"starts without a launcher, so never warm: {reason}"
+    if before is None or before == request.program or before.missing() is not None:
+        return None
+    return f"all agents now use {request.program.main} instead of {before.main}"

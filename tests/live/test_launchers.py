@@ -1,0 +1,106 @@
+"""What real agents do when the launcher that their settings name, or what it starts, is missing.
+
+Nothing is refused for that, and it is shown where the agent shows anything. Claude Code and Codex themselves show a
+command that does not exist, so that their lines are that command alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.live.driver import put
+from tests.live.model import say
+from tests.live.run import PACKAGE, Agent
+
+DONE = say("all-is-done")
+GUARD = {"name": "guard", "event": ["session_start", "pre_tool_use"], "command": "cat > /dev/null; exit 2"}
+QUIET = {"name": "quiet", "event": ["session_start", "post_tool_use"], "command": "cat >> $HOME/seen.jsonl"}
+
+SHOWN = {
+    "claude": ("printed", "/hookrun/claude: not found"),
+    "codex": ("printed", "hook: PreToolUse Failed"),
+    "gemini": ("printed", "hookrun is no longer at"),
+    "copilot": ("heard", "hookrun is no longer at"),
+    "cline": ("heard", "hookrun is no longer at"),
+    "opencode": ("printed", "/hookrun/opencode no longer exists"),
+}
+"""Where it is shown without a terminal, and the text. Qwen shows no message of a hook before a tool there."""
+
+
+def launchers(agent: Agent) -> Path:
+    """Return the directory of the launchers."""
+    return agent.place.home / ".local" / "share" / "hookrun"
+
+
+def test_a_launcher_that_was_removed_stops_nothing(agent: Agent) -> None:
+    """With all that is beside it: the tool runs, and the user or the model gets to know."""
+    put(agent.place.hooks, {"hooks": [GUARD]})
+    agent.install()
+    shutil.rmtree(launchers(agent))
+    ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
+    assert ran.files == {"made.txt": "hi\n"}, ran
+    where, text = SHOWN.get(agent.name, ("printed", ""))
+    assert text in getattr(ran, where), ran
+
+
+@pytest.mark.parametrize("what", ["launcher.conf", "gone"])
+def test_without_a_file_beside_it_hooks_run_all_the_same(claude: Agent, what: str) -> None:
+    """The launcher starts hookrun by what install wrote into the script beside it."""
+    put(claude.place.hooks, {"hooks": [GUARD]})
+    claude.install()
+    (launchers(claude) / what).unlink()
+    assert claude.run(claude.driver.shell("echo hi > made.txt"), DONE).files == {}
+
+
+def test_another_account_s_file_is_not_read(claude: Agent) -> None:
+    """A launcher.conf with another mode names nothing that is run."""
+    put(claude.place.hooks, {"hooks": [GUARD]})
+    claude.install()
+    conf = launchers(claude) / "launcher.conf"
+    conf.write_text(conf.read_text().replace("\nexec /", "\nexec /no/"))
+    conf.chmod(0o644)
+    assert claude.run(claude.driver.shell("echo hi > made.txt"), DONE).files == {}
+
+
+def test_an_earlier_line_is_replaced(agent: Agent) -> None:
+    """A line with the paths of the program, where there was no launcher: after install each hook runs once, by one."""
+    put(agent.place.hooks, {"hooks": [QUIET]})
+    share = launchers(agent).parent
+    share.parent.mkdir(exist_ok=True)
+    shutil.rmtree(share, ignore_errors=True)
+    share.write_text("in the way")
+    agent.install()
+    share.unlink()
+    agent.install()
+    assert launchers(agent).joinpath(agent.name).exists()
+    ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
+    assert [each["event"] for each in ran.seen].count("post_tool_use") == 1, ran
+
+
+def test_a_project_s_line_starts_the_user_s_launcher(claude: Agent) -> None:
+    """Where the account has one; the script in the settings is the same for everybody."""
+    put(claude.place.hooks, {"hooks": [QUIET]})
+    claude.install("--scope", "project")
+    line = (claude.place.project / ".claude" / "settings.json").read_text()
+    assert str(claude.place.home) not in line
+    assert str(PACKAGE) not in line
+    ran = claude.run(claude.driver.shell("echo hi > made.txt"), DONE)
+    assert [each["event"] for each in ran.seen].count("post_tool_use") == 1, ran
+
+
+def test_lines_are_short(agent: Agent) -> None:
+    """Where the agent shows a missing command itself, nothing but the launcher and the event."""
+    put(agent.place.hooks, {"hooks": [QUIET]})
+    agent.install()
+    text = subprocess.run(
+        ["grep", "-rhF", "--", str(launchers(agent) / agent.name), agent.place.home], capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    assert "__main__.py" not in text
+    assert "matcher" not in text
+    if agent.name in ("claude", "codex"):
+        assert "test -x" not in text

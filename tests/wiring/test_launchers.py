@@ -1,0 +1,300 @@
+"""The launchers in hookrun's data directory: what settings name is there, starts hookrun, and goes with the last."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun import launcher_file
+from hookrun.agents import load
+from hookrun.client import compiled_client
+from hookrun.wiring import launchers, plan
+from hookrun.wiring.launchers import launcher_path, plan_launcher
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import InstallLocation
+from hookrun.wiring.wired_command import HookrunProgram, this_program
+from tests.cli.command import hookrun
+from tests.cli.wiring import ALL, before_tool, launcher, launcher_conf, run_line, settings_file, tree, wired_line
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
+CONF_UNREADABLE = [("claude", "conf"), ("copilot", "mode")]
+MESSAGE = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+BLOCK: dict[str, object] = {"name": "b", "event": "pre_tool_use", "command": "exit 2"}
+
+
+@pytest.fixture(params=["script", "client"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each form of a launcher: the script, and the compiled client where the package has it."""
+    if request.param == "client" and compiled_client() is None:
+        pytest.skip("this package has no compiled client")
+    if request.param == "script":
+        monkeypatch.setattr(launchers, "compiled_client", lambda: None)
+    return str(request.param)
+
+
+def put(home: Path, agent: str, program: HookrunProgram) -> Path:
+    """Write the launcher of an agent into a home."""
+    request = InstallRequest(load(agent), "user", InstallLocation(str(home), "/", {}), program)
+    for each in plan_launcher(request):
+        each.write()
+    return Path(launcher_path(str(home), agent))
+
+
+def copy_of_hookrun(directory: Path) -> HookrunProgram:
+    """Copy the package, so that it can be moved away."""
+    shutil.copytree(
+        ROOT / "hookrun", directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__", "boot.*.code")
+    )
+    return HookrunProgram(this_program().python, str(directory / "hookrun" / "__main__.py"))
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path) -> None:
+    """Quotes, spaces and variables in the path of the home change nothing."""
+    home = tmp_path / 'it\'s a "home" $HOME `x`'
+    (home / ".config/hookrun").mkdir(parents=True)
+    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
+    put(home, "claude", this_program())
+    request = InstallRequest(load("claude"), "user", InstallLocation(str(home), "/", {}), this_program())
+    line = request.line("PreToolUse").text
+    message = json.dumps(MESSAGE)
+    done = subprocess.run(
+        [shell, "-c", line], input=message.encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, b'"permissionDecision":"deny"' in done.stdout) == (0, True), (form, done)
+
+
+@pytest.mark.parametrize(
+    ("agent", "what"), [*((agent, what) for agent in ALL for what in ("package", "all")), *CONF_UNREADABLE]
+)
+def test_whatever_is_gone_the_agent_is_told_and_goes_on(form: str, agent: str, what: str, tmp_path: Path) -> None:
+    """Without the package, and without anything beside the launcher; with the package, hooks run all the same."""
+    home = tmp_path / "home"
+    (home / ".config/hookrun").mkdir(parents=True)
+    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
+    program = copy_of_hookrun(tmp_path / "old")
+    path = put(home, agent, program)
+    if what == "conf":
+        path.with_name("launcher.conf").unlink()
+    elif what == "mode":
+        path.with_name("launcher.conf").chmod(0o644)
+    else:
+        (tmp_path / "old").rename(tmp_path / "new")
+    if what == "all":
+        path.with_name("launcher.conf").unlink()
+        path.with_name("gone").unlink()
+    event = load(agent).PRE_TOOL_EVENT
+    done = subprocess.run(
+        [path, event, "--home", home],
+        input=json.dumps(MESSAGE).encode(),
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        check=False,
+    )
+    if what in ("conf", "mode"):
+        assert b"blocked by b" in done.stdout, done
+        return
+    said = (done.stdout or done.stderr).decode()
+    assert "no hook has run" in said, (form, done)
+    assert str(tmp_path / "old") in said or what == "all"
+    if what == "package":
+        assert done.returncode == 0
+        assert done.stdout == b"" or json.loads(done.stdout)
+    else:
+        assert done.returncode != 2
+
+
+def test_install_writes_them_and_the_last_uninstall_removes_them(project: Project) -> None:
+    """Each agent has its own; what all need stays until none is left, and every file has its mode."""
+    project.hooks({"name": "a", "command": "true"})
+    assert hookrun(project, "install", "claude", "gemini").status == 0
+    directory = launcher(project, "claude").parent
+    assert sorted(os.listdir(directory)) == ["claude", "gemini", "gone", "launcher.conf"]
+    assert {each.name: oct(each.stat().st_mode) for each in directory.iterdir()} == {
+        "claude": "0o100700", "gemini": "0o100700", "gone": "0o100700", "launcher.conf": "0o100600",
+    }  # fmt: skip
+    assert "already installed" in hookrun(project, "install", "claude").stdout
+    launcher_conf(project).chmod(0o644)
+    assert "already installed" not in hookrun(project, "install", "claude").stdout
+    assert oct(launcher_conf(project).stat().st_mode) == "0o100600"
+    hookrun(project, "uninstall", "claude")
+    assert sorted(os.listdir(directory)) == ["gemini", "gone", "launcher.conf"]
+    hookrun(project, "uninstall", "gemini")
+    assert not directory.exists() or os.listdir(directory) == []
+
+
+def test_approvals_beside_them_stay(project: Project) -> None:
+    """The directory is the trust store's, too."""
+    project.hooks({"name": "a", "command": "true"})
+    project.approve()
+    before = {path: data for path, data in tree_of(project).items() if "/share/" in path}
+    hookrun(project, "install", "claude")
+    hookrun(project, "uninstall", "claude")
+    assert {path: data for path, data in tree_of(project).items() if "/share/" in path} == before
+
+
+def tree_of(project: Project) -> dict[str, bytes]:
+    """Return every file below the home, hookrun's own ones too."""
+    return {str(path): path.read_bytes() for path in project.home.rglob("*") if path.is_file()}
+
+
+def test_dry_run_shows_them_and_writes_nothing(project: Project) -> None:
+    """Both ways; the launchers are named, what launcher.conf says is shown."""
+    project.hooks({"name": "a", "command": "true"})
+    before = tree_of(project)
+    printed = hookrun(project, "install", "claude", "--dry-run").stdout
+    assert f"+++ {launcher(project, 'claude')}\n  (generated)" in printed
+    assert "\n+hookrun-launcher 1\n" in printed
+    assert {path: data for path, data in tree_of(project).items() if "/share/" in path} == {
+        path: data for path, data in before.items() if "/share/" in path
+    }
+    hookrun(project, "install", "claude")
+    printed = hookrun(project, "uninstall", "claude", "--dry-run").stdout
+    assert f"--- {launcher(project, 'claude')}\n" in printed
+    assert "\n-hookrun-launcher 1\n" in printed
+    assert launcher(project, "claude").exists()
+
+
+def test_two_directories_of_an_agent_share_one(project: Project) -> None:
+    """The launcher stays while the settings in the other directory name it."""
+    project.hooks({"name": "a", "command": "true"})
+    other = str(project.home / "other")
+    hookrun(project, "install", "claude")
+    hookrun(project, "install", "claude", CLAUDE_CONFIG_DIR=other)
+    hookrun(project, "uninstall", "claude")
+    assert launcher(project, "claude").exists()
+    hookrun(project, "uninstall", "claude", CLAUDE_CONFIG_DIR=other)
+    assert not launcher(project, "claude").exists()
+
+
+def test_two_installations_after_one_another(project: Project, tmp_path: Path) -> None:
+    """The second one has the launchers of all agents, says so, and each line stays as it is."""
+    project.hooks({"name": "a", "command": "true"})
+    other = copy_of_hookrun(tmp_path / "other")
+    run = [other.python, "-I", other.main, "install"]
+    subprocess.run([*run, "gemini"], cwd=project.root, env=project.environment(), check=True, capture_output=True)
+    line = wired_line(project, "gemini", "BeforeTool")
+    done = hookrun(project, "install", "claude")
+    assert f"claude: all agents now use {ROOT}/hookrun/__main__.py instead of {other.main}" in done.stdout + done.stderr
+    assert wired_line(project, "gemini", "BeforeTool") == line
+    shutil.rmtree(tmp_path / "other")
+    assert run_line(project, line, before_tool(project, "gemini")).returncode == 0
+    assert "program" not in [each["check"] for each in findings(project, "gemini")]
+
+
+def findings(project: Project, agent: str) -> list[dict[str, str]]:
+    """Return what doctor finds."""
+    report = hookrun(project, "doctor", agent, "--json").json["agents"]
+    assert isinstance(report, list)
+    return list(report[0]["findings"])
+
+
+@pytest.mark.parametrize("cause", ["file", "noexec", "another account"])
+def test_where_there_can_be_no_launcher_the_line_names_hookrun(
+    project: Project, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    """A data directory that cannot be written, that runs nothing, or that belongs to another account, as with sudo."""
+    project.hooks({"name": "a", "command": "true"})
+    request = InstallRequest(load("claude"), "user", InstallLocation(str(project.home), "/", {}), this_program())
+    assert launchers.why_unusable(str(project.home)) is None
+    if cause == "file":
+        (project.home / ".local").mkdir(exist_ok=True)
+        share = project.home / ".local" / "share"
+        shutil.rmtree(share, ignore_errors=True)
+        share.write_text("in the way")
+    elif cause == "noexec":
+        real = os.statvfs("/")
+        monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result([*real[:8], os.ST_NOEXEC, *real[9:]]))
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    assert launchers.why_unusable(str(project.home)) is not None
+    assert request.launcher is None
+    assert plan_launcher(request) == []
+    line = request.line("PreToolUse").text
+    assert line.startswith(f"test -x {this_program().python} && ")
+    assert " --deadline 595" in line
+    if cause == "file":
+        done = hookrun(project, "install", "claude")
+        assert (done.status, wired_line(project, "claude", "PreToolUse")) == (0, line)
+        assert "starts without a launcher, so never warm: " in done.stdout
+        assert "differs from" not in hookrun(project, "doctor", "claude").stdout
+
+
+def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Project) -> None:
+    """And an upgrade in place brings a launcher that is stale up to date."""
+    project.hooks({"name": "a", "command": "true"})
+    (project.home / ".local").mkdir(exist_ok=True)
+    share = project.home / ".local" / "share"
+    shutil.rmtree(share, ignore_errors=True)
+    share.write_text("in the way")
+    hookrun(project, "install", "claude")
+    share.unlink()
+    assert "differs from what this version of hookrun writes" in hookrun(project, "doctor", "claude").stdout
+    hookrun(project, "install", "claude")
+    assert wired_line(project, "claude", "PreToolUse").startswith(str(launcher(project, "claude")))
+    launcher(project, "claude").write_bytes(b"#!/bin/sh\nexit 1\n")
+    hookrun(project, "install", "claude")
+    assert "program" not in [each["check"] for each in findings(project, "claude")]
+
+
+def test_a_running_launcher_is_replaced_and_not_written_to(project: Project) -> None:
+    """The program that runs has another file than the new one."""
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", "claude")
+    before = launcher(project, "claude").stat().st_ino
+    launcher(project, "claude").chmod(0o755)
+    held = launcher(project, "claude").open("rb")
+    hookrun(project, "install", "claude")
+    assert launcher(project, "claude").stat().st_ino != before
+    assert os.fstat(held.fileno()).st_nlink == 0
+    held.close()
+
+
+def test_a_link_in_their_place_is_replaced(project: Project) -> None:
+    """Nothing is written through it."""
+    project.hooks({"name": "a", "command": "true"})
+    launcher_conf(project).parent.mkdir(parents=True, exist_ok=True)
+    target = project.home / "precious"
+    target.write_text("mine")
+    for name in ("claude", "launcher.conf"):
+        launcher(project, name).symlink_to(target)
+    assert hookrun(project, "install", "claude").status == 0
+    assert target.read_text() == "mine"
+    assert not launcher(project, "claude").is_symlink()
+    assert launcher_file.read(str(launcher_conf(project))) is not None
+
+
+def test_a_launcher_has_the_deadline_that_install_wrote_into_the_settings(form: str, project: Project) -> None:
+    """Not the agent's default of 30 seconds for a prompt, and for another agent in the same file neither."""
+    project.user_hooks({"name": "slow", "event": "user_prompt_submit", "command": "true"})
+    put(project.home, "claude", this_program())
+    message = {"session_id": "s", "cwd": str(project.root), "hook_event_name": "UserPromptSubmit", "prompt": "x"}
+    line = f"{launcher(project, 'claude')} UserPromptSubmit --home {project.home}"
+    assert run_line(project, line, message).returncode == 0
+    (start,) = [each for each in project.audit() if each["kind"] == "fire"]
+    assert start["cold"] in ("no-client", "no-server", "off"), form
+
+
+def test_events_and_lines_are_those_of_every_agent(project: Project) -> None:
+    """Install, look and uninstall for all agents: what the settings name is there, and goes."""
+    project.hooks({"name": "a", "command": "true"})
+    before = tree(project.home, project.root)
+    assert hookrun(project, "install", *ALL, "--trust").status == 0
+    for agent in ALL:
+        assert str(launcher(project, agent)) in settings_file(project, agent).read_text()
+        assert plan.newest_measured(load(agent))
+    hookrun(project, "uninstall", *ALL)
+    assert tree(project.home, project.root) == before
+    assert not launcher_conf(project).exists()
