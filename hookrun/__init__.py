@@ -83,9 +83,7 @@ def __getattr__(name: str) -> object:
     wanted = RENAMED.get(name, name)
     for module, names in PUBLIC.items():
         if wanted in names.split():
-            from importlib import import_module
-
-            found: object = getattr(import_module(module), wanted)
+            found: object = getattr(__import__(module, fromlist=(wanted,)), wanted)
             globals()[name] = found
             return found
     raise AttributeError(f"module 'hookrun' has no attribute {name!r}")

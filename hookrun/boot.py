@@ -10,7 +10,7 @@ import marshal
 import posix
 import sys
 from _frozen_importlib import ModuleSpec, _find_spec  # type: ignore[attr-defined]
-from _frozen_importlib_external import spec_from_file_location
+from _frozen_importlib_external import MAGIC_NUMBER, spec_from_file_location
 from time import time_ns
 
 TYPE_CHECKING = False
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     Source = tuple[str, str, int, int, int, int]
     Group = tuple[Source, ...]
 
-PLAIN = frozenset(("stat", "genericpath", "posixpath", "select", "_json", "fcntl", *sys.builtin_module_names))
+PLAIN = frozenset(
+    ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
+)
 """Modules of the standard library that need neither `site` nor all of `os`."""
+
+STANDARD = 2
+"""The last of the standard streams."""
 
 TABLE = 1 << 14
 """Bytes before the table of the groups; the code of this module is before it."""
@@ -48,6 +53,9 @@ def start(package: str, fd: int, head: bytes) -> None:
 
     `start.py` of another version may call it, as this code is from the file.
     """
+    if 0 <= fd <= STANDARD:  # a standard stream is closed, and stays so
+        posix.close(fd)
+        fd, head = -1, b""
     Boot.package, Boot.fd = package, fd
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
@@ -178,6 +186,22 @@ def _attribute_of_os(name: str) -> object:
     return found
 
 
+def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
+    """Replace the environment of this process, a forked child; return False if `os` is complete and can do so."""
+    if Boot.light_os is None:
+        return False
+    encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+    for name in posix.environ.keys() - variables.keys():
+        posix.unsetenv(name)
+    for name, value in variables.items():
+        posix.putenv(name, value)
+    posix.environ.clear()  # from which `os` is made when this completes
+    posix.environ.update(variables)
+    decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in variables.items()}
+    Boot.light_os.environ = type(type.__dict__)(decoded)  # type: ignore[attr-defined]
+    return True
+
+
 def complete() -> None:
     """Make this process what it would be without `-S` and this module. Does nothing the second time."""
     light = Boot.light_os
@@ -186,6 +210,7 @@ def complete() -> None:
     Boot.light_os = None
     if Boot.fd >= 0:
         posix.close(Boot.fd)
+        Boot.fd = -1
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
     del sys.modules["os"]
     import os
@@ -208,8 +233,11 @@ def complete() -> None:
 def renew() -> None:
     """Write the file if it could not be used and the package is this account's. Raises nothing."""
     try:
-        ours = Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid()
-        if ours and posix.access(Boot.package, posix.W_OK):
+        if Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid():
+            path = f"{Boot.package}/boot.{MAGIC_NUMBER.hex()}.code"
+            posix.close(
+                posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o644)
+            )  # before much is loaded
             from hookrun.boot_writer import write
 
             write(Boot.package, Boot.stale_since)

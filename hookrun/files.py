@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
 """Begin and end of a temporary file's name, chosen so that no agent reads it."""
@@ -30,22 +28,31 @@ def relative_path(path: str) -> str:
     return min(ways, key=len)
 
 
-@contextmanager
-def locked(path: str) -> Iterator[int]:
-    """Hold the exclusive lock of a file, created with mode 0600 if missing, or of a directory; yield its descriptor.
+class Locked:
+    """The exclusive lock of a file, created with mode 0600 if missing, or of a directory, held in a `with`.
 
     Waits for the process that holds it. The system releases the lock of a process that is killed. Raises OSError.
     """
-    flags = os.O_CLOEXEC | os.O_NOFOLLOW
-    if os.path.isdir(path):
-        fd = os.open(path, flags | os.O_RDONLY | os.O_DIRECTORY)
-    else:
-        fd = os.open(path, flags | os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield fd
-    finally:
-        os.close(fd)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> int:
+        """Return the descriptor of the file."""
+        flags = os.O_CLOEXEC | os.O_NOFOLLOW
+        if os.path.isdir(self._path):
+            self._fd = os.open(self._path, flags | os.O_RDONLY | os.O_DIRECTORY)
+        else:
+            self._fd = os.open(self._path, flags | os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        return self._fd
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
 
 
 def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:

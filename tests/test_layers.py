@@ -48,7 +48,7 @@ SIDEWAYS = frozenset({("conditions", "globs"), ("model", "events"), ("text", "te
 """Imports within one row that are meant."""
 
 PUBLIC_BELOW_RECIPES = frozenset(
-    {"hookrun", "shell", "process", "credentials", "globs", "text", "files", "state", "session", "nesting"}
+    {"hookrun", "shell", "process", "credentials", "fastjson", "globs", "text", "files", "state", "session", "nesting"}
 )
 """What `recipes` and `observe` may import: what a third party could."""
 

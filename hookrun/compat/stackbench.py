@@ -288,7 +288,7 @@ class AgentLog:
         directory = os.path.dirname(path)
         os.makedirs(directory, exist_ok=True)
         name = os.path.basename(self.log_file).removesuffix(".log").removesuffix("_agent")
-        with files.locked(directory):
+        with files.Locked(directory):
             documents = _documents(path)
             documents[name] = {
                 **self.get_stats(),

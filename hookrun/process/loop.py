@@ -51,7 +51,10 @@ class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
     `wake` is a descriptor that delivers the numbers of signals; `on_slow` is called once when `slow_at` has passed.
+    `has_ended_hooks`: one that did not end by itself, in any loop of this process.
     """
+
+    has_ended_hooks = False
 
     def __init__(
         self,
@@ -354,6 +357,7 @@ class Loop:
         """Send TERM to these hooks. Record their descendants while they can still be found."""
         from hookrun.process import orphans
 
+        Loop.has_ended_hooks = True
         for process in processes:
             if process.pidfd == NOT_YET:
                 self._watch_exit(process)

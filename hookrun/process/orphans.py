@@ -42,8 +42,8 @@ class ProcessFamily:
         self.known: frozenset[Member] = frozenset()
 
 
-def find(families: list[ProcessFamily]) -> None:
-    """Search all processes once and note the living members of each family.
+def find(families: list[ProcessFamily], *, after: int = 0) -> None:
+    """Search all processes once, or only those started after one of ours, and note the living members of each family.
 
     These are its group and session, processes with its marker in their environment, those known from an earlier
     search, and all their descendants. Without /proc (macOS) none are found.
@@ -52,7 +52,10 @@ def find(families: list[ProcessFamily]) -> None:
     begun: dict[int, int] = {}
     found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
-    for number in _processes():
+    numbers = _processes()
+    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the id that was given out last
+        numbers = [number for number in numbers if number > after]
+    for number in numbers:
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
         if len(fields) <= START_TIME or fields[0] in (b"Z", b"X") or number == own:

@@ -38,7 +38,8 @@ def _dumps(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a t
 
 def _run(target, directory, answer_to, loads, dumps) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as of `run`
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
-    sys.path.insert(0, directory)
+    if directory:
+        sys.path.insert(0, directory)
     context = loads(sys.stdin.read())
     function = _find(target)
     if function is None:
@@ -124,11 +125,10 @@ async def _awaited(answer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN
 
 def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whatever the module holds
     """Return the function `package.module:function`, or None with the reason on stderr."""
-    import importlib
-
     name, _, path = target.partition(":")
     try:
-        found = importlib.import_module(name)
+        __import__(name)
+        found = sys.modules[name]
     except ModuleNotFoundError as error:
         if error.name is None or not (name + ".").startswith(error.name + "."):
             raise

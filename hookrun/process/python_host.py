@@ -16,7 +16,7 @@ import sys
 from hookrun import fastjson
 from hookrun.process import python_hook, spawn
 from hookrun.process.child import Lease
-from hookrun.process.python_state import OWN, State
+from hookrun.process.python_state import OWN, State, complete
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Variables = Mapping[bytes, bytes]
 
+RECIPES = "hookrun.recipes."
+"""Beginning of the functions that are hookrun's own: nothing has to be undone in the interpreter behind them."""
 INTEGER = 4
 """Bytes of a length or a descriptor in a message."""
 STREAMS = 3
@@ -188,8 +190,13 @@ def _serve(control: _socket.socket, job: bytes) -> int:
     state = State()
     while True:
         marker, target, directory, _ = _parts(job)
-        status = run(target, directory)
-        if status != 0 or not state.restore(marker, directory):
+        if target.startswith(RECIPES):
+            imported_from = ""
+        else:
+            imported_from = directory
+            state.prepare()
+        status = run(target, imported_from)
+        if status != 0 or not state.restore(marker, imported_from):
             return status
         control.sendall(marker)
         _attach((os.open(os.devnull, os.O_RDWR),) * STREAMS)
@@ -201,6 +208,8 @@ def _serve(control: _socket.socket, job: bytes) -> int:
 
 def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
+    if not target.startswith(RECIPES):
+        complete()
     return python_hook.run(target, directory, _loads, _dumps)
 
 

@@ -25,47 +25,49 @@ class State:
     """The state of this process before its first hook, to which `restore` returns it."""
 
     def __init__(self) -> None:
-        self._open = {*range(spawn.STANDARD + 1), spawn.KEPT}
-        self._modules = dict(sys.modules)
-        self._entries = frozenset(sys.path)
-        self._namespaces = [(space, dict(space)) for space in map(vars, (sys, builtins, os))]
-        self._lists = [(each, each[:]) for each in (sys.path, sys.meta_path, sys.path_hooks, sys.argv)]
-        self._environ = os.environ
-        self._variables = _variables()
-        self._streams = (sys.stdout, sys.stderr)
-        self._forms = [_form(each) for each in self._streams]
-        self._recursion = sys.getrecursionlimit()
+        self._open = {*range(spawn.STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
+        self._variables = {name: value for name, value in os.environb.items() if not name.startswith(OWN)}
+        self._modules: dict[str, ModuleType] = {}
         self._umask = os.umask(0o77)
         os.umask(self._umask)
         self._rights = _rights()
         self._faults = _accounts()[0]
 
+    def prepare(self) -> None:
+        """Become an ordinary Python before the first hook that is not hookrun's, and note what it may change."""
+        if self._modules:
+            return
+        complete()
+        self._modules = dict(sys.modules)
+        self._entries = frozenset(sys.path)
+        self._namespaces = [(space, dict(space)) for space in map(vars, (sys, builtins, os))]
+        self._lists = [(each, each[:]) for each in (sys.path, sys.meta_path, sys.path_hooks, sys.argv)]
+        self._streams = (sys.stdout, sys.stderr)
+        self._forms = [_form(each) for each in self._streams]
+        self._recursion = sys.getrecursionlimit()
+
     def restore(self, marker: bytes, directory: str) -> bool:
         """Undo what a hook changed and return True, or return False if something is left that cannot be undone.
 
-        `directory` is the one from which it imported its own modules, which are loaded anew for the next hook.
+        `directory` is the one from which it imported its own modules, which are loaded anew for the next hook; it is
+        empty for a hook of hookrun's own, which changes nothing in the interpreter.
         """
         try:
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
-            self._restore_interpreter(directory)
-            if [_form(each) for each in self._streams] != self._forms or sys.gettrace() or sys.getprofile():
-                return False
-            for stream in self._streams:
-                stream.flush()
+            if directory:
+                self._restore_interpreter(directory)
+                if [_form(each) for each in self._streams] != self._forms or sys.gettrace() or sys.getprofile():
+                    return False
+                for stream in self._streams:
+                    stream.flush()
             return not self._is_left(marker) and self._restore_process()
         except Exception:  # whatever it replaced no longer works
             return False
 
     def set_variables(self, own: dict[bytes, bytes]) -> None:
         """Set the environment for the next hook: the one at first, with these variables of hookrun's."""
-        wanted = {name: value for name, value in self._variables.items() if not name.startswith(OWN)} | own
-        now = _variables()
-        for name in now.keys() - wanted.keys():
-            del os.environb[name]
-        for name, value in wanted.items():
-            if now.get(name) != value:
-                os.environb[name] = value
+        spawn.set_environment(self._variables | own)
 
     def _restore_interpreter(self, directory: str) -> None:
         for space, before in self._namespaces:
@@ -121,8 +123,11 @@ class State:
         return True
 
 
-def _variables() -> dict[bytes, bytes]:
-    return dict(os.environb.items())
+def complete() -> None:
+    """Become an ordinary Python (see boot.py)."""
+    boot = sys.modules.get("hookrun.boot")
+    if boot is not None:
+        boot.complete()
 
 
 def _form(stream: object) -> tuple[object, ...]:
@@ -172,5 +177,5 @@ def _has_family(marker: bytes) -> bool:
     if not os.path.exists("/proc/self/stat"):
         return True
     family = orphans.ProcessFamily(os.getpid(), marker)
-    orphans.find([family])
+    orphans.find([family], after=os.getpid())
     return bool(family.known)

@@ -37,6 +37,7 @@ _before: dict[int, object] = {}
 
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
+KILL = 9
 KEPT = 3
 """The one that a forked child may have besides."""
 
@@ -285,15 +286,41 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
-    if kept >= 0:
-        os.dup2(kept, KEPT)
-        os.set_inheritable(KEPT, False)  # noqa: FBT003
-    os.closerange(KEPT + (kept >= 0), os.sysconf("SC_OPEN_MAX"))
+    _close_others(kept)
     for name, standard in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # closed when Python started
             setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
-    os.environ.clear()
-    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()})
+    set_environment(environment)
+
+
+def _close_others(kept: int) -> None:
+    """Close all descriptors but the standard streams; `kept` becomes KEPT, and the file that boot.py reads KEPT + 1."""
+    boot = sys.modules.get("hookrun.boot")
+    wanted = [(fd, KEPT + at) for at, fd in enumerate((kept, boot.Boot.fd if boot is not None else -1)) if fd >= 0]
+    above = max((fd for fd, _ in wanted), default=0) + KEPT
+    for fd, number in wanted:  # first out of each other's way
+        os.dup2(fd, above + number)
+    for _, number in wanted:
+        os.dup2(above + number, number, inheritable=False)
+    first = wanted[-1][1] + 1 if wanted else KEPT
+    if len(wanted) == 1 and first > KEPT + 1:
+        os.closerange(KEPT, first - 1)
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+    if boot is not None and boot.Boot.fd >= 0:
+        boot.Boot.fd = KEPT + 1
+
+
+def set_environment(variables: Mapping[bytes, bytes]) -> None:
+    """Give this process, a forked child, another environment."""
+    boot = sys.modules.get("hookrun.boot")
+    if boot is not None and boot.set_environment(variables):
+        return
+    now = dict(os.environb.items())
+    for name in now.keys() - variables.keys():
+        del os.environb[name]
+    for name, value in variables.items():
+        if now.get(name) != value:
+            os.environb[name] = value
 
 
 def _status(error: SystemExit) -> int:

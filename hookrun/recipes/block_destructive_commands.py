@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from hookrun.files import is_within
 from hookrun.globs import glob
@@ -13,6 +12,7 @@ from hookrun.recipes.looks import FORMATTING, may_destroy
 from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
+from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False

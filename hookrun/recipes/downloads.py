@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import option_targets
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import UNKNOWN, absolute

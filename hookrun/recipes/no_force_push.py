@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrun.globs import glob
 from hookrun.recipes import typed_input
 from hookrun.recipes.looks import PUSHING
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
+from hookrun.shell import lazy_re as re
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN
 

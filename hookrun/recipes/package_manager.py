@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 
 from hookrun.files import is_within
 from hookrun.recipes.looks import MANAGING
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
+from hookrun.shell import lazy_re as re
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.wrappers import APART
 

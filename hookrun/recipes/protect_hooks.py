@@ -6,21 +6,20 @@ What an unknown program does, or a name that only the shell knows, is not checke
 from __future__ import annotations
 
 import os
-import re
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from hookrun import guarded_files
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import block, parse, unreadable
+from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
 from hookrun.shell.prefilter import ENDS, may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
+TYPE_CHECKING = False
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -120,6 +119,7 @@ class Watch:
     def __init__(self, context: Mapping[str, object]) -> None:
         self._home = os.environ.get("HOME", "/")
         self._root = os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+        self._found: dict[str, str] = {}
         working = context.get("working_dir")
         self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
 
@@ -146,9 +146,13 @@ class Watch:
                 return what
         return None
 
-    @cached_property
+    @property
     def _guarded(self) -> dict[str, str]:
-        return guarded_files(self._root)
+        if not self._found:
+            from hookrun import guarded_files  # loads the config: only for a call that names files
+
+            self._found = guarded_files(self._root)
+        return self._found
 
     def of_command(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a shell line must not run, None if it may."""
@@ -236,8 +240,8 @@ class Watch:
 def _decides(command: SimpleCommand) -> bool:
     """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
-    if not texts:
-        return False
+    if not any("hookrun" in text for text in texts) and not (texts and command.words[0].globs):
+        return False  # as of most lines, without an expression
     interprets = INTERPRETERS.fullmatch(command.program) is not None
     if interprets and any(IN_CODE.search(text) for text in texts):
         return True

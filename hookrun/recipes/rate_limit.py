@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from hookrun.globs import glob
@@ -70,7 +69,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:
     """Count a call and return None; over the limit, return the seconds to wait instead."""
     session, request = context.get("session_id"), context.get("request_id")
-    with recipe_state.locked_state(NAME, str(session or ""), tool) as remembered:
+    with recipe_state.LockedState(NAME, str(session or ""), tool) as remembered:
         now = time.time()
         calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
         if any(call[1] == request for call in calls):  # the same call, checked again after a hook changed it
@@ -80,7 +79,7 @@ def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -
             remembered["calls"] = calls
             return None
         oldest = calls[-most][0] if most else now
-        return max(math.ceil(oldest + seconds - now), 1)
+        return max(-int((now - oldest - seconds) // 1), 1)
 
 
 def _calls(kept: object) -> list[tuple[float, str]]:

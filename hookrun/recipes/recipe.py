@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 
 from hookrun.recipes.looks import NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from re import Pattern
     from typing import NoReturn, TypeVar
 
     Check = Callable[["Recipe", str], object]
@@ -53,7 +52,7 @@ class Recipe:
     blocks more or less than before; an old version has a module of its own, and `until` is the last hookrun with it.
     """
 
-    __slots__ = ("catches", "environment", "hooks", "misses", "name", "options", "summary", "until", "version")
+    __slots__ = ("_catches", "_misses", "environment", "hooks", "name", "options", "summary", "until", "version")
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Recipe:
         options: tuple[Option, ...] = (),
         catches: str = "",
         misses: str = "",
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         version: int = 1,
         until: str = "",
     ) -> None:
@@ -72,11 +71,21 @@ class Recipe:
         self.summary = summary
         self.hooks = hooks
         self.options = options
-        self.catches = _items(catches)
-        self.misses = _items(misses)
+        self._catches = catches
+        self._misses = misses
         self.environment = environment
         self.version = version
         self.until = until
+
+    @property
+    def catches(self) -> tuple[str, ...]:
+        """What the recipe does, for its documentation."""
+        return _items(self._catches)
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """What it does not do."""
+        return _items(self._misses)
 
     def hook(
         self, event: str | list[str], description: str = "", *, name: str = "", **fields: object
@@ -111,6 +120,8 @@ class Recipe:
 
 
 def _items(text: str) -> tuple[str, ...]:
+    import re
+
     return tuple(" ".join(each.split()) for each in re.split(r"(?:^|\n)\s*- ", text)[1:])
 
 
@@ -118,7 +129,8 @@ def option(recipe: Recipe, name: str) -> str:
     """Return the value of an option, or its default. Raises KeyError for an unknown one."""
     for each in recipe.options:
         if each.name == name:
-            return recipe.environment.get(each.variable, each.default)
+            environment = os.environ if recipe.environment is None else recipe.environment
+            return environment.get(each.variable, each.default)
     raise KeyError(f"{recipe.name} has no option {name!r}")
 
 
@@ -127,8 +139,8 @@ def number(recipe: Recipe, name: str) -> float:
     try:
         given = float(option(recipe, name))
     except ValueError:
-        given = math.nan
-    if not 0 <= given < math.inf:
+        given = -1.0
+    if not 0 <= given < float("inf"):
         fail_option(recipe, name, "a number of at least 0")
     return given
 
@@ -172,9 +184,11 @@ def one_of(recipe: Recipe, name: str, known: Iterable[str]) -> str:
     return value
 
 
-def pattern(recipe: Recipe, name: str) -> re.Pattern[str] | None:
+def pattern(recipe: Recipe, name: str) -> Pattern[str] | None:
     """Return an option that is a regular expression, None if it is empty."""
     text = option(recipe, name)
+    import re
+
     try:
         return re.compile(text) if text else None
     except re.error as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-from contextlib import contextmanager
 
+from hookrun.fastjson import dumps, loads
 from hookrun.session import mark_notice_shown
 from hookrun.state import (
     NoHomeError,
@@ -19,7 +18,7 @@ from hookrun.state import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 MAX_FILES = 256
 """Files of one recipe; beyond that the oldest are removed."""
@@ -37,34 +36,48 @@ def directory(recipe: str) -> str:
         raise SystemExit(f"{recipe}: {error}") from None
 
 
-@contextmanager
-def locked_state(recipe: str, *key: str) -> Iterator[dict[str, object]]:
-    """Yield the object stored under a key, to be changed in place, while no other process uses it.
+class LockedState:
+    """The object stored under a key, to be changed in place in a `with`, while no other process uses it.
 
     It is empty at first, and if the file holds something else. It is written back at the end, unless an exception is
     raised. The hook fails, with the reason, if the file cannot be used.
     """
-    where = directory(recipe)
-    path = f"{where}/{file_name_for(*key)}"
-    try:
-        fd = _open_locked(path)
-    except OSError as error:
-        raise _unusable(recipe, path, error) from None
-    try:
-        before = _read(fd)
-        data = _object(before)
-        yield data
-        after = json.dumps(data, separators=(",", ":")).encode()
-        if after != before:
+
+    def __init__(self, recipe: str, *key: str) -> None:
+        self._recipe = recipe
+        self._directory = directory(recipe)
+        self._path = f"{self._directory}/{file_name_for(*key)}"
+
+    def __enter__(self) -> dict[str, object]:
+        try:
+            self._fd = _open_locked(self._path)
+        except OSError as error:
+            raise _unusable(self._recipe, self._path, error) from None
+        try:
+            self._before = _read(self._fd)
+            self._data = _object(self._before)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        return self._data
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self._write()
+        finally:
+            os.close(self._fd)
+        if kind is None and not self._before:
+            remove_oldest(self._directory, MAX_FILES)
+
+    def _write(self) -> None:
+        after = dumps(self._data).encode()
+        if after != self._before:
             try:
-                os.pwrite(fd, after, 0)
-                os.ftruncate(fd, len(after))
+                os.pwrite(self._fd, after, 0)
+                os.ftruncate(self._fd, len(after))
             except OSError as error:
-                raise _unusable(recipe, path, error) from None
-    finally:
-        os.close(fd)
-    if not before:
-        remove_oldest(where, MAX_FILES)
+                raise _unusable(self._recipe, self._path, error) from None
 
 
 def session_id(context: Mapping[str, object]) -> str:
@@ -115,7 +128,7 @@ def _read(fd: int) -> bytes:
 
 def _object(data: bytes) -> dict[str, object]:
     try:
-        value = json.loads(data.decode()) if len(data) <= MAX_BYTES else None
+        value = loads(data.decode()) if len(data) <= MAX_BYTES else None
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {}

@@ -84,7 +84,7 @@ def note(context: Mapping[str, object]) -> None:
     if context.get("tool_result_error") or (isinstance(args, dict) and [] in args.values()):
         return
     for session in _sessions(context)[:1]:
-        with recipe_state.locked_state(NAME, session) as remembered:
+        with recipe_state.LockedState(NAME, session) as remembered:
             remembered["planned"] = True
 
 
@@ -95,7 +95,7 @@ def _sessions(context: Mapping[str, object]) -> list[str]:
 
 
 def _has_planned(session: str) -> bool:
-    with recipe_state.locked_state(NAME, session) as remembered:
+    with recipe_state.LockedState(NAME, session) as remembered:
         return remembered.get("planned") is True
 
 

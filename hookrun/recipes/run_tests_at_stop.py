@@ -93,17 +93,17 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def begin(context: Mapping[str, object]) -> None:
     """Store the state of the files, unless it is stored for this session: it may have been resumed."""
     root = paths.project_root(context)
-    with recipe_state.locked_state(NAME, "session", recipe_state.session_id(context), root) as remembered:
+    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
         if "baseline" not in remembered and (files := project_files(root)) is not None:
             remembered["baseline"] = files_digest(files)
 
 
 def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool:
     """Return whether nothing has changed since the session began, or since the last green run."""
-    with recipe_state.locked_state(NAME, "session", recipe_state.session_id(context), root) as remembered:
+    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
         if remembered.get("baseline") == digest:
             return True
-    with recipe_state.locked_state(NAME, "green", root) as remembered:
+    with recipe_state.LockedState(NAME, "green", root) as remembered:
         return remembered.get("digest") == digest
 
 
@@ -113,7 +113,7 @@ def _store_green(root: str, before: Files | None) -> None:
     if before is None or after is None:
         return
     same = all(after.get(name) == status for name, status in before.items())
-    with recipe_state.locked_state(NAME, "green", root) as remembered:
+    with recipe_state.LockedState(NAME, "green", root) as remembered:
         remembered["digest"] = files_digest(after if same else before)
 
 
@@ -154,7 +154,7 @@ def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, 
 
 def _count(context: Mapping[str, object], root: str, number_of_blocks: int | None) -> int:
     """Return how many blocks there were in a row; with a number, store it first."""
-    with recipe_state.locked_state(NAME, "session", recipe_state.session_id(context), root) as remembered:
+    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
         if number_of_blocks is not None:
             remembered["blocks"] = number_of_blocks
         blocks = remembered.get("blocks")

@@ -96,7 +96,7 @@ class Costs:
 
     def _read(self, path: str) -> None:
         name = self._recipe.name
-        with recipe_state.locked_state(name, str(self._context.get("session_id") or ""), path) as remembered:
+        with recipe_state.LockedState(name, str(self._context.get("session_id") or ""), path) as remembered:
             start, known = remembered.get("read"), remembered.get("known")
             seen: dict[str, object] = known if isinstance(known, dict) else {}
             inferences, remembered["read"] = read_transcript(path, start if isinstance(start, int) else 0)

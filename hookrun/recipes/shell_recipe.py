@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
+_PARSED: dict[tuple[object, ...], ParsedLine] = {}
+"""The line that was read last."""
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
 
@@ -39,9 +41,17 @@ def project_directory() -> str:
 def parse(context: Mapping[str, object], line: str) -> ParsedLine:
     """Return the commands that the line runs."""
     from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for a line that may matter
+    from hookrun.shell.simple_command import ParsedLine
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
-    return parse_line(line, directory=line_directory(context), variables=variables)
+    key = (line, line_directory(context), *variables.items())
+    if key not in _PARSED:  # another recipe in the same process has read the same line
+        _PARSED.clear()
+        _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables)
+    known, parsed = _PARSED[key], ParsedLine()
+    parsed.commands, parsed.wrappers = known.commands, known.wrappers
+    parsed.problem, parsed.unparsed = known.problem, known.unparsed[:]  # to which those of aliases are added
+    return parsed
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:

@@ -15,7 +15,9 @@ MAGIC = b"HKR1"
 HEADER = Struct("<4sI")
 """The magic word and the length of what follows."""
 COUNTS = Struct("<4I")
-"""Arguments, variables, umask, limits (which follow as integers of the same size)."""
+"""Arguments, variables, umask, limits."""
+LIMIT = Struct("<q")
+"""A limit, -1 for none: the soft and the hard one of each resource, and at the end the nice value. Linux sends none."""
 MAX_BODY = 64 << 20
 """Bytes of a request: more than any system passes to a program."""
 DESCRIPTORS = 4
@@ -94,7 +96,7 @@ def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: ar
 
 def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
     argc, envc, umask, count = COUNTS.unpack_from(body)
-    start = COUNTS.size + 4 * count
+    start = COUNTS.size + LIMIT.size * count
     if start > len(body) or len(descriptors) != DESCRIPTORS:
         raise ProtocolError("the request is not whole")
     strings = body[start:].split(b"\0")
@@ -105,5 +107,5 @@ def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
         name, equals, value = each.partition(b"=")
         if equals:
             environment.setdefault(name, value)  # as Python reads its own: the first one counts
-    limits = list(memoryview(body)[COUNTS.size : start].cast("I"))
+    limits = [limit for (limit,) in LIMIT.iter_unpack(body[COUNTS.size : start])]
     return RunRequest([os.fsdecode(word) for word in strings[:argc]], environment, umask, limits, descriptors)

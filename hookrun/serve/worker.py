@@ -17,11 +17,13 @@ import select
 import socket
 import sys
 import time
+from contextlib import suppress
 
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
 from hookrun.process.coprocess import Coprocesses
+from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
@@ -40,8 +42,8 @@ MAX_MEMORY = 200 << 20
 """Bytes after which a worker is replaced by a new one."""
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Of the memory that getrusage(2) reports."""
-UNUSUAL = ("hookrun.process.orphans", "hookrun.crash")
-"""Modules that are loaded only when hooks had to be killed or left processes behind, or after a bug of ours."""
+AFTER_A_BUG = "hookrun.crash"
+"""The module that reports a bug of ours: not loaded otherwise."""
 
 
 class Worker:
@@ -89,11 +91,12 @@ class Worker:
                 self.control.send(IDLE)
                 return True
             self._become(request)
+            is_own = _take_limits(request.limits)
             status, usual = self._run(request, connection)
             self._leave()
             settings = FireInvocation.latest_settings or {}
             wanted = settings.get("warm") != "off"
-            goes_on = usual and wanted and self._is_clean()
+            goes_on = usual and is_own and wanted and self._is_clean()
             ready = IDLE_BLOCK if settings.get("on_error") == "block" else IDLE
             # Told before the answer: the caller's next run finds this worker ready.
             self.control.send(ready if goes_on else LEAVING if wanted else UNWANTED)
@@ -126,6 +129,7 @@ class Worker:
     def _run(self, request: protocol.RunRequest, connection: socket.socket) -> tuple[int, bool]:
         """Return the exit status of a run, and whether it ended as usual."""
         CALLER.pid = peer.credentials(connection)[0]
+        sys.argv[1:] = request.argv
         try:
             self._listen(connection)
             status = command.main(request.argv[1:])
@@ -183,7 +187,8 @@ class Worker:
             supervisor.reap()
         return (
             not _thread._count()  # noqa: SLF001  # what `threading` itself asks
-            and not any(name in sys.modules for name in UNUSUAL)
+            and not Loop.has_ended_hooks
+            and AFTER_A_BUG not in sys.modules
             and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT < MAX_MEMORY
         )
 
@@ -194,6 +199,25 @@ def _reset_signals() -> None:
         usual = _signal.default_int_handler if number == _signal.SIGINT else _signal.SIG_DFL
         if _signal.getsignal(number) != usual:
             _signal.signal(number, usual)
+
+
+def _take_limits(limits: list[int]) -> bool:
+    """Take over limits that the system does not show of another process; return whether they were ours anyhow.
+
+    They cannot be raised again: a worker that has taken others serves no second caller.
+    """
+    *pairs, nice = limits or [0]
+    same = True
+    for number, wanted in enumerate(zip(pairs[::2], pairs[1::2], strict=True)):
+        if resource.getrlimit(number) != wanted:
+            same = False
+            with suppress(ValueError, OSError):  # higher than ours may become
+                resource.setrlimit(number, wanted)
+    if limits and os.getpriority(os.PRIO_PROCESS, 0) != nice:
+        same = False
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, nice)
+    return same
 
 
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")

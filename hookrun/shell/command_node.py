@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hookrun.shell.evaluate import Streams
 from hookrun.shell.simple_command import Redirection
 from hookrun.shell.words import UNKNOWN, Word
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tree_sitter import Node
 

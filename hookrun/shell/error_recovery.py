@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.syntax_tree import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
 NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")

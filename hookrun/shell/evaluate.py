@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
 from hookrun.shell.simple_command import ParsedLine, Redirection, SimpleCommand, program_name
@@ -11,6 +9,7 @@ from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
 from hookrun.shell.wrappers import APART, NestedLine, Wrapped, nested_line, unwrap
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

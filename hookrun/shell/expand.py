@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.error_recovery import substitutions
 from hookrun.shell.words import (
     BREAK,
@@ -19,6 +17,7 @@ from hookrun.shell.words import (
     split_words,
 )  # fmt: skip
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.shell.wrappers import Wrapped
 

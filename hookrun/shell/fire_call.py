@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.project_line import SCRIPT, SETTINGS, arguments_of_fire, is_script
 
 TYPE_CHECKING = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -131,7 +130,8 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
-    for name, value in PARAMETER.findall(variables.get("GIT_CONFIG_PARAMETERS", "")):
+    parameters = variables.get("GIT_CONFIG_PARAMETERS", "")
+    for name, value in PARAMETER.findall(parameters) if parameters else ():
         yield name.lower(), value
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from hookrun.shell import lazy_re as re
 from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS
 from hookrun.shell.wrappers import STDIN, nested_line
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from hookrun.shell import lazy_re as re
 from hookrun.shell.find_xargs import found_paths, has_filter, start_directories
 from hookrun.shell.git_call import GitCall, parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hookrun.shell.command_node import assigned, left_out, parts, redirect
 from hookrun.shell.error_recovery import Recovery, statements, substitutions, without_oddities
 from hookrun.shell.evaluate import Evaluator, Streams
@@ -13,6 +11,7 @@ from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import Source, parse, source_of
 from hookrun.shell.words import UNKNOWN, LimitExceededError, Word
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

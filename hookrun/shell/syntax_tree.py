@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
 
+from hookrun.shell import lazy_re
 from hookrun.shell.words import UNKNOWN
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tree_sitter import Node, Parser
 
 _PARSER: list[Parser] = []
@@ -42,25 +46,31 @@ def source_of(text: str, at: int | None = None) -> Source:
 def parse(data: bytes) -> Node:
     """Return the root of the syntax tree of a text."""
     if not _PARSER:
-        from tree_sitter import Language, Parser
-
-        _PARSER.append(Parser(Language(_grammar())))
+        library, grammar = _binding("tree_sitter"), _binding("tree_sitter_bash")
+        _PARSER.append(library.Parser(library.Language(grammar.language())))
     return _PARSER[0].parse(data).root_node
 
 
-def _grammar() -> object:
-    """Return the grammar from its compiled module alone: the package around it imports importlib.resources, + 9 ms."""
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
+def _binding(name: str) -> Any:  # what a package of C has
+    """Return the compiled module of a package without the package around it, which imports `typing` and more."""
+    boot = sys.modules.get("hookrun.boot")
+    if boot is not None:
+        boot.complete()  # it may be an installed package, which is found by `site`
+    import _frozen_importlib as bootstrap
+    from _frozen_importlib_external import PathFinder
 
-    package = PathFinder.find_spec("tree_sitter_bash")
+    package = PathFinder.find_spec(name)
     if package is not None and package.submodule_search_locations:
-        spec = PathFinder.find_spec("tree_sitter_bash._binding", package.submodule_search_locations)
+        spec = PathFinder.find_spec(f"{name}._binding", package.submodule_search_locations)
         if spec is not None and spec.loader is not None:
-            module = module_from_spec(spec)
-            spec.loader.exec_module(module)
-            language: object = module.language()
-            return language
-    import tree_sitter_bash
-
-    return tree_sitter_bash.language()
+            needs_re = "re" not in sys.modules
+            if needs_re:  # for queries, of which we make none
+                sys.modules["re"] = lazy_re
+            try:
+                module = bootstrap.module_from_spec(spec)
+                spec.loader.exec_module(module)
+            finally:
+                if needs_re:
+                    del sys.modules["re"]
+            return module
+    return __import__(name)

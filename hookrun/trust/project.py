@@ -250,7 +250,7 @@ def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
     fd = stores.open_directory(where, owners)
     try:
         os.fchmod(fd, 0o700)
-        with files.locked(f"{where}/{LOCK}"):
+        with files.Locked(f"{where}/{LOCK}"):
             store = stores.read(fd, where)
             yield store
             files.atomic_write(f"{where}/{stores.NAME}", _text(store).encode("ascii"), durable=True)

@@ -78,7 +78,7 @@ class Ledger:
         with ExitStack() as stack:
             try:
                 state.make_private_dir(self.directory)
-                stack.enter_context(files.locked(self.directory + "/lock"))
+                stack.enter_context(files.Locked(self.directory + "/lock"))
             except OSError as error:
                 raise FileError(f"{error.filename}: cannot write the backups: {error.strerror}") from error
             self._read()

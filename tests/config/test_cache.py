@@ -16,7 +16,7 @@ import pytest
 from hookrun.config import cache, cache_writer, load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.files import locked
+from hookrun.files import Locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,7 +178,7 @@ def test_a_configuration_that_another_run_compiles_is_waited_for(project: Projec
     poison(path)
     written = path.read_bytes()
     path.unlink()
-    with ThreadPoolExecutor(1) as pool, locked(str(path.parent)):
+    with ThreadPoolExecutor(1) as pool, Locked(str(path.parent)):
         waiting = pool.submit(said, project)
         if holder == "done":
             path.write_bytes(written)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import hookrun
+
 if TYPE_CHECKING:
     from tests.conftest import Fired, Project
 
+START = str(Path(hookrun.__file__).with_name("start.py"))
 SEEN = """\
 import os, sys, json, signal, threading, builtins
 
@@ -258,3 +263,41 @@ def test_a_killed_child_is_replaced(project: Project) -> None:
     fired = project.fire()
     assert fired.action == "continue"
     assert seen(fired)["pid"] != int((project.root / "pid").read_text())
+
+
+def test_recipes_and_other_python_hooks_share_a_child_where_python_starts_without_site(project: Project) -> None:
+    """As agents run it: the child becomes an ordinary Python when a hook needs one, with the hook's environment."""
+    declare(
+        project,
+        {"python": "seen:look", "name": "first", "priority": 1},
+        {"python": "seen:look", "name": "last", "priority": 900},
+    )
+    config = project.root / "coder.json"
+    declared = json.loads(config.read_text())
+    declared["hooks"] += [
+        {"recipe": "rate-limit@1", "name": "rate", "priority": 0, "options": {"calls": "2"}},
+        {"recipe": "rate-limit@1", "name": "rate again", "priority": 500, "options": {"calls": "3", "tools": "b*"}},
+        {"recipe": "no-force-push@1", "priority": 600, "options": {"branches": "release"}},
+    ]
+    config.write_text(json.dumps(declared))
+
+    def run(line: str) -> dict[str, object]:
+        context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": line}}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-X", "utf8", START, "fire", "pre_tool_use"],
+            input=json.dumps(context).encode(),
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        assert b"Error" not in done.stderr
+        answer: dict[str, object] = json.loads(done.stdout)
+        return answer
+
+    allowed = run("git push -f origin main")
+    assert allowed["action"] == "continue"
+    before, after = (json.loads(line) for line in str(allowed["system_message"]).splitlines())
+    assert before == after
+    assert run("git push -f origin release")["action"] == "block"
+    assert "limited to 2 calls" in str(run("ls")["message"])

@@ -41,7 +41,7 @@ def test_a_refused_call_does_not_count(account: Account) -> None:
     """Once the first call is old enough there is room again, however often was tried in vain."""
     account.options(calls=1)
     assert calls(account, "r1", "r2", "r3") == ["continue", "block", "block"]
-    with recipe_state.locked_state(NAME, "s1", "bash") as remembered:
+    with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         assert len(list_of(remembered)) == 1
         remembered["calls"] = [[time.time() - 61, "r1"]]
     assert calls(account, "r4", "r5") == ["continue", "block"]
@@ -64,7 +64,7 @@ def test_a_call_that_a_later_layer_changes_counts_once(project: Project) -> None
 def test_a_clock_that_was_put_back_does_not_lock_the_tool(account: Account) -> None:
     """Calls of the future are none."""
     account.options(calls=1)
-    with recipe_state.locked_state(NAME, "s1", "bash") as remembered:
+    with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         remembered["calls"] = [[time.time() + 86_400, "r0"]]
     assert calls(account, "r1") == ["continue"]
 
@@ -83,7 +83,7 @@ def test_how_long_to_wait_is_told(account: Account) -> None:
 def test_foreign_memories_are_none(account: Account) -> None:
     """What is not a list of calls is as good as nothing."""
     account.options(calls=1)
-    with recipe_state.locked_state(NAME, "s1", "bash") as remembered:
+    with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         remembered["calls"] = {"r1": 1}
     assert calls(account, "r1", "r2") == ["continue", "block"]
 

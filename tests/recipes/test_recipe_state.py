@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COUNTING = """
 from hookrun.recipes import recipe_state
 for _ in range(50):
-    with recipe_state.locked_state("counting", "key") as remembered:
+    with recipe_state.LockedState("counting", "key") as remembered:
         remembered["count"] = remembered.get("count", 0) + 1
 """
 
@@ -36,13 +36,13 @@ def test_many_processes_at_once_lose_nothing(account: Account) -> None:
     environment = {"HOME": str(account.home), "PYTHONPATH": str(ROOT)}
     running = [subprocess.Popen(command, env=environment) for _ in range(4)]
     assert [each.wait() for each in running] == [0] * 4
-    with recipe_state.locked_state("counting", "key") as remembered:
+    with recipe_state.LockedState("counting", "key") as remembered:
         assert remembered == {"count": 200}
 
 
 def test_what_is_remembered_is_the_accounts_alone(account: Account) -> None:
     """File and directories are for their owner only."""
-    with recipe_state.locked_state("one", "key") as remembered:
+    with recipe_state.LockedState("one", "key") as remembered:
         remembered["a"] = 1
     path = only_file(account, "one")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -52,10 +52,10 @@ def test_what_is_remembered_is_the_accounts_alone(account: Account) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"x" * (recipe_state.MAX_BYTES + 1)])
 def test_what_is_not_ours_is_begun_anew(account: Account, content: bytes) -> None:
     """A torn, foreign or huge file is an empty one, and is whole again afterwards."""
-    with recipe_state.locked_state("one", "key"):
+    with recipe_state.LockedState("one", "key"):
         pass
     only_file(account, "one").write_bytes(content)
-    with recipe_state.locked_state("one", "key") as remembered:
+    with recipe_state.LockedState("one", "key") as remembered:
         assert remembered == {}
         remembered["a"] = 1
     assert only_file(account, "one").read_bytes() == b'{"a":1}'
@@ -63,18 +63,18 @@ def test_what_is_not_ours_is_begun_anew(account: Account, content: bytes) -> Non
 
 def test_what_was_raised_keeps_what_was(account: Account) -> None:
     """Nothing is written of a change that did not come to its end, and the file is free again."""
-    with recipe_state.locked_state("one", "key") as remembered:
+    with recipe_state.LockedState("one", "key") as remembered:
         remembered["a"] = 1
-    with pytest.raises(ZeroDivisionError), recipe_state.locked_state("one", "key") as remembered:
+    with pytest.raises(ZeroDivisionError), recipe_state.LockedState("one", "key") as remembered:
         remembered["a"] = 2 // len(remembered.pop("b", ""))  # type: ignore[arg-type]
-    with recipe_state.locked_state("one", "key") as remembered:
+    with recipe_state.LockedState("one", "key") as remembered:
         assert remembered == {"a": 1}
     assert account.home.exists()
 
 
 def test_a_link_is_not_followed(account: Account) -> None:
     """Somebody else's file cannot replace ours."""
-    with recipe_state.locked_state("one", "key"):
+    with recipe_state.LockedState("one", "key"):
         pass
     path = only_file(account, "one")
     other = account.write("other", "mine")
@@ -82,7 +82,7 @@ def test_a_link_is_not_followed(account: Account) -> None:
     path.symlink_to(other)
     with (
         pytest.raises(SystemExit, match=r"one: cannot store its state: .*symbolic links"),
-        recipe_state.locked_state("one", "key"),
+        recipe_state.LockedState("one", "key"),
     ):
         pass
     assert other.read_text() == "mine"
@@ -92,10 +92,10 @@ def test_of_too_many_the_oldest_go(account: Account, monkeypatch: pytest.MonkeyP
     """There are never more files than that."""
     monkeypatch.setattr(recipe_state, "MAX_FILES", 5)
     for number in range(9):
-        with recipe_state.locked_state("one", str(number)) as remembered:
+        with recipe_state.LockedState("one", str(number)) as remembered:
             remembered["a"] = number
     assert len(list((account.home / ".local/state/hookrun/recipes/one").iterdir())) == 5
-    with recipe_state.locked_state("one", "8") as remembered:
+    with recipe_state.LockedState("one", "8") as remembered:
         assert remembered == {"a": 8}
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -110,6 +112,62 @@ def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> N
         client.socket.sendall(sent) if sent else None
         client.close()
     assert warm.fire("stop").status == 0
+
+
+def test_a_worker_goes_on_after_a_usual_run_only(warm: WarmProject) -> None:
+    """The same one serves run after run; after a hook that had to be killed another one takes over."""
+    (first,) = warm.server.children()
+    warm.project.script("guard.py", "def check(context):\n    return None\n")
+    hooks: list[dict[str, object]] = [
+        {"command": "true"},
+        {"python": "guard:check"},
+        {"command": "echo no >&2; exit 2"},
+    ]
+    for hook in hooks:
+        warm.project.hooks(hook)
+        warm.fire("pre_tool_use", context=BASH)
+        assert warm.server.children() == [first]
+    warm.project.hooks({"command": "sleep 60", "timeout": 0.1})
+    warm.fire("pre_tool_use", context=BASH)
+    wait_for(lambda: first not in warm.server.children())
+    assert warm.fire("stop").status == 0
+
+
+def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProject) -> None:
+    """Its supervisor is a child of the worker, which serves on."""
+    (worker,) = warm.server.children()
+    warm.project.hooks({"command": "sleep 0.3; touch done", "background": True})
+    assert warm.fire("pre_tool_use", context=BASH).status == 0
+    wait_for((warm.project.root / "done").exists)
+    warm.project.hooks({"command": "true"})
+
+    def has_zombies() -> bool:
+        warm.fire("pre_tool_use", context=BASH)
+        done = subprocess.run(["ps", "-o", "stat=", "--ppid", str(worker)], capture_output=True, check=False)
+        return b"Z" in done.stdout
+
+    wait_for(lambda: not has_zombies())
+    assert warm.server.children() == [worker]
+
+
+def test_limits_that_come_with_the_request_are_taken_over_for_one_run(warm: WarmProject) -> None:
+    """As on macOS, where the server cannot see them beforehand; its next caller has the server's own again."""
+    warm.project.hooks({"command": "ulimit -n > seen"})
+    with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "context", "w+b") as context:
+        context.write(BASH)
+        context.seek(0)
+        limits = [each for number in range(16) for each in resource.getrlimit(number)]
+        limits[2 * resource.RLIMIT_NOFILE] = 200
+        client = warm.server.client()
+        client.greeting()
+        streams = (context.fileno(), nothing.fileno(), nothing.fileno())
+        environment = warm.project.environment()
+        limits.append(os.getpriority(os.PRIO_PROCESS, 0))
+        client.request(["fire", "pre_tool_use"], environment, streams, warm.project.root, limits=limits)
+    assert client.answer() == 0
+    assert (warm.project.root / "seen").read_text() == "200\n"
+    warm.fire("pre_tool_use", context=BASH)
+    assert (warm.project.root / "seen").read_text() != "200\n"
 
 
 def test_the_server_ends_when_it_is_told_to(server: RunningServer) -> None:

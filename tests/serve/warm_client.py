@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hookrun.serve import protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
 TIMEOUT = 20.0
@@ -55,10 +56,12 @@ class WarmClient:
         environment: dict[str, str],
         streams: tuple[int, int, int],
         cwd: str | Path,
+        *,
         umask: int = 0o022,
+        limits: Sequence[int] = (),
     ) -> None:
         """Send what is to be run."""
-        body = request_body(argv, environment, umask)
+        body = request_body(argv, environment, umask, limits)
         directory = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY)
         try:
             data = protocol.HEADER.pack(protocol.MAGIC, len(body)) + body
@@ -88,10 +91,11 @@ class WarmClient:
         self.socket.close()
 
 
-def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022) -> bytes:
+def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022, limits: Sequence[int] = ()) -> bytes:
     """Return what a request says after its header."""
     words = [*map(os.fsencode, argv), *(os.fsencode(f"{name}={value}") for name, value in environment.items())]
-    counts = struct.pack("<4I", len(argv), len(environment), umask, 0)
+    counts = struct.pack("<4I", len(argv), len(environment), umask, len(limits))
+    counts += b"".join(map(protocol.LIMIT.pack, limits))
     return counts + b"".join(word + b"\0" for word in words)
 
 
@@ -101,7 +105,7 @@ def main(path: str, *argv: str) -> int:
     client.greeting()
     umask = os.umask(0)
     os.umask(umask)
-    client.request(["fire", *argv], dict(os.environ), (0, 1, 2), ".", umask)
+    client.request(["fire", *argv], dict(os.environ), (0, 1, 2), ".", umask=umask)
     status = client.answer()
     return 1 if status is None else status
 

@@ -1,0 +1,55 @@
+"""`re` for modules with many expressions of which a run uses few: each is compiled when it is first used.
+
+`import re` and the expressions of the rooms `shell` and `recipes` would cost more than to parse a line. To be imported
+as `re`; what is not here is that of the real module.
+"""
+
+# ruff: noqa: A004, PLC0414  # for type checkers these are re's own names
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import (
+        DOTALL as DOTALL,
+        MULTILINE as MULTILINE,
+        VERBOSE as VERBOSE,
+        Match as Match,
+        Pattern as Pattern,
+        compile as compile,
+        error as error,
+        escape as escape,
+        findall as findall,
+        split as split,
+        sub as sub,
+    )
+else:
+    MULTILINE, DOTALL, VERBOSE = 8, 16, 64
+
+    class LazyExpression:
+        """An expression that is not compiled yet."""
+
+        def __init__(self, pattern: str, flags: int = 0) -> None:
+            self.pattern = pattern
+            self.flags = flags
+
+        def __getattr__(self, name: str) -> object:
+            """Return a method of the expression, which compiles it when it is called."""
+            if name.startswith("__"):
+                raise AttributeError(name)
+
+            def call(*arguments: object, **more: object) -> object:
+                import re
+
+                method = getattr(re.compile(self.pattern, self.flags), name)
+                setattr(self, name, method)
+                return method(*arguments, **more)
+
+            return call
+
+    compile = LazyExpression  # noqa: A001  # as in `re`
+
+    def __getattr__(name: str) -> object:
+        import re
+
+        return getattr(re, name)
