@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
 import _thread
-import gc
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
@@ -281,7 +280,6 @@ def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
     """Set up the session, signals, descriptors and environment that a spawned program would have."""
     WATCHER.note_fork()
-    gc.enable()
     os.setsid()
     restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
