@@ -113,8 +113,6 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
-        if "hookrun.boot" in sys.modules:  # the child changes its environment, of which a light `os` has only a view
-            sys.modules["hookrun.boot"].complete()
         chdir(cwd)
         # A child, not a call in this process, so that the loop can kill a function or an HTTP exchange that hangs.
         pid = os.fork()
