@@ -10,7 +10,7 @@ import marshal
 import posix
 import sys
 from _frozen_importlib import ModuleSpec, _find_spec  # type: ignore[attr-defined]
-from _frozen_importlib_external import spec_from_file_location
+from _frozen_importlib_external import MAGIC_NUMBER, spec_from_file_location
 from time import time_ns
 
 TYPE_CHECKING = False
@@ -25,6 +25,9 @@ PLAIN = frozenset(
     ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
 )
 """Modules of the standard library that need neither `site` nor all of `os`."""
+
+STANDARD = 2
+"""The last of the standard streams."""
 
 TABLE = 1 << 14
 """Bytes before the table of the groups; the code of this module is before it."""
@@ -50,6 +53,9 @@ def start(package: str, fd: int, head: bytes) -> None:
 
     `start.py` of another version may call it, as this code is from the file.
     """
+    if 0 <= fd <= STANDARD:  # a standard stream is closed, and stays so
+        posix.close(fd)
+        fd, head = -1, b""
     Boot.package, Boot.fd = package, fd
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
@@ -227,8 +233,11 @@ def complete() -> None:
 def renew() -> None:
     """Write the file if it could not be used and the package is this account's. Raises nothing."""
     try:
-        ours = Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid()
-        if ours and posix.access(Boot.package, posix.W_OK):
+        if Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid():
+            path = f"{Boot.package}/boot.{MAGIC_NUMBER.hex()}.code"
+            posix.close(
+                posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o644)
+            )  # before much is loaded
             from hookrun.boot_writer import write
 
             write(Boot.package, Boot.stale_since)

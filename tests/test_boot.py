@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,29 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     finally:
         del os.environ["GITHUB_TOKEN"]
     assert verdict["action"] == "block", verdict
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: str) -> None:
+    """The file of compiled code never becomes a standard stream: answers and statuses are those of `__main__.py`."""
+    boot_writer.write(str(package))
+    project.user_hooks({"command": "echo no >&2; exit 2"})
+
+    def run(name: str) -> tuple[int, bytes, bytes]:
+        options = START if name == "start.py" else ("-I",)
+        arguments = ["fire", "--agent", "claude", "PreToolUse", "--home", str(project.home)]
+        words = [sys.executable, *options, str(package / name), *arguments]
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", *words],
+            input=json.dumps({"tool_name": "Bash", "tool_input": {"command": "ls"}}).encode(),
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        return done.returncode, re.sub(rb"hookrun why \w+", b"", done.stdout), done.stderr
+
+    assert run("start.py") == run("__main__.py")
 
 
 def test_it_may_be_started_with_site_too(project: Project, package: Path) -> None:
