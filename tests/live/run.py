@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from hookrun.launcher_file import path_in
+from hookrun.launcher_file import path_in, read, update_socket
 from tests.live.driver import Driver, put
 from tests.live.installed import PINS, ROOT, path
 from tests.live.model import Json, ScriptedModel, Turn
@@ -161,9 +161,12 @@ class Agent:
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
         self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
-        if self.warm and package == PACKAGE and Path(path_in(str(self.place.home))).exists():
+        conf = path_in(str(self.place.home))
+        if self.warm and package == PACKAGE and Path(conf).exists():
             self.servers.close()
             self.servers.enter_context(serving(self.place.home))
+        elif found := read(conf):
+            update_socket(conf, found.command, None)  # no run starts a server, which would outlive the test
 
     def include_claude(self, *options: str) -> None:
         """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
