@@ -16,6 +16,7 @@ from hookrun.process.spawn import restore_signals
 from hookrun.serve.server import IDLE_LIMIT, Server
 from hookrun.server_socket import is_private, socket_base, socket_here
 from hookrun.server_start import LOCK
+from hookrun.shell.syntax_tree import parse
 from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:
@@ -41,8 +42,18 @@ PRELOADED = (
     "hookrun.process.python_state",
     "hookrun.process.runner",
     "hookrun.process.supervisor",
+    "hookrun.recipes.block_destructive_commands",
+    "hookrun.recipes.commit_message_check",
+    "hookrun.recipes.git_repository",
     "hookrun.recipes.looks",
+    "hookrun.recipes.no_force_push",
+    "hookrun.recipes.package_manager",
+    "hookrun.recipes.protect_files",
+    "hookrun.recipes.protect_hooks",
+    "hookrun.recipes.rate_limit",
+    "hookrun.recipes.secret_scan",
     "hookrun.session",
+    "hookrun.shell.parse_line",
     "hookrun.trust.approvals",
     "hookrun.trust.digest",
     "hookrun.trust.hook_files",
@@ -62,6 +73,7 @@ def preload() -> None:
         importlib.import_module(name)
     for agent in AGENTS:
         load(agent)
+    parse(b"")  # loads tree-sitter
     gc.collect()
     gc.freeze()
     gc.disable()
