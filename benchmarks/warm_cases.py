@@ -59,6 +59,7 @@ class Warm:
         self.bench = bench
         self.hookrun = hookrun
         self.env = bench.env
+        self.homes: list[Path] = []
         self.node = shutil.which("node")
         self.sh = shutil.which("sh") or "/bin/sh"
         self.guard = bench.write("guard.py", PYTHON)
@@ -138,7 +139,8 @@ class Warm:
             ("wired", "the line of `hookrun install`"),
             ("warm", "with a server"),
         ):
-            home = self.bench.directory(f"{way}/{name}")
+            home = self.bench.directory(f"h{len(self.homes)}")  # short: it is in the path of the socket
+            self.homes.append(home)
             self.declare(hooks, project if layer == "project" else home, home, warm=way == "warm")
             env = self.env | {"HOME": str(home)}
             if way == "cold":
@@ -219,7 +221,7 @@ class Warm:
 
     def stop(self) -> None:
         """End the servers, and wait until they have ended."""
-        for home in self.bench.root.glob("warm/*"):
+        for home in self.homes:
             try:
                 pid = server_of(home)
                 os.kill(pid, signal.SIGTERM)

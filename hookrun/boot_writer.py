@@ -45,7 +45,7 @@ GROUPS = (
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
-    "hookrun.server_start",
+    "hookrun.launcher_file hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 

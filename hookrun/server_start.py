@@ -9,6 +9,7 @@ import os
 import sys
 from time import time
 
+from hookrun import launcher_file
 from hookrun.nesting import nesting_depth, runs_inside_hook
 from hookrun.state import data_dir, open_private
 
@@ -44,8 +45,6 @@ def after_cold_run(home: str, reason: str, setting: object) -> None:
 
 
 def _forget_socket(home: str) -> None:
-    from hookrun import launcher_file
-
     path = launcher_file.path_in(home)
     found = launcher_file.read(path)
     if found is not None:
@@ -60,11 +59,14 @@ def _inside_hook() -> bool:
 def _start(home: str) -> None:
     import fcntl
 
+    if not os.path.exists(launcher_file.path_in(home)):  # the launcher is another home's
+        return
     lock = open_private(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: one is starting
         status = os.fstat(lock)
         if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
+            os.pwrite(lock, b"it did not come up\n", 0)  # until it has
             _spawn(home, lock)
     finally:
         os.close(lock)

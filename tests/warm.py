@@ -9,13 +9,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hookrun.client import compiled_client
-from hookrun.launcher_file import LauncherFile, write
+from hookrun.launcher_file import LauncherFile, path_in, read, update_socket, write
 from hookrun.server_socket import socket_here
 from tests.torture.reaper import command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 START = ROOT / "hookrun" / "start.py"
@@ -106,6 +110,30 @@ class WarmServer:
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         return {"left": lines, "peak_kilobytes": max(map(int, peaks))}
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[None]:
+    """Run the server that the launchers of a home look for."""
+    conf = path_in(str(home))
+    found = read(conf)
+    assert found is not None, conf
+    server = subprocess.Popen(
+        [*found.command[:-1], "serve", "--foreground", "--home", str(home)],
+        cwd="/",
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + STARTED
+        while not (sockets := list((home / ".local/state/hookrun/run").glob("*.sock"))):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        update_socket(conf, found.command, str(sockets[0]).rpartition("-")[0])
+        yield
+    finally:
+        server.terminate()
+        server.wait(STARTED)
 
 
 def status(pid: int) -> list[str]:

@@ -9,6 +9,7 @@ import click
 from hookrun.cli.common import command, home_option, json_option, resolve_home
 from hookrun.cli.printing import print_json, print_line
 from hookrun.server_socket import socket_base, socket_here
+from hookrun.state import make_private_dir
 
 
 @command(
@@ -57,6 +58,8 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
     if socket is None and base is None:
         raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
+    if socket is None:
+        make_private_dir(os.path.dirname(path))
     failure = serve(path, idle or IDLE_LIMIT)
     if failure is not None:
         raise click.ClickException(failure)

@@ -13,7 +13,7 @@ from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.doctor.settings_checks import read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.shell.fire_call import fire_calls
-from hookrun.text import quote
+from hookrun.text import one_line, quote
 from hookrun.wiring import ephemeral, launchers, plan, wired_command
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.targets import EVENT, WiredEvent, resolve_path
@@ -117,19 +117,24 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
 def check_text(agent: AgentState) -> Iterable[Finding]:
     """Is each command as this version of hookrun writes it?"""
     for scope, wired in agent.wired.items():
-        stale = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
-        if stale is not None:
-            where = f"{stale.path}:{stale.line}: the command differs from what this version of hookrun writes"
+        old = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
+        if old is not None:
+            where = f"{old.path}:{old.line}: the command differs from what this version of hookrun writes"
             remedy = f"run {agent.request(scope).command('install')}"
             yield Finding("program", NOTE, where, "another version wrote it, or it was edited", remedy)
     request = agent.request("user")
     used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
-    if request.launcher is not None and (request.launcher, agent.program) in used:
-        for change in launchers.plan_launcher(request):
-            if change.has_effect:
-                found = f"{change.path}: differs from what this version of hookrun writes"
-                remedy = f"run {request.command('install')}"
-                yield Finding("program", NOTE, found, "another version wrote it, or it was edited", remedy)
+    if request.launcher is None or (request.launcher, agent.program) not in used:
+        return
+    remedy = f"run {request.command('install')}"
+    try:
+        stale = [each.path for each in launchers.plan_launcher(request) if each.has_effect]
+    except FileError as error:
+        yield Finding("program", PROBLEM, one_line(str(error)), "the launcher cannot be kept up to date", remedy)
+        return
+    for path in stale:
+        found = f"{path}: differs from what this version of hookrun writes"
+        yield Finding("program", NOTE, found, "another version wrote it, or it was edited", remedy)
 
 
 def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # see spawn.py
 import _socket
+import gc
 import os
 import sys
 
@@ -208,8 +209,9 @@ def _serve(control: _socket.socket, job: bytes) -> int:
 
 def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
-    if not target.startswith(RECIPES):
+    if not target.startswith(RECIPES):  # which end before garbage matters
         complete()
+        gc.enable()
     return python_hook.run(target, directory, _loads, _dumps)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
 import _thread
-import gc
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
@@ -114,8 +113,6 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
-        if "hookrun.boot" in sys.modules:  # the child changes its environment, of which a light `os` has only a view
-            sys.modules["hookrun.boot"].complete()
         chdir(cwd)
         # A child, not a call in this process, so that the loop can kill a function or an HTTP exchange that hangs.
         pid = os.fork()
@@ -281,7 +278,6 @@ def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
     """Set up the session, signals, descriptors and environment that a spawned program would have."""
     WATCHER.note_fork()
-    gc.enable()
     os.setsid()
     restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):

@@ -37,8 +37,11 @@ PRELOADED = (
     "hookrun.process.loop",
     "hookrun.process.prepare",
     "hookrun.process.python_hook",
+    "hookrun.process.python_host",
+    "hookrun.process.python_state",
     "hookrun.process.runner",
     "hookrun.process.supervisor",
+    "hookrun.recipes.looks",
     "hookrun.session",
     "hookrun.trust.approvals",
     "hookrun.trust.digest",
@@ -64,17 +67,19 @@ def preload() -> None:
     gc.disable()
 
 
-def serve(path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], None] | None = None) -> str | None:
+def serve(path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], object] = bool) -> str | None:
     """Serve at a socket until the end; return why that is not possible, else None."""
     try:
         lock = take_lock(path)
         if lock is None:
-            return None if answers(path) else f"the server at {path} does not answer"
+            if not answers(path):
+                return f"the server at {path} does not answer"
+            on_ready()
+            return None
         preload()
         server = Server(path, lock, idle_limit)
         server.listen()
-        if on_ready is not None:
-            on_ready()
+        on_ready()
     except OSError as error:
         return f"cannot listen at {path}: {error.strerror}"
     except ImportError as error:
@@ -135,6 +140,7 @@ def main(argv: list[str]) -> int:
             failure = serve(socket_here(base), on_ready=_started)
     if failure is None:
         return 0
+    os.ftruncate(LOCK, 0)
     os.pwrite(LOCK, f"{failure}\n".encode(), 0)
     return 1
 

@@ -71,6 +71,7 @@ class Server:
         self.greeting = protocol.GO
         self.runs = 0
         self.is_misplaced = False
+        self.is_stuck = False
         self.last_call = monotonic()
         self.poll = select.poll()
 
@@ -149,7 +150,7 @@ class Server:
     def _timeout(self) -> int:
         """Return for how many milliseconds to wait for something to happen."""
         if self.waiting:
-            return 0 if self.idle or len(self.seats) < MAX_WORKERS else 1000
+            return 100 if self.is_stuck else 0
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -207,29 +208,33 @@ class Server:
             except OSError:  # it has been killed; its end is heard of later
                 continue
             seat.connection = self.waiting.popleft()
-        if self.waiting:
-            self._fork()
+        self.is_stuck = bool(self.waiting) and not self._fork()
+        if self.is_stuck and not self.seats:  # the system allows no process: they go on as after a crash
+            for connection in self.waiting:
+                connection.close()
+            self.waiting.clear()
 
-    def _fork(self) -> None:
-        """Start a worker, unless there are too many; where the system allows no more, callers wait for those there."""
+    def _fork(self) -> bool:
+        """Start a worker, unless there are too many or the system allows no more; return whether there is one more."""
         if len(self.seats) >= MAX_WORKERS:
-            return
+            return False
         try:
             ours, its = socket.socketpair()
         except OSError:
-            return
+            return False
         try:
             pid = os.fork()
         except OSError:
             ours.close()
             its.close()
-            return
+            return False
         if not pid:
             _become_worker(its, [ours, *self._sockets()])
         its.close()
         self.seats[ours.fileno()] = seat = Seat(pid, ours)
         self.idle.append(seat)
         self.poll.register(ours, select.POLLIN)
+        return True
 
     def _sockets(self) -> Iterator[socket.socket]:
         """Yield every socket of the server."""
@@ -260,7 +265,7 @@ class Server:
         if word in (LEAVING, UNWANTED):
             return
         self.greeting = protocol.GO_BLOCK if word == IDLE_BLOCK else protocol.GO
-        seat.idle_since = monotonic()
+        seat.idle_since = self.last_call = monotonic()
         self.idle.append(seat)
 
     def _bury(self, seat: Seat) -> None:

@@ -81,7 +81,11 @@ def find(agent: str, home: str | None, start: str, project: str, path: str) -> l
     """
     launcher = f"{data_dir(home)}/{agent}" if home is not None else ""
     conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
-    if conf is not None and all(os.path.exists(word) for word in conf.command if word.startswith("/")):
+    if (
+        conf is not None
+        and conf.command[-1] == "fire"
+        and all(os.path.exists(word) for word in conf.command if word.startswith("/"))
+    ):
         return conf.command[:-1]
     found = next((each for each in _candidates(home, start, project, path) if _is_program(each)), None)
     if found is None:

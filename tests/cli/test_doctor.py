@@ -242,6 +242,9 @@ def test_a_launcher_that_another_version_has_written(project: Project) -> None:
     assert _found(project, "claude", "program", "note")["found"].startswith(f"{gone}: differs from")
     assert "already installed" not in hookrun(project, "install", "claude").stdout
     assert "program" not in json.dumps(_findings(project, "claude"))
+    gone.unlink()
+    gone.mkdir()
+    assert "gone is not a regular file" in _found(project, "claude", "program")["found"]
 
 
 def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None:

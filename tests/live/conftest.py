@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from tests.conftest import WARM, records
 from tests.live.driver import Driver
 from tests.live.drivers import CALLERS, DRIVERS, PATCHING
 from tests.live.installed import absent
@@ -15,6 +17,22 @@ from tests.live.run import Agent, Place
 
 SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["hooks"]
 """One file of declarations, in canonical terms."""
+
+
+WITH_AGENT = {"agent", "driven", "obeying", "patching", "granting", "claude", "codex", "copilot"}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test with an agent cold and warm, but those marked `only_cold`. The warm ones are slow tests."""
+    if WITH_AGENT.intersection(metafunc.fixturenames):
+        only_cold = metafunc.definition.get_closest_marker("only_cold")
+        metafunc.parametrize("way", ["cold"] if only_cold else ["cold", WARM], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def way(request: pytest.FixtureRequest) -> str:
+    """Return whether hookrun's runs are `cold` or `warm`: whether a server listens in the agent's home."""
+    return str(getattr(request, "param", "cold"))
 
 
 @pytest.fixture(params=DRIVERS)
@@ -75,8 +93,18 @@ def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) ->
     request.node.user_properties.append(("agent", driver.name))
     if reason := absent(driver.name):
         pytest.skip(f"{driver.name}: {reason}")
-    with Agent(driver, Place(directory)) as settled:
-        yield settled
+    if request.getfixturevalue("way") == "cold":
+        with Agent(driver, Place(directory)) as settled:
+            yield settled
+        return
+    with TemporaryDirectory(prefix="hw-", dir="/tmp") as short:  # a socket's path has room for a hundred bytes
+        place = Place(Path(short))
+        with Agent(driver, place, warm=True) as settled:
+            yield settled
+        ran = [each for each in records(place.audit) if "cold" in each or "warm" in each]
+        reasons = {str(each["cold"]) for each in ran if "cold" in each}
+        marker = request.node.get_closest_marker("may_be_cold")
+        assert reasons <= set(marker.args[0] if marker else ()), reasons
 
 
 def settle(name: str, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:

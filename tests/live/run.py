@@ -9,12 +9,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from hookrun.launcher_file import path_in, read, update_socket
 from tests.live.driver import Driver, put
 from tests.live.installed import PINS, ROOT, path
 from tests.live.model import Json, ScriptedModel, Turn
+from tests.warm import serving
 
 PACKAGE = ROOT / "hookrun"
 
@@ -122,10 +125,15 @@ def _lines(file: Path) -> list[Json]:
 
 
 class Agent:
-    """A real agent that is settled in its place, and its model. A context manager: the model lives as long."""
+    """A real agent that is settled in its place, and its model. A context manager: the model lives as long.
 
-    def __init__(self, driver: Driver, place: Place) -> None:
+    Where it is `warm` a server answers the launchers from their installation on.
+    """
+
+    def __init__(self, driver: Driver, place: Place, *, warm: bool = False) -> None:
         self.driver = driver
+        self.warm = warm
+        self.servers = ExitStack()
         self.place = place
         self.model = ScriptedModel()
         driver.settle(place.home, self.model.url)
@@ -135,6 +143,7 @@ class Agent:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.servers.close()
         self.model.__exit__()
 
     @property
@@ -152,6 +161,12 @@ class Agent:
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
         self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
+        conf = path_in(str(self.place.home))
+        if self.warm and package == PACKAGE and Path(conf).exists():
+            self.servers.close()
+            self.servers.enter_context(serving(self.place.home))
+        elif found := read(conf):
+            update_socket(conf, found.command, None)  # no run starts a server, which would outlive the test
 
     def include_claude(self, *options: str) -> None:
         """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""

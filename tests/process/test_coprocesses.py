@@ -357,11 +357,12 @@ def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch:
     text = "import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT
     hook = served.hook(text)
     (served.project / "bad").touch()
+    now = time.monotonic()
+    monkeypatch.setattr(coprocess, "monotonic", lambda: now)
     assert served.failure(hook)[0] == "exit_code"
     (served.project / "bad").unlink()
     assert [served.said(hook)[1] for _ in range(2)] == ["1", "1"]
     assert served.kept.pids() == []
-    now = time.monotonic()
     monkeypatch.setattr(coprocess, "monotonic", lambda: now + 2)
     assert [served.said(hook)[1] for _ in range(2)] == ["1", "2"]
 

@@ -208,8 +208,8 @@ def test_what_lies_at_the_socket_s_place_is_replaced_or_left(account: Account) -
     account.hookrun("serve", "--stop")
     account.socket.mkdir()
     account.cold("no-server")
-    wait_for(lambda: lock_of(account) != "")
-    assert "cannot listen at" in account.hookrun("serve")
+    wait_for(lambda: "cannot listen at" in lock_of(account))
+    assert "cannot start: cannot listen at" in account.hookrun("serve")
     account.socket.rmdir()
     account.cold("no-server")  # not again within a minute
     time.sleep(0.5)
@@ -220,12 +220,19 @@ def test_what_lies_at_the_socket_s_place_is_replaced_or_left(account: Account) -
     assert account.hookrun("serve").startswith("running (pid")
 
 
+def test_a_home_without_launchers_gets_no_server(account: Account) -> None:
+    """A run with another home, as `doctor --prove` makes them, leaves nothing there."""
+    account.conf.unlink()
+    account.cold("no-server")
+    assert not Path(lock_path(str(account.home))).exists()
+
+
 def test_a_directory_that_others_can_enter_has_no_server(account: Account) -> None:
     """Another account could put its own socket there."""
     account.socket.parent.mkdir(parents=True)
     account.socket.parent.chmod(0o755)
     account.cold("no-server")
-    wait_for(lambda: lock_of(account) != "")
+    wait_for(lambda: "open to others" in lock_of(account))
     assert "open to others" in account.hookrun("serve")
     account.socket.parent.chmod(0o700)
 

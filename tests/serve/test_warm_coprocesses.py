@@ -103,7 +103,7 @@ def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningSer
 
 @pytest.mark.parametrize("how", ["approval", "disabled"])
 def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: str) -> None:
-    """Whether its approval is withdrawn or it is disabled, it answers no more and is ended at once."""
+    """Whether it is disabled or no longer approved, it answers no more and is ended at once."""
     text = COUNT.replace("'continue'", "'block'").replace('"continue"', '"block"').replace("system_message", "message")
     script = warm.project.script("serve.py", text)
     python = os.path.realpath(shutil.which("python3") or "python3")

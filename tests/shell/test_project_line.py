@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import launcher_file
 from hookrun.shell import project_line
+from hookrun.shell.fire_call import fire_calls
 from hookrun.state import account_home
 from tests.account import can_make_accounts, second_account
 
@@ -25,6 +27,10 @@ SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish", "ksh") if shu
 pytestmark = pytest.mark.skipif(
     Path(account_home(), ".local", "bin", "hookrun").exists(), reason="the account has a hookrun, which is found first"
 )
+
+
+EARLIER = (Path(__file__).parent / "earlier_project_line.sh").read_text()
+"""The script of the hookrun of 2026-11-22."""
 
 
 class Clone:
@@ -130,6 +136,48 @@ def test_the_repository_is_that_around_the_working_directory_and_the_agents(clon
     assert clone.found(path, cwd=tmp_path, named=clone.sub) is None
     assert clone.run(path, cwd=tmp_path)[0] == 0  # it is in the working directory, which counts without a .git, too
     assert clone.run(path, cwd=clone.outside)[0] == 3
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("trouble", ["", "no conf", "no program", "cut off"])
+def test_the_launcher_of_the_account_is_started(
+    clone: Clone, shell: str, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the arguments after the agent's name, and the agent's own message; else what is on PATH."""
+    home = clone.outside / "home"
+    directory = home / ".local" / "share" / "hookrun"
+    directory.mkdir(parents=True)
+    launcher = directory / "toy"
+    launcher.write_text('#!/bin/sh\nprintf "%s|" launcher "$@"; cat; exit 4\n')
+    launcher.chmod(0o755)
+    named = clone.outside if trouble == "no program" else clone.root
+    conf = f"hookrun-launcher 1\nexec /bin/sh\nexec {named}/hookrun\n" + "exec fire\n" * (trouble != "cut off")
+    if trouble != "no conf":
+        launcher_file.write(str(directory / "launcher.conf"), conf.encode())
+    clone.program(clone.root)
+    script = project_line.SCRIPT.replace('eval "_h=~$_u"', f'_h="{home}"')
+    words = ["/bin/sh", "-c", script, "hookrun", "warn", "PWD", "missing", "fire", "--agent", "toy", "before", "--x"]
+    program = shutil.which(shell)
+    assert program is not None
+    done = subprocess.run(
+        [program, "-c", shlex.join(words)], cwd=clone.root, env={"PATH": "/usr/bin:/bin"}, input="message",
+        capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    if trouble:
+        assert (done.returncode, done.stdout) == (0, "missing\n")
+    else:
+        assert (done.returncode, done.stdout) == (4, "launcher|before|--x|message")
+    found = project_line.find("toy", str(home), str(clone.root), "", "/usr/bin:/bin")
+    assert found == (None if trouble else ["/bin/sh", f"{clone.root}/hookrun"])
+
+
+def test_an_earlier_script_is_known_and_a_changed_one_is_not() -> None:
+    """Its line is hookrun's own, so that install replaces it."""
+    words = ["/bin/sh", "-c", EARLIER, "hookrun", "warn", "PWD", "", "fire", "--agent", "claude", "Stop"]
+    assert project_line.arguments_of_fire(words) == ["--agent", "claude", "Stop"]
+    assert [call.agent for call in fire_calls(shlex.join(words))] == ["claude"]
+    words[2] = EARLIER.replace("exit 0", "exit 2")
+    assert project_line.arguments_of_fire(words) is None
 
 
 def test_a_virtual_environments_program_runs_isolated(clone: Clone) -> None:

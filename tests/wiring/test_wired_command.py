@@ -13,13 +13,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.edit.file_change import FileError
+from hookrun.shell.fire_call import fire_calls
 from hookrun.wiring.wired_command import (
     ABSOLUTE,
+    LAUNCHER,
     FallbackResponse,
     FireFlags,
     HookrunProgram,
     WiredCommand,
     argv,
+    launcher_argv,
+    launcher_line,
     read,
     read_argv,
     shell_line,
@@ -47,6 +51,59 @@ def test_what_is_written_is_read_back(
     assert read(text, "claude") == WiredCommand(fires, program, ABSOLUTE)
     assert read(text, "codex") is None
     assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program, ABSOLUTE)
+
+
+@UNHURRIED
+@given(PATHS, st.none() | PATHS, st.none() | st.sampled_from([2.0, 595.0]), st.none() | st.just(GONE))
+def test_a_launchers_line_is_read_back(
+    home: str, named: str | None, deadline: float | None, gone: FallbackResponse | None
+) -> None:
+    """With and without an answer for a launcher that is missing."""
+    launcher = f"{home}/.local/share/hookrun/claude"
+    fires = FireFlags("claude", "PreToolUse", deadline, home=named)
+    text = launcher_line(launcher, fires, gone)
+    assert read(text, "claude") == WiredCommand(fires, None, LAUNCHER, launcher=launcher)
+    assert read(text, "codex") is None
+    assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, None, LAUNCHER, launcher=launcher)
+
+
+SHORT = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), None)
+GUARDED = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), GONE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"touch PWNED; {SHORT}",
+        f"{SHORT}; touch PWNED",
+        f"{SHORT} --scope project --config /x",
+        f"{SHORT} $(touch PWNED)",
+        f"{SHORT}  ",
+        f"exec {SHORT}",
+        f"HOOKRUN=0 {SHORT}",
+        SHORT.replace("/h/", "h/"),
+        GUARDED.replace("; exit 0", "; touch PWNED; exit 0"),
+        GUARDED.replace("test -x /h/", "test -x /other/"),
+        GUARDED.replace("; exit 0", "; exit 2"),
+    ],
+)
+def test_only_a_launchers_line_that_install_could_have_written_is_ours(line: str) -> None:
+    """Any other is handwritten, or none of hookrun's."""
+    found = read(line, "claude")
+    assert found is None or (found.is_ours, found.program, found.launcher) == (False, None, None)
+
+
+@pytest.mark.parametrize("line", [SHORT, GUARDED, f"cd /x && {SHORT}"])
+def test_other_readers_of_shell_see_the_call(line: str) -> None:
+    """For whoever looks at settings for calls of hookrun."""
+    (call,) = fire_calls(line)
+    assert (call.agent, call.arguments) == ("claude", ["--agent", "claude", "Stop"])
+
+
+@pytest.mark.parametrize("name", ["gone", "launcher.conf", "../claude", "Claude"])
+def test_what_is_no_launcher_fires_nothing(name: str) -> None:
+    """Other files in the directory, or in another one."""
+    assert read(f"/h/.local/share/hookrun/{name} Stop", "claude") is None
 
 
 @pytest.mark.parametrize("shell", SHELLS)
