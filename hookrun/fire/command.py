@@ -49,6 +49,8 @@ Options:
                       nothing if the user's own settings fire the event
   --probe DIR         with --agent: use only the config in DIR, as
                       hookrun doctor --prove does
+  --cold REASON       for the log: why a launcher started Python; may start the
+                      server
   --trust DIGEST,...  project hooks to treat as approved; only --agent
                       requires approval
   --explain           on stderr: every hook, why it ran or not, its answer and
