@@ -68,8 +68,9 @@ def why_unusable(home: str) -> str | None:
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK) or not os.path.isdir(directory):
         return f"{data_dir(home)} cannot be written"
-    if os.stat(directory).st_uid != os.geteuid():
-        return f"{directory} belongs to another account"
+    for each in filter(os.path.exists, (home, directory)):
+        if os.stat(each).st_uid != os.geteuid():  # with sudo: the account itself could not run the launcher
+            return f"{each} belongs to another account"
     if os.statvfs(directory).f_flag & getattr(os, "ST_NOEXEC", 0):
         return f"{directory} is on a file system that runs no programs (noexec)"
     return None

@@ -201,6 +201,16 @@ def findings(project: Project, agent: str) -> list[dict[str, str]]:
     return list(report[0]["findings"])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a home to another account")
+def test_root_writes_no_launcher_into_the_home_of_another_account(project: Project) -> None:
+    """Nor where directories of root's own are in it already: the account could not run it."""
+    project.hooks({"name": "a", "command": "true"})
+    os.chown(project.home, 12345, 12345)
+    assert hookrun(project, "install", "claude").status == 0
+    assert wired_line(project, "claude", "PreToolUse").startswith("test -x ")
+    assert not launcher_conf(project).exists()
+
+
 @pytest.mark.parametrize("cause", ["file", "noexec", "another account"])
 def test_where_there_can_be_no_launcher_the_line_names_hookrun(
     project: Project, monkeypatch: pytest.MonkeyPatch, cause: str
