@@ -5,11 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from errno import EMFILE, ENFILE
 
 if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     __import__("hookrun")  # this copy, not another one on the path
     sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library
+
+
+NEEDS_ZERO = "copilot"
+"""The agent with EXIT_ZERO_ONLY: no module of the agents may be loadable when this is asked."""
 
 
 def main() -> None:
@@ -33,24 +38,23 @@ def main() -> None:
         status = fire(argv[1:])
     except KeyboardInterrupt:
         status = 130
-    except (ImportError, OSError) as error:  # hookrun is being replaced or incomplete, or no descriptor is free
-        os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
-        status = _status_for_agent(argv) if isinstance(error, ImportError) else 1
+    except Exception as error:  # hookrun is being replaced or incomplete, or no descriptor is free
+        status = status_without_hooks(argv, error)
+        try:
+            os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+        except OSError:
+            pass
     if "hookrun.boot" in sys.modules:
         sys.modules["hookrun.boot"].renew()
     os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
 
 
-def _status_for_agent(argv: list[str]) -> int:
-    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal."""
-    if "--agent" not in argv:
-        return 1
-    try:
-        from hookrun.agents import AGENTS, load
+def status_without_hooks(argv: list[str], error: Exception) -> int:
+    """Return the exit status where no hook could run: 1, which agents show; but 0 for Copilot, which it would refuse.
 
-        return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
-    except ImportError:  # nothing is known of the agent: a message that it does not show is better than a refusal
-        return 0
+    It stays 1 where no descriptor is free: that may be wanted. `start.py` does the same, as this file may be missing.
+    """
+    return 0 if NEEDS_ZERO in argv and getattr(error, "errno", 0) not in (ENFILE, EMFILE) else 1
 
 
 if __name__ == "__main__":
