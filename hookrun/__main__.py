@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from errno import EMFILE, ENFILE
 
 if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -13,8 +12,8 @@ if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__m
     sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library
 
 
-NEEDS_ZERO = "copilot"
-"""The agent with EXIT_ZERO_ONLY: no module of the agents may be loadable when this is asked."""
+NO_DESCRIPTOR = (23, 24)
+"""ENFILE and EMFILE."""
 
 
 def main() -> None:
@@ -50,11 +49,18 @@ def main() -> None:
 
 
 def status_without_hooks(argv: list[str], error: Exception) -> int:
-    """Return the exit status where no hook could run: 1, which agents show; but 0 for Copilot, which it would refuse.
+    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal.
 
-    It stays 1 where no descriptor is free: that may be wanted. `start.py` does the same, as this file may be missing.
+    It stays 1 where no descriptor is free: hooks must not be missing in silence.
     """
-    return 0 if NEEDS_ZERO in argv and getattr(error, "errno", 0) not in (ENFILE, EMFILE) else 1
+    if "--agent" not in argv or getattr(error, "errno", 0) in NO_DESCRIPTOR:
+        return 1
+    try:
+        from hookrun.agents import AGENTS, load
+
+        return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+    except Exception:  # nothing is known of the agent: a message that it does not show is better than a refusal
+        return 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,13 @@ try:
         from hookrun import boot
     boot.start(package, fd, head)
 except Exception as error:  # as in __main__, which may be missing itself
+    status = 1
     try:
         posix.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+        from hookrun.__main__ import status_without_hooks
+
+        status = status_without_hooks(sys.argv, error)
+    except Exception:
+        status = 0 if "--agent" in sys.argv and getattr(error, "errno", 0) not in (23, 24) else 1
     finally:
-        posix._exit(0 if "copilot" in sys.argv and getattr(error, "errno", 0) not in (23, 24) else 1)  # noqa: SLF001
+        posix._exit(status)  # noqa: SLF001
