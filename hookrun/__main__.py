@@ -56,9 +56,9 @@ def status_without_hooks(argv: list[str], error: Exception) -> int:
     if "--agent" not in argv or getattr(error, "errno", 0) in NO_DESCRIPTOR:
         return 1
     try:
-        from hookrun.agents import AGENTS, load
+        from hookrun import agents
 
-        return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+        return agents.status_without_hooks(argv)
     except Exception:  # nothing is known of the agent: a message that it does not show is better than a refusal
         return 0
 

@@ -52,6 +52,7 @@ def serve_command(
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
     from hookrun.serve.daemon import serve
+    from hookrun.serve.running import setting
     from hookrun.serve.server import IDLE_LIMIT
 
     base = socket_base(home) if socket is None else None
@@ -60,7 +61,7 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
     if socket is None:
         make_private_dir(os.path.dirname(path))
-    failure = serve(path, idle or IDLE_LIMIT)
+    failure = serve(path, idle or IDLE_LIMIT, blocks=setting(home, "on_error") == "block")
     if failure is not None:
         raise click.ClickException(failure)
 

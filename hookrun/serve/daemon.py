@@ -79,8 +79,10 @@ def preload() -> None:
     gc.disable()
 
 
-def serve(path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], object] = bool) -> str | None:
-    """Serve at a socket until the end; return why that is not possible, else None."""
+def serve(
+    path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], object] = bool, *, blocks: bool = False
+) -> str | None:
+    """Serve at a socket until the end; return why that is not possible, else None. `blocks`: failures do so far."""
     try:
         lock = take_lock(path)
         if lock is None:
@@ -89,7 +91,7 @@ def serve(path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], obje
             on_ready()
             return None
         preload()
-        server = Server(path, lock, idle_limit)
+        server = Server(path, lock, idle_limit, blocks=blocks)
         server.listen()
         on_ready()
     except OSError as error:
@@ -129,7 +131,7 @@ def answers(path: str) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """Be the server that a cold run has started, with `--home DIR`; return the exit status."""
+    """Be the server that a cold run has started, with `--home DIR [--blocks]`; return the exit status."""
     os.closerange(LOCK + 1, os.sysconf("SC_OPEN_MAX"))
     os.set_inheritable(LOCK, False)  # noqa: FBT003
     os.chdir("/")
@@ -149,7 +151,7 @@ def main(argv: list[str]) -> int:
         make_private_dir(os.path.dirname(base))
         failure = f"{os.path.dirname(base)} is open to others"
         if is_private(os.path.dirname(base)):
-            failure = serve(socket_here(base), on_ready=_started)
+            failure = serve(socket_here(base), on_ready=_started, blocks="--blocks" in argv)
     if failure is None:
         return 0
     os.ftruncate(LOCK, 0)
