@@ -63,7 +63,7 @@ class Surroundings:
 
 
 def is_sandboxed(pid: int) -> bool | None:
-    """Return whether a process of macOS runs in a sandbox; None if that cannot be told."""
+    """Return whether a process of macOS runs in a sandbox, None if the system does not say."""
     import ctypes
 
     try:
