@@ -20,7 +20,10 @@ from tests.conftest import ROOT
 NEEDS = {"hookrun.integrations.claude_agent_sdk": "claude_agent_sdk", "hookrun.integrations.langchain": "langchain"}
 """The modules that need a package which hookrun does not install by itself."""
 
-MODULES = sorted({module.name for module in pkgutil.walk_packages(hookrun.__path__, "hookrun.")} - {"hookrun.__main__"})
+PROGRAMS = {"hookrun.__main__", "hookrun.start"}
+"""The modules that run hookrun when they are imported."""
+
+MODULES = sorted({module.name for module in pkgutil.walk_packages(hookrun.__path__, "hookrun.")} - PROGRAMS)
 HANDLERS = {
     "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
