@@ -51,9 +51,9 @@ def _status_for_agent(argv: list[str]) -> int:
     if "--agent" not in argv:
         return 1
     try:
-        from hookrun.agents import AGENTS, load
+        from hookrun.agents import status_without_hooks
 
-        return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+        return status_without_hooks(argv)
     except ImportError:  # nothing is known of the agent: a message that it does not show is better than a refusal
         return 0
 

@@ -56,6 +56,7 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
     package = WatchedPackage()  # before what it serves is loaded
 
     from hookrun.serve.daemon import serve
+    from hookrun.serve.running import setting
     from hookrun.serve.server import IDLE_LIMIT
 
     base = socket_base(home, identity=package.identity) if socket is None else None
@@ -64,7 +65,8 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
     if socket is None:
         make_private_dir(os.path.dirname(path))
-    failure = serve(path, home, package, idle or IDLE_LIMIT)
+    blocks = setting(home, "on_error") == "block"
+    failure = serve(path, home, package, idle or IDLE_LIMIT, blocks=blocks)
     if failure is not None:
         raise click.ClickException(failure)
 

@@ -93,9 +93,18 @@ def preload() -> None:
 
 
 def serve(
-    path: str, home: str, package: WatchedPackage, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], object] = bool
+    path: str,
+    home: str,
+    package: WatchedPackage,
+    idle_limit: float = IDLE_LIMIT,
+    on_ready: Callable[[], object] = bool,
+    *,
+    blocks: bool = False,
 ) -> str | None:
-    """Serve a home at a socket until the end; return why that is not possible, else None."""
+    """Serve a home at a socket until the end; return why that is not possible, else None.
+
+    `blocks`: failures do so far.
+    """
     lock: int | None = None
     try:
         lock = take_lock(path)
@@ -113,7 +122,7 @@ def serve(
         if package.has_changed():
             release_lock(path, lock)
             return CHANGED
-        server = Server(path, lock, package, idle_limit)
+        server = Server(path, lock, package, idle_limit, blocks=blocks)
         server.listen(home)
         on_ready()
     except (OSError, ImportError) as error:
@@ -152,7 +161,7 @@ def answers(path: str) -> bool:
 
 
 def main(argv: list[str], package: WatchedPackage) -> int:
-    """Be the server that a cold run has started, with `--home DIR`; return the exit status."""
+    """Be the server that a cold run has started, with `--home DIR [--blocks]`; return the exit status."""
     os.set_inheritable(LOCK, False)  # noqa: FBT003
     os.chdir("/")
     os.umask(0o077)
@@ -171,7 +180,8 @@ def main(argv: list[str], package: WatchedPackage) -> int:
         make_private_dir(os.path.dirname(base))
         failure = f"{os.path.dirname(base)} is open to others"
         if is_private(os.path.dirname(base)):
-            failure = serve(socket_here(base), home, package, on_ready=_started)
+            blocks = "--blocks" in argv
+            failure = serve(socket_here(base), home, package, on_ready=_started, blocks=blocks)
     if failure is None:
         return 0
     os.ftruncate(LOCK, 0)

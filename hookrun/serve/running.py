@@ -36,10 +36,15 @@ def running_servers(home: str) -> list[RunningServer]:
     return [RunningServer(path, pid) for path, pid in servers(home)]
 
 
+def setting(home: str, name: str) -> object:
+    """Return a setting of a home, without those of a project; None if it is not set."""
+    compiled = load_compiled(find(None, home))
+    return compiled.settings.get(name) if compiled is not None else None
+
+
 def warm_setting(home: str) -> str:
     """Return the setting `warm` of a home: auto, on or off."""
-    compiled = load_compiled(find(None, home))
-    return str((compiled.settings if compiled is not None else {}).get("warm", "auto"))
+    return str(setting(home, "warm") or "auto")
 
 
 def describe(home: str) -> tuple[bool, str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
-from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, UNWANTED, Worker
+from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import release_lock, sign_lock
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ LONELY = 60.0
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
+PAUSE = 0.1
+"""Seconds before what the system has refused, a process or a descriptor, is asked for again."""
+PATIENCE = 10.0
+"""Seconds that callers who have been greeted wait for a worker while the system allows no more."""
 
 
 class Seat:
@@ -56,7 +60,7 @@ class Seat:
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, lock: int, package: WatchedPackage, idle_limit: float) -> None:
+    def __init__(self, path: str, lock: int, package: WatchedPackage, idle_limit: float, *, blocks: bool) -> None:
         self.path = path
         self.lock = lock
         self.package = package
@@ -67,10 +71,11 @@ class Server:
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
         self.waiting: deque[socket.socket] = deque()
-        self.greeting = protocol.GO
+        self.greeting = protocol.GO_BLOCK if blocks else protocol.GO
         self.runs = 0
         self.is_misplaced = False
-        self.is_stuck = False
+        self.stuck_since: float | None = None
+        self.fork_after = self.accept_after = 0.0
         self.last_call = monotonic()
         self.poll = select.poll()
 
@@ -111,7 +116,7 @@ class Server:
             return
         if self._owns_socket():
             os.unlink(self.path)
-        for connection in _accepted(listener):
+        for connection in self._accepted(listener):
             _say(connection, protocol.cold("stopping"))
             connection.close()
         self.poll.unregister(listener)
@@ -135,6 +140,8 @@ class Server:
         self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats or self.waiting:
+            if self.listener is not None:
+                self.poll.modify(self.listener, select.POLLIN if monotonic() >= self.accept_after else 0)
             ready = [fd for fd, _ in self.poll.poll(self._timeout())]
             for fd in ready:
                 if fd in self.seats:
@@ -149,8 +156,10 @@ class Server:
 
     def _timeout(self) -> int:
         """Return for how many milliseconds to wait for something to happen."""
-        if self.waiting:
-            return 100 if self.is_stuck else 0
+        if self.waiting and self.stuck_since is None:
+            return 0
+        if self.waiting or monotonic() < self.accept_after:
+            return int(PAUSE * 1000)
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -172,14 +181,15 @@ class Server:
             self._close()
 
     def _accept(self, listener: socket.socket) -> None:
-        """Greet everyone who waits at the socket: a worker is found afterwards, which may take longer."""
-        for connection in _accepted(listener):
+        """Greet everyone who waits at the socket, if there can be a worker for them; it is found afterwards."""
+        can_fork = False
+        for connection in self._accepted(listener):
             reason = self._refusal(connection)
-            if reason is None and len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS:
-                reason = "busy"
+            if reason is None and len(self.waiting) >= len(self.idle):
+                too_many = len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS
+                can_fork = not too_many and (can_fork or self._fork())
+                reason = None if can_fork else "busy"
             if reason is None:
-                self.runs += 1
-                self.last_call = monotonic()
                 _say(connection, self.greeting)
                 self.waiting.append(connection)
                 continue
@@ -193,8 +203,8 @@ class Server:
         """Return why this caller cannot be served at all."""
         try:
             reason = self.surroundings.refusal(*peer.credentials(connection))
-        except OSError:
-            return "peer"
+        except OSError as error:
+            return "busy" if error.errno in (errno.EMFILE, errno.ENFILE) else "peer"
         if reason is not None:
             self.is_misplaced = monotonic() - self.last_call > LONELY
         return reason or ("outdated" if self.package.has_changed() else None)
@@ -208,16 +218,21 @@ class Server:
             except OSError:  # it has been killed; its end is heard of later
                 continue
             seat.connection = self.waiting.popleft()
-        self.is_stuck = bool(self.waiting) and not self._fork()
-        if self.is_stuck and not self.seats:  # the system allows no process: they go on as after a crash
+        if not self.waiting or self._fork():
+            self.stuck_since = None
+            return
+        now = monotonic()
+        self.stuck_since = self.stuck_since or now
+        if now - self.stuck_since > PATIENCE:  # they go on as after a crash
             for connection in self.waiting:
                 connection.close()
             self.waiting.clear()
 
     def _fork(self) -> bool:
         """Start a worker, unless there are too many or the system allows no more; return whether there is one more."""
-        if len(self.seats) >= MAX_WORKERS:
+        if len(self.seats) >= MAX_WORKERS or monotonic() < self.fork_after:
             return False
+        self.fork_after = monotonic() + PAUSE
         try:
             ours, its = socket.socketpair()
         except OSError:
@@ -230,6 +245,7 @@ class Server:
             return False
         if not pid:
             _become_worker(its, [ours, *self._sockets()])
+        self.fork_after = 0.0
         its.close()
         self.seats[ours.fileno()] = seat = Seat(pid, ours)
         self.idle.append(seat)
@@ -246,6 +262,20 @@ class Server:
             if seat.connection is not None:
                 yield seat.connection
 
+    def _accepted(self, listener: socket.socket) -> Iterator[socket.socket]:
+        """Yield the connections that wait at the socket."""
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno == errno.ECONNABORTED:
+                    continue
+                self.accept_after = monotonic() + PAUSE  # no descriptor is free
+                return
+            yield connection
+
     # --- workers
 
     def _hear(self, seat: Seat) -> None:
@@ -260,13 +290,19 @@ class Server:
         if seat.connection is not None:
             seat.connection.close()
             seat.connection = None
-        if word == UNWANTED:
+        if word[0] & HAS_RUN:
+            self._count_run()
+        if word[0] & (BLOCKS | PASSES):
+            self.greeting = protocol.GO_BLOCK if word[0] & BLOCKS else protocol.GO
+        if word[0] & UNWANTED:
             self._close()
-        if word in (LEAVING, UNWANTED):
-            return
-        self.greeting = protocol.GO_BLOCK if word == IDLE_BLOCK else protocol.GO
-        seat.idle_since = self.last_call = monotonic()
-        self.idle.append(seat)
+        if word[0] & READY:
+            seat.idle_since = monotonic()
+            self.idle.append(seat)
+
+    def _count_run(self) -> None:
+        self.runs += 1
+        self.last_call = monotonic()
 
     def _bury(self, seat: Seat) -> None:
         """Reap a worker; answer for one that a signal of its caller, or the agent's own way of ending, has ended."""
@@ -277,7 +313,10 @@ class Server:
             self.idle.remove(seat)
         status = os.waitstatus_to_exitcode(os.waitpid(seat.pid, 0)[1])
         if seat.connection is None:
+            if status == NO_ANSWER:  # it could not even begin
+                self.fork_after = monotonic() + PAUSE
             return
+        self._count_run()
         with seat.connection as connection:
             if status == NO_ANSWER or (status < 0 and -status not in ENDING):
                 return
@@ -285,18 +324,6 @@ class Server:
                 connection.send(protocol.answer(status if status >= 0 else protocol.INTERRUPTED - status))
             except OSError:  # it was its caller that was killed
                 return
-
-
-def _accepted(listener: socket.socket) -> Iterator[socket.socket]:
-    """Yield the connections that wait at a socket."""
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError as error:
-            if error.errno == errno.ECONNABORTED:
-                continue
-            return  # none is left; or no descriptor: the client goes cold after two seconds
-        yield connection
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
