@@ -34,7 +34,7 @@ GONE = "gone"
 SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@" --cold no-client
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
 exit {status}
@@ -44,7 +44,7 @@ GONE_SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install` for launchers that cannot read launcher.conf or start what it says: AGENT EVENT ...
 # Starts hookrun if that is there, else prints the answer to the agent.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent "$@" --cold no-launcher-file
+[ -x {python} ] && [ -f {file} ] && exec {command} --cold no-launcher-file --agent "$@"
 agent=$1
 for word in "$@"; do
   case $agent:$word in
