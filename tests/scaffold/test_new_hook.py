@@ -180,6 +180,27 @@ def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, p
         assert done.stderr
 
 
+@pytest.mark.parametrize("language", languages())
+def test_what_serves_ends_when_it_cannot_judge(tmp_path: Path, language: str) -> None:
+    """While its input is open: the call would otherwise wait for it until the timeout."""
+    path = tmp_path / f"guard{LANGUAGES[language].suffix}"
+    path.write_text(render_script(language, "stub", {"name": "guard", "description": "A guard."}, serve=True))
+    path.chmod(0o755)
+    if LANGUAGES[language].build:
+        subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
+        path = tmp_path / "guard"
+    with subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as guard:
+        assert guard.stdin is not None
+        assert guard.stdout is not None
+        guard.stdin.write(b'{"id": "1", "context": {"tool_args": {"command": "ls"}}}\n')
+        guard.stdin.flush()
+        try:
+            status = guard.wait(timeout=30)
+        finally:
+            guard.kill()
+        assert (status, guard.stdout.read()) == (1, b"")
+
+
 def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
     """Where jq is not installed the context is read by Python, to the same end."""
     for name in ("sh", "cat", "python3", "tr", "sed"):
