@@ -47,9 +47,9 @@ BARE = str.maketrans("", "", "'\"\\\n")
 """Removes what a shell may remove from the middle of a word."""
 
 PROTECTED = (
-    ".cache", ".claude", ".cli", ".codex", ".cop", ".cursor", ".devin", ".env", ".gemini", ".git", ".gnupg", ".grok",
+    ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
     ".htpasswd", ".husky", ".jks", ".kdbx", ".key", ".local", ".netrc", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
-    ".qwen", ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
+    ".qwe", ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
     "deno.lock", "disabled-hooks", "documents", "flake.lock", "gemfile.lock", "go.sum", "hookrun.yaml", "hookrun.yml",
     "hooks.json", "hooks.v1.json", "hosts.yml", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "mix.lock",
     "npm-shrinkwrap.json", "opencod", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock", "pixi.lock",
