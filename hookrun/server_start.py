@@ -13,6 +13,10 @@ from hookrun import launcher_file
 from hookrun.nesting import nesting_depth, runs_inside_hook
 from hookrun.state import data_dir, open_private
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 WANTED = frozenset({"off", "no-server", "no-greeting", "outdated", "socket-directory", "stopping", "timeout"})
 """Why a run was cold, where a new server helps; `off` is a launcher that knows no socket."""
 RETRY_AFTER = 60.0
@@ -28,18 +32,19 @@ def lock_path(home: str) -> str:
     return data_dir(home) + "/server.lock"
 
 
-def after_cold_run(home: str, reason: str, setting: object) -> None:
+def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> None:
     """Start the server of a home if the run's reason for being cold, and the setting `warm`, ask for it.
 
     What fails is tried again by the next run.
     """
     if reason not in WANTED:
         return
+    setting = settings.get("warm")
     try:
         if setting == "off":
             _forget_socket(home)
         elif (setting == "on" or not os.environ.get(CI)) and not _inside_hook():
-            _start(home)
+            _start(home, blocks=settings.get("on_error") == "block")
     except OSError:
         return
 
@@ -56,10 +61,13 @@ def _inside_hook() -> bool:
     return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
 
 
-def _start(home: str) -> None:
+def _start(home: str, *, blocks: bool) -> None:
     import fcntl
+    import resource
 
     if not os.path.exists(launcher_file.path_in(home)):  # the launcher is another home's
+        return
+    if resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:  # a worker's runs would add up
         return
     lock = open_private(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     try:
@@ -67,12 +75,12 @@ def _start(home: str) -> None:
         status = os.fstat(lock)
         if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
             os.pwrite(lock, b"it did not come up\n", 0)  # until it has
-            _spawn(home, lock)
+            _spawn(home, lock, ["--blocks"] * blocks)
     finally:
         os.close(lock)
 
 
-def _spawn(home: str, lock: int) -> None:
+def _spawn(home: str, lock: int, options: list[str]) -> None:
     """Start the server in a session of its own, with nothing of this process but the lock; it closes all else."""
     words = sys.orig_argv[1 : sys.orig_argv.index("fire")]
     command = [sys.executable, *(os.path.abspath(word) if word.endswith(".py") else word for word in words)]
@@ -81,7 +89,7 @@ def _spawn(home: str, lock: int) -> None:
         os.set_inheritable(lock, True)  # noqa: FBT003
         os.posix_spawn(
             command[0],
-            [*command, "serve", "--daemon", "--home", home],
+            [*command, "serve", "--daemon", "--home", home, *options],
             {"HOME": home, "PATH": "/usr/bin:/bin"},
             file_actions=[
                 *((os.POSIX_SPAWN_DUP2, nothing, standard) for standard in (0, 1, 2)),

@@ -60,6 +60,11 @@ def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
     return found
 
 
+def status_without_hooks(argv: list[str]) -> int:
+    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal."""
+    return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+
+
 def caller_needs_zero() -> bool:
     """Return whether, judging by the environment, the calling agent takes any other exit status for a refusal."""
     from os import environ

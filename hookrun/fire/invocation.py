@@ -133,7 +133,7 @@ class FireInvocation:
         if self.cold is not None:
             from hookrun.server_start import after_cold_run
 
-            after_cold_run(self.home, self.cold, self.settings.get("warm"))
+            after_cold_run(self.home, self.cold, self.settings)
 
 
 ASKS = PRECEDENCE["ask"]

@@ -44,21 +44,33 @@ class Surroundings:
     """What the server runs under, read once."""
 
     def __init__(self) -> None:
-        self._own = _of("self") if sys.platform != "darwin" else {}
+        self._own = _of("self") if sys.platform != "darwin" else {"sandbox": is_sandboxed(os.getpid())}
 
     def refusal(self, pid: int, uid: int) -> str | None:
-        """Return why a caller cannot be served, as the one word that it is greeted with."""
+        """Return why a caller cannot be served, as the one word that it is greeted with. Raises OSError."""
         if uid != os.geteuid():
             return "peer"
         if sys.platform == "darwin":
-            return None  # limits and priority are in the socket's name
+            its = is_sandboxed(pid)  # limits and priority are in the socket's name
+            return None if its is not None and its == self._own["sandbox"] else "sandbox"
         if pid <= 0:
             return "namespace"
         try:
             its = _of(str(pid))
-        except OSError:
-            return "namespace"  # its links can be read only by a process of the same user namespace
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            return "namespace"  # its links can be read only by a process of the same user namespace; or it is gone
         return next((reason for reason, own in self._own.items() if its[reason] != own), None)
+
+
+def is_sandboxed(pid: int) -> bool | None:
+    """Return whether a process of macOS runs in a sandbox, None if the system does not say."""
+    import ctypes
+
+    try:
+        answer = ctypes.CDLL(None).sandbox_check(pid, None, 0)
+    except (OSError, AttributeError):
+        return None
+    return {0: False, 1: True}.get(answer)
 
 
 def _of(process: str) -> dict[str, object]:

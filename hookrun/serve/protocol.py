@@ -10,6 +10,7 @@ import os
 import socket
 from array import array
 from struct import Struct
+from time import monotonic
 
 MAGIC = b"HKR1"
 HEADER = Struct("<4sI")
@@ -20,6 +21,10 @@ LIMIT = Struct("<q")
 """A limit, -1 for none: the soft and the hard one of each resource, and at the end the nice value. Linux sends none."""
 MAX_BODY = 64 << 20
 """Bytes of a request: more than any system passes to a program."""
+REQUEST_WITHIN = 10
+"""Seconds for each part of a request, header and body: a silent client is in the way of others."""
+WAIT = Struct("@ll").pack(REQUEST_WITHIN, 0)
+"""The same as a `struct timeval`."""
 DESCRIPTORS = 4
 """Working directory, stdin, stdout, stderr."""
 
@@ -61,9 +66,10 @@ def answer(status: int) -> bytes:
 
 
 def receive(connection: socket.socket) -> RunRequest | None:
-    """Return the request of a client, or None if it went before it had sent it. Raises ProtocolError."""
+    """Return the request of a client, or None if it went before it had sent it. Raises ProtocolError, OSError."""
     descriptors = array("i")
     data = bytearray()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, WAIT)
     try:
         _fill(connection, data, HEADER.size, descriptors)
         magic, length = HEADER.unpack_from(data)
@@ -83,6 +89,7 @@ def receive(connection: socket.socket) -> RunRequest | None:
 
 def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: array[int]) -> None:
     """Receive until there are so many bytes, and the descriptors that come with them. Raises EOFError, OSError."""
+    until = monotonic() + REQUEST_WITHIN
     room = socket.CMSG_SPACE(DESCRIPTORS * descriptors.itemsize)
     while len(data) < size:
         chunk, extra, _, _ = connection.recvmsg(size - len(data), room, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
@@ -91,6 +98,8 @@ def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: ar
                 descriptors.frombytes(value[: len(value) - len(value) % descriptors.itemsize])
         if not chunk:
             raise EOFError
+        if monotonic() > until:
+            raise TimeoutError
         data += chunk
 
 

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
-from hookrun.serve.worker import IDLE_BLOCK, LEAVING, NO_ANSWER, UNWANTED, Worker
-from hookrun.server_socket import package_files, package_identity
+from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
+from hookrun.server_socket import release_lock, sign_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from hookrun.serve.watched_package import WatchedPackage
 
 MAX_WORKERS = 64
 """Runs at once: a caller beyond them runs cold."""
@@ -39,9 +41,10 @@ LONELY = 60.0
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
-
-CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
-"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
+PAUSE = 0.1
+"""Seconds before what the system has refused, a process or a descriptor, is asked for again."""
+PATIENCE = 10.0
+"""Seconds that callers who have been greeted wait for a worker while the system allows no more."""
 
 
 class Seat:
@@ -57,10 +60,10 @@ class Seat:
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, lock: int, idle_limit: float) -> None:
+    def __init__(self, path: str, lock: int, package: WatchedPackage, idle_limit: float, *, blocks: bool) -> None:
         self.path = path
         self.lock = lock
-        self.package = WatchedPackage()
+        self.package = package
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
@@ -68,16 +71,17 @@ class Server:
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
         self.waiting: deque[socket.socket] = deque()
-        self.greeting = protocol.GO
+        self.greeting = protocol.GO_BLOCK if blocks else protocol.GO
         self.runs = 0
         self.is_misplaced = False
-        self.is_stuck = False
+        self.stuck_since: float | None = None
+        self.fork_after = self.accept_after = 0.0
         self.last_call = monotonic()
         self.poll = select.poll()
 
     # --- the socket
 
-    def listen(self) -> None:
+    def listen(self, home: str) -> None:
         """Make the socket and put it in its place at once, complete. Raises OSError."""
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
@@ -88,6 +92,7 @@ class Server:
             status = os.lstat(temporary)
             self._identity = status.st_dev, status.st_ino
             os.rename(temporary, self.path)
+            sign_lock(self.lock, home)
         except OSError:
             try:
                 os.unlink(temporary)
@@ -111,12 +116,12 @@ class Server:
             return
         if self._owns_socket():
             os.unlink(self.path)
-        for connection in _accepted(listener):
+        for connection in self._accepted(listener):
             _say(connection, protocol.cold("stopping"))
             connection.close()
         self.poll.unregister(listener)
         listener.close()
-        os.close(self.lock)  # another server may start while the last runs end
+        release_lock(self.path, self.lock)  # another server may start while the last runs end
         if not self.waiting:
             self._dismiss()
 
@@ -135,6 +140,8 @@ class Server:
         self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats or self.waiting:
+            if self.listener is not None:
+                self.poll.modify(self.listener, select.POLLIN if monotonic() >= self.accept_after else 0)
             ready = [fd for fd, _ in self.poll.poll(self._timeout())]
             for fd in ready:
                 if fd in self.seats:
@@ -149,8 +156,10 @@ class Server:
 
     def _timeout(self) -> int:
         """Return for how many milliseconds to wait for something to happen."""
-        if self.waiting:
-            return 100 if self.is_stuck else 0
+        if self.waiting and self.stuck_since is None:
+            return 0
+        if self.waiting or monotonic() < self.accept_after:
+            return int(PAUSE * 1000)
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -172,14 +181,15 @@ class Server:
             self._close()
 
     def _accept(self, listener: socket.socket) -> None:
-        """Greet everyone who waits at the socket: a worker is found afterwards, which may take longer."""
-        for connection in _accepted(listener):
+        """Greet everyone who waits at the socket, if there can be a worker for them; it is found afterwards."""
+        can_fork = False
+        for connection in self._accepted(listener):
             reason = self._refusal(connection)
-            if reason is None and len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS:
-                reason = "busy"
+            if reason is None and len(self.waiting) >= len(self.idle):
+                too_many = len(self.seats) - len(self.idle) + len(self.waiting) >= MAX_WORKERS
+                can_fork = not too_many and (can_fork or self._fork())
+                reason = None if can_fork else "busy"
             if reason is None:
-                self.runs += 1
-                self.last_call = monotonic()
                 _say(connection, self.greeting)
                 self.waiting.append(connection)
                 continue
@@ -193,8 +203,8 @@ class Server:
         """Return why this caller cannot be served at all."""
         try:
             reason = self.surroundings.refusal(*peer.credentials(connection))
-        except OSError:
-            return "peer"
+        except OSError as error:
+            return "busy" if error.errno in (errno.EMFILE, errno.ENFILE) else "peer"
         if reason is not None:
             self.is_misplaced = monotonic() - self.last_call > LONELY
         return reason or ("outdated" if self.package.has_changed() else None)
@@ -208,16 +218,21 @@ class Server:
             except OSError:  # it has been killed; its end is heard of later
                 continue
             seat.connection = self.waiting.popleft()
-        self.is_stuck = bool(self.waiting) and not self._fork()
-        if self.is_stuck and not self.seats:  # the system allows no process: they go on as after a crash
+        if not self.waiting or self._fork():
+            self.stuck_since = None
+            return
+        now = monotonic()
+        self.stuck_since = self.stuck_since or now
+        if now - self.stuck_since > PATIENCE:  # they go on as after a crash
             for connection in self.waiting:
                 connection.close()
             self.waiting.clear()
 
     def _fork(self) -> bool:
         """Start a worker, unless there are too many or the system allows no more; return whether there is one more."""
-        if len(self.seats) >= MAX_WORKERS:
+        if len(self.seats) >= MAX_WORKERS or monotonic() < self.fork_after:
             return False
+        self.fork_after = monotonic() + PAUSE
         try:
             ours, its = socket.socketpair()
         except OSError:
@@ -230,6 +245,7 @@ class Server:
             return False
         if not pid:
             _become_worker(its, [ours, *self._sockets()])
+        self.fork_after = 0.0
         its.close()
         self.seats[ours.fileno()] = seat = Seat(pid, ours)
         self.idle.append(seat)
@@ -246,6 +262,20 @@ class Server:
             if seat.connection is not None:
                 yield seat.connection
 
+    def _accepted(self, listener: socket.socket) -> Iterator[socket.socket]:
+        """Yield the connections that wait at the socket."""
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno == errno.ECONNABORTED:
+                    continue
+                self.accept_after = monotonic() + PAUSE  # no descriptor is free
+                return
+            yield connection
+
     # --- workers
 
     def _hear(self, seat: Seat) -> None:
@@ -260,13 +290,19 @@ class Server:
         if seat.connection is not None:
             seat.connection.close()
             seat.connection = None
-        if word == UNWANTED:
+        if word[0] & HAS_RUN:
+            self._count_run()
+        if word[0] & (BLOCKS | PASSES):
+            self.greeting = protocol.GO_BLOCK if word[0] & BLOCKS else protocol.GO
+        if word[0] & UNWANTED:
             self._close()
-        if word in (LEAVING, UNWANTED):
-            return
-        self.greeting = protocol.GO_BLOCK if word == IDLE_BLOCK else protocol.GO
-        seat.idle_since = self.last_call = monotonic()
-        self.idle.append(seat)
+        if word[0] & READY:
+            seat.idle_since = monotonic()
+            self.idle.append(seat)
+
+    def _count_run(self) -> None:
+        self.runs += 1
+        self.last_call = monotonic()
 
     def _bury(self, seat: Seat) -> None:
         """Reap a worker; answer for one that a signal of its caller, or the agent's own way of ending, has ended."""
@@ -277,7 +313,10 @@ class Server:
             self.idle.remove(seat)
         status = os.waitstatus_to_exitcode(os.waitpid(seat.pid, 0)[1])
         if seat.connection is None:
+            if status == NO_ANSWER:  # it could not even begin
+                self.fork_after = monotonic() + PAUSE
             return
+        self._count_run()
         with seat.connection as connection:
             if status == NO_ANSWER or (status < 0 and -status not in ENDING):
                 return
@@ -285,18 +324,6 @@ class Server:
                 connection.send(protocol.answer(status if status >= 0 else protocol.INTERRUPTED - status))
             except OSError:  # it was its caller that was killed
                 return
-
-
-def _accepted(listener: socket.socket) -> Iterator[socket.socket]:
-    """Yield the connections that wait at a socket."""
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError as error:
-            if error.errno == errno.ECONNABORTED:
-                continue
-            return  # none is left; or no descriptor: the client goes cold after two seconds
-        yield connection
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
@@ -335,57 +362,3 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         sys.stderr.flush()
     finally:
         os._exit(status)
-
-
-class WatchedPackage:
-    """The package as it was when the server began."""
-
-    def __init__(self) -> None:
-        self._identity = package_identity()
-        self._root = _root()
-        self._fd = _watch({os.path.dirname(path) for path in package_files()})
-        if self._fd >= 0 and package_identity() != self._identity:
-            self._identity = []  # changed meanwhile
-
-    def register(self, poll: select.poll) -> None:
-        """Have changes end a wait, so that the server does not stay longer than it is of use."""
-        if self._fd >= 0:
-            poll.register(self._fd, select.POLLIN)
-
-    def has_changed(self) -> bool:
-        """Return whether the package is not what the server has loaded any more."""
-        if not self._identity or _root() != self._root:
-            return True
-        if self._fd >= 0:
-            try:
-                os.read(self._fd, 1 << 16)
-            except BlockingIOError:
-                return False
-        if package_identity() != self._identity:
-            self._identity = []
-        return not self._identity
-
-
-def _root() -> tuple[int, int]:
-    """Return the identity of the package's directory: another one may be moved into its place."""
-    try:
-        status = os.stat(os.path.dirname(os.path.dirname(__file__)))
-    except OSError:
-        return 0, 0
-    return status.st_dev, status.st_ino
-
-
-def _watch(directories: set[str]) -> int:
-    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
-    if sys.platform != "linux":
-        return -1
-    import ctypes
-
-    library = ctypes.CDLL(None)
-    fd = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-    if fd < 0:
-        return -1
-    if any(library.inotify_add_watch(fd, os.fsencode(each), CHANGES) < 0 for each in directories):
-        os.close(fd)
-        return -1
-    return fd

@@ -19,6 +19,7 @@ import sys
 import time
 from contextlib import suppress
 
+from hookrun.agents import status_without_hooks
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
@@ -29,9 +30,9 @@ from hookrun.process.spawn import ENDING, WATCHER
 from hookrun.serve import peer, protocol
 from hookrun.trust.hook_files import files_of
 
-IDLE, IDLE_BLOCK, LEAVING, UNWANTED = b"0", b"1", b"e", b"o"
-"""What a worker tells the server at the end of a run: ready for the next one, with failures blocking or not; leaving;
-leaving because the setting `warm` is off."""
+READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
+"""What a worker tells the server when it is done with a caller, added up in one byte: it is ready for the next one;
+there was a request; failures block or do not, if the run came to know; the setting `warm` is off."""
 
 NO_ANSWER = 250
 """The exit status of a worker that has failed itself, so that its caller gets no answer."""
@@ -88,18 +89,18 @@ class Worker:
             except (protocol.ProtocolError, OSError, ValueError):
                 request = None
             if request is None:
-                self.control.send(IDLE)
-                return True
+                return self._tell(READY)
             self._become(request)
             is_own = _take_limits(request.limits)
             status, usual = self._run(request, connection)
             self._leave()
-            settings = FireInvocation.latest_settings or {}
-            wanted = settings.get("warm") != "off"
-            goes_on = usual and is_own and wanted and self._is_clean()
-            ready = IDLE_BLOCK if settings.get("on_error") == "block" else IDLE
+            word = HAS_RUN
+            if (settings := FireInvocation.latest_settings) is not None:
+                word |= BLOCKS if settings.get("on_error") == "block" else PASSES
+                word |= UNWANTED * (settings.get("warm") == "off")
+            goes_on = usual and is_own and not word & UNWANTED and self._is_clean()
             # Told before the answer: the caller's next run finds this worker ready.
-            self.control.send(ready if goes_on else LEAVING if wanted else UNWANTED)
+            goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
                 connection.send(protocol.answer(status))
             except OSError:  # killed meanwhile
@@ -109,6 +110,14 @@ class Worker:
         if self.runs % COLLECT_EVERY == 0:
             gc.collect()
         return goes_on
+
+    def _tell(self, word: int) -> bool:
+        """Tell the server how this worker is; return whether it is there to hear it."""
+        try:
+            self.control.send(bytes((word,)))
+        except OSError:
+            return False
+        return True
 
     def _become(self, request: protocol.RunRequest) -> None:
         """Take over descriptors, directory, umask, environment and signals of the caller."""
@@ -130,6 +139,7 @@ class Worker:
         """Return the exit status of a run, and whether it ended as usual."""
         CALLER.pid = peer.credentials(connection)[0]
         sys.argv[1:] = request.argv
+        FireInvocation.latest_settings = None
         try:
             self._listen(connection)
             status = command.main(request.argv[1:])
@@ -140,7 +150,7 @@ class Worker:
             return (error.code if isinstance(error.code, int) else 1), False
         except (ImportError, OSError) as error:  # as in __main__
             os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
-            return 1, False
+            return (status_without_hooks(sys.argv) if isinstance(error, ImportError) else 1), False
         finally:
             self.connection = None
             fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR)

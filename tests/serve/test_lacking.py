@@ -1,0 +1,279 @@
+"""What the server and its workers do where the system, the package, a client or the server itself fails them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hookrun.serve import peer, protocol
+from tests.serve.test_starting import COMMAND, Account, account, fire_at
+from tests.serve.test_worker import BASH, alive, wait_for
+from tests.serve.warm_client import ColdError, WarmClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.conftest import Project
+    from tests.serve.conftest import RunningServer, WarmProject
+
+__all__ = ["account"]
+
+NO_FORK = """
+fork = os.fork
+def refuse():
+    if os.path.exists(PATH + ".full"):
+        raise BlockingIOError(11, "no process")
+    return fork()
+os.fork = refuse
+"""
+NO_MODULE = """
+from hookrun.fire import command
+def main(argv):
+    raise ImportError("incomplete")
+command.main = main
+"""
+IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
+
+Started = tuple["subprocess.Popen[bytes]", "Path"]
+
+
+@pytest.fixture
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Started]]:
+    """Start servers in which something is otherwise; they are ended with the test."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def begin(code: str = "", **options: object) -> Started:
+        path = tmp_path_factory.mktemp("s") / "socket"
+        begins = f"import os\nPATH = {str(path)!r}\n{code}\nfrom hookrun.serve.daemon import serve\n"
+        running.append(subprocess.Popen([sys.executable, "-c", f"{begins}serve(PATH, **{options!r})"]))
+        wait_for(path.exists)
+        return running[-1], path
+
+    yield begin
+    for each in running:
+        each.terminate()
+        each.wait(20)
+
+
+def send(client: WarmClient, project: Project, *argv: str, context: bytes = BASH) -> None:
+    """Send a run whose output nobody reads."""
+    with open(os.devnull, "r+b") as nothing, open(project.temporary / "sent", "w+b") as stdin:
+        stdin.write(context)
+        stdin.seek(0)
+        streams = (stdin.fileno(), nothing.fileno(), nothing.fileno())
+        client.request(["fire", *argv], project.environment(), streams, project.root)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return how long a process has computed."""
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_refusal_is_answered_though_the_server_is_gone(
+    project: Project, start: Callable[..., Started], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The parent is killed while the hook runs: its verdict is the caller's all the same."""
+    server, path = start()
+    project.hooks({"command": "touch began; sleep 0.5; exit 2"})
+    with WarmClient(path) as client:
+        client.greeting()
+        send(client, project, "pre_tool_use")
+        wait_for((project.root / "began").exists)
+        server.kill()
+        server.wait()
+        assert client.answer() == 2
+    assert capfd.readouterr().err == ""
+
+
+def test_a_look_leaves_the_greeting_as_it_is(warm: WarmProject) -> None:
+    """Failures block, also for the caller after one that went without a request, or whose worker leaves."""
+    warm.project.user_hooks({"name": "n", "command": "sleep 60", "timeout": 0.1, "on_failure": "continue"})
+    config = warm.project.home / ".config" / "hookrun" / "hooks.json"
+    config.write_text(config.read_text().replace("{", '{"hookrun": {"on_error": "block"}, ', 1))
+    warm.fire("pre_tool_use", context=BASH)
+    for _ in range(3):
+        time.sleep(0.1)
+        with warm.server.client() as client:
+            assert client.greeting() == protocol.GO_BLOCK
+
+
+def test_the_first_greeting_of_a_server_says_that_failures_block(account: Account) -> None:
+    """The run that starts it passes that on."""
+    account.settings(on_error="block")
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    with WarmClient(account.socket) as client:
+        assert client.greeting() == protocol.GO_BLOCK
+    assert fire_at(account) == 0
+
+
+def test_without_a_process_for_them_callers_are_sent_away(project: Project, start: Callable[..., Started]) -> None:
+    """One that is busy is none; when there is a free one, callers are served."""
+    _, path = start(NO_FORK)
+    project.hooks({"command": "touch began; while test ! -e go; do sleep 0.02; done"})
+    with WarmClient(path) as busy:
+        busy.greeting()
+        send(busy, project, "pre_tool_use")
+        wait_for((project.root / "began").exists)
+        path.with_suffix(".full").touch()
+        for _ in range(3):
+            with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
+                client.greeting()
+        (project.root / "go").touch()
+        assert busy.answer() == 0
+    with WarmClient(path) as client:
+        client.greeting()
+        send(client, project, "stop")
+        assert client.answer() == 0
+
+
+def test_callers_who_were_greeted_are_not_kept_without_a_process(
+    project: Project, start: Callable[..., Started]
+) -> None:
+    """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
+    server, path = start(NO_FORK + IMPATIENT)
+    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, check=True)
+    (worker,) = map(int, done.stdout.split())
+    os.kill(server.pid, signal.SIGSTOP)
+    with WarmClient(path) as first, WarmClient(path) as second:
+        path.with_suffix(".full").touch()
+        os.kill(worker, signal.SIGSTOP)
+        os.kill(server.pid, signal.SIGCONT)
+        first.greeting()
+        with pytest.raises(ColdError, match="busy"):
+            second.greeting()
+        os.kill(worker, signal.SIGKILL)
+        assert first.answer() is None
+    before = cpu_seconds(server.pid)
+    time.sleep(0.5)
+    assert cpu_seconds(server.pid) - before < 0.2
+    path.with_suffix(".full").unlink()
+    wait_for(lambda: is_greeted(path))
+
+
+def is_greeted(path: Path) -> bool:
+    """Return whether a server takes callers."""
+    with WarmClient(path) as client:
+        try:
+            client.greeting()
+        except ColdError:
+            return False
+        return True
+
+
+def test_no_server_where_processor_time_is_limited(account: Account) -> None:
+    """It would add up over the runs of a worker."""
+    code = "import os, resource, sys\n"
+    code += "resource.setrlimit(resource.RLIMIT_CPU, (60, 60)); os.execv(sys.argv[1], sys.argv[1:])"
+    account.cold("no-server", [sys.executable, "-c", code, *COMMAND])
+    time.sleep(0.5)
+    assert account.servers() == []
+
+
+@pytest.mark.parametrize(("agent", "status"), [("claude", 1), ("copilot", 0)])
+def test_a_run_that_cannot_be_loaded_refuses_nothing(
+    project: Project, start: Callable[..., Started], agent: str, status: int
+) -> None:
+    """As in a process of its own."""
+    _, path = start(NO_MODULE)
+    with WarmClient(path) as client:
+        client.greeting()
+        send(client, project, "--agent", agent, "PreToolUse")
+        assert client.answer() == status
+
+
+def test_looks_do_not_keep_a_server(start: Callable[..., Started]) -> None:
+    """It ends after a while without a run, however often it is looked at."""
+    server, path = start(idle_limit=1.0)
+    until = time.monotonic() + 15
+    while server.poll() is None and time.monotonic() < until:
+        try:
+            WarmClient(path).close()
+        except OSError:
+            continue
+        time.sleep(0.05)
+    assert server.poll() == 0
+
+
+def test_a_silent_client_is_not_waited_for(server: RunningServer) -> None:
+    """Its worker is ready again after 10 seconds."""
+    with server.client() as client:
+        client.greeting()
+        client.socket.sendall(b"HK")
+        assert client.answer() is None
+    assert len(server.children()) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has no /proc")
+def test_why_a_caller_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is gone or hidden is another namespace's; a lack of descriptors is not its fault."""
+    surroundings = peer.Surroundings()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert surroundings.refusal(gone.pid, os.geteuid()) == "namespace"
+
+    def fail(number: int) -> Callable[[str], object]:
+        def of(_process: str) -> object:
+            raise OSError(number, "no")
+
+        return of
+
+    monkeypatch.setattr(peer, "_of", fail(errno.EACCES))
+    assert surroundings.refusal(os.getpid(), os.geteuid()) == "namespace"
+    monkeypatch.setattr(peer, "_of", fail(errno.EMFILE))
+    with pytest.raises(OSError, match="no"):
+        surroundings.refusal(os.getpid(), os.geteuid())
+
+
+def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[..., Started]) -> None:
+    """Callers are served again when there are some."""
+    server, path = start()
+    soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))
+    with WarmClient(path):
+        time.sleep(0.2)
+        before = cpu_seconds(server.pid)
+        time.sleep(0.5)
+        assert cpu_seconds(server.pid) - before < 0.2
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free + 1, hard))  # enough to accept, not to look
+    with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
+        client.greeting()
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
+    wait_for(lambda: is_greeted(path))
+    assert alive(server.pid)
+
+
+@pytest.mark.parametrize(
+    ("own", "its", "reason"),
+    [
+        (False, False, None),
+        (True, True, None),
+        (False, True, "sandbox"),
+        (True, False, "sandbox"),
+        (None, None, "sandbox"),
+    ],
+)
+def test_a_caller_in_another_sandbox_is_sent_away(
+    monkeypatch: pytest.MonkeyPatch, own: bool | None, its: bool | None, reason: str | None
+) -> None:
+    """On macOS: one that cannot be asked about, too."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(peer, "is_sandboxed", lambda pid: own if pid == os.getpid() else its)
+    assert peer.Surroundings().refusal(1, os.geteuid()) == reason
+
+
+def test_whether_a_process_is_sandboxed() -> None:
+    """Only macOS can tell."""
+    assert peer.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)
