@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -246,19 +245,6 @@ def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     with WarmClient(account.socket.with_suffix(".old")) as client:
         client.greeting()
     wait_for(lambda: not alive(int(str(server["pid"]))))
-
-
-def test_a_server_that_hangs_is_waited_for_once(account: Account) -> None:
-    """After a run that waited in vain its socket is gone: the next runs are cold at once."""
-    account.cold("no-server")
-    wait_for(account.socket.exists)
-    (server,) = account.servers()
-    pid = int(str(server["pid"]))
-    os.kill(pid, signal.SIGSTOP)
-    account.cold("timeout")
-    wait_for(lambda: not account.socket.exists())
-    os.kill(pid, signal.SIGCONT)
-    wait_for(lambda: not alive(pid))
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not can_make_accounts(), reason="needs root")
