@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 
 from hookrun import launcher_file
+from hookrun.agents import AGENTS
 from hookrun.config import load_compiled
 from hookrun.config.discovery import find
 from hookrun.server_socket import end_server, servers
 from hookrun.server_start import lock_path
+from hookrun.state import data_dir
 
 KILOBYTE = 1024
 
@@ -51,16 +53,31 @@ def describe(home: str) -> tuple[bool, str]:
     """Return whether all is well with the server of a home, and in words how it is; "" if no launcher uses one."""
     if launcher_file.read(launcher_file.path_in(home)) is None:
         return True, ""
-    if warm_setting(home) == "off":
-        return True, "off, by the setting `warm`"
     running = [each.to_json() for each in running_servers(home)]
+    texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
+    if warm_setting(home) == "off":
+        still = f"; still running ({'; '.join(texts)})" if texts else ""
+        return True, f"off, by the setting `warm`{still}"
     if running:
-        texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
         return True, f"running ({'; '.join(texts)})"
+    if _launchers_are_scripts(home):
+        return True, "not used: hookrun was installed without its compiled client, so every run starts Python"
     failure = last_failure(home)
     if failure is not None:
         return False, f"cannot start: {failure}"
     return True, "not running; the next run of an agent starts it"
+
+
+def _launchers_are_scripts(home: str) -> bool:
+    """Return whether no launcher of a home is the compiled client, which alone calls a server."""
+    begins = []
+    for agent in AGENTS:
+        try:
+            with open(f"{data_dir(home)}/{agent}", "rb") as file:
+                begins.append(file.read(2))
+        except OSError:
+            continue
+    return bool(begins) and set(begins) == {b"#!"}
 
 
 def last_failure(home: str) -> str | None:

@@ -113,6 +113,16 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert account.hookrun("serve", "--stop") == "no server is running\n"
 
 
+def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account: Account) -> None:
+    """Neither waits for a server that never comes; one that runs still is named nevertheless."""
+    account.conf.with_name("claude").write_text("#!/bin/sh\n")
+    assert account.hookrun("serve").startswith("not used: hookrun was installed without its compiled client")
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    account.settings(warm="off")
+    assert account.hookrun("serve").startswith("off, by the setting `warm`; still running (pid")
+
+
 @pytest.mark.parametrize(
     ("setting", "environment", "starts"),
     [
