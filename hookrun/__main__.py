@@ -24,9 +24,14 @@ def main() -> None:
     else:
         gc.enable()
     if argv[:2] == ["serve", "--daemon"]:
+        from hookrun.serve.watched_package import WatchedPackage
+
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))  # all but its lock
+        package = WatchedPackage()  # before what it serves is loaded
+
         from hookrun.serve.daemon import main as serve
 
-        sys.exit(serve(argv[2:]))
+        sys.exit(serve(argv[2:], package))
     if argv[:1] != ["fire"]:
         from hookrun.cli import run
 

@@ -90,6 +90,7 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
             while view:
                 view = view[os.write(fd, view) :]
             os.fchmod(fd, mode)
+            os.fsync(fd)  # a launcher that a power cut leaves empty would pass every call in silence
         finally:
             os.close(fd)
         os.rename(temporary, path)

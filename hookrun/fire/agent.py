@@ -108,8 +108,8 @@ class AgentFire:
         return internal_error(error, home, for_agent=True)
 
     def _limit(self) -> float:
-        """Return the default time limit of hooks in seconds, for a launcher that of its entry in the settings."""
-        if self.options.cold is not None or FireInvocation.warm:
+        """Return the default time limit of hooks in seconds, for a launcher with an event that of its entry."""
+        if self.options.event and (self.options.cold is not None or FireInvocation.warm):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN

@@ -17,7 +17,7 @@ import sys
 from hookrun import fastjson
 from hookrun.process import python_hook, spawn
 from hookrun.process.child import Lease
-from hookrun.process.python_state import OWN, State, complete
+from hookrun.process.python_state import OWN, State, complete, forget_shadowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,12 +211,15 @@ def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
     if not target.startswith(RECIPES):  # which end before garbage matters
         complete()
+        forget_shadowed(directory)
         gc.enable()
     return python_hook.run(target, directory, _loads, _dumps)
 
 
 def serve(target: str, directory: str) -> int:
     """Run the function of a hook that serves, likewise."""
+    complete()
+    forget_shadowed(directory)
     return python_hook.serve(target, directory, _loads, _dumps)
 
 

@@ -20,6 +20,20 @@ OWN = b"HOOKRUN_"
 """Beginning of the variables in which the hooks of one process may differ."""
 TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
 
+ALWAYS_LOADED = {
+    "__main__",
+    "_collections_abc",
+    "_sitebuiltins",
+    "abc",
+    "codecs",
+    "encodings",
+    "genericpath",
+    "hookrun",
+}
+ALWAYS_LOADED |= {"importlib", "io", "os", "posixpath", "site", "stat", "zipimport"}
+"""What each Python has when it has started, besides what is built in; and hookrun."""
+SUFFIXES = (".py", ".pyc", ".so")
+
 
 class State:
     """The state of this process before its first hook, to which `restore` returns it."""
@@ -128,6 +142,33 @@ def complete() -> None:
     boot = sys.modules.get("hookrun.boot")
     if boot is not None:
         boot.complete()
+
+
+def forget_shadowed(directory: str) -> None:
+    """Have the modules in a hook's directory found before others of the same names that this process has loaded.
+
+    What it has loaded depends on the runs and hooks before. So where a name is taken, everything is imported anew but
+    what each Python has, extension modules, which may not bear it, and the packages around them.
+    """
+    loaded = {name.partition(".")[0] for name in sys.modules}
+    shadowed = (loaded - ALWAYS_LOADED - {*sys.builtin_module_names}) & _importable(directory)
+    if not shadowed:
+        return
+    compiled = {name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).endswith(".so")}
+    kept = {name.partition(".")[0] for name in compiled} | ALWAYS_LOADED | {*sys.builtin_module_names}
+    for name in list(sys.modules):
+        if name.partition(".")[0] not in kept - shadowed:
+            del sys.modules[name]
+
+
+def _importable(directory: str) -> set[str]:
+    """Return the names of the modules and packages in a directory."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return set()
+    modules = {name.partition(".")[0] for name in names if name.endswith(SUFFIXES)}
+    return modules | {name for name in names if os.path.isfile(f"{directory}/{name}/__init__.py")}
 
 
 def _form(stream: object) -> tuple[object, ...]:

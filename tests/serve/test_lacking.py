@@ -54,7 +54,10 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., St
     def begin(code: str = "", **options: object) -> Started:
         path = tmp_path_factory.mktemp("s") / "socket"
         begins = f"import os\nPATH = {str(path)!r}\n{code}\nfrom hookrun.serve.daemon import serve\n"
-        running.append(subprocess.Popen([sys.executable, "-c", f"{begins}serve(PATH, **{options!r})"]))
+        begins += "from hookrun.serve.watched_package import WatchedPackage\n"
+        running.append(
+            subprocess.Popen([sys.executable, "-c", f"{begins}serve(PATH, '/', WatchedPackage(), **{options!r})"])
+        )
         wait_for(path.exists)
         return running[-1], path
 

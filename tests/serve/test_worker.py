@@ -46,6 +46,33 @@ def test_a_python_hook_runs_in_a_child_of_the_worker(warm: WarmProject) -> None:
         assert (run.status, json.loads(run.stdout)["message"]) == (2, answer)
 
 
+@pytest.mark.parametrize("name", ["ctypes"])
+@pytest.mark.parametrize("form", ["{}.py", "{}/__init__.py"])
+def test_a_module_beside_a_hook_is_found_as_in_a_cold_run(warm: WarmProject, name: str, form: str) -> None:
+    """Whatever of that name the server, or the hook before, has loaded; other modules of the interpreter work."""
+    warm.project.script(form.format(name), "OWN = 'of the project'\n")
+    warm.project.script(
+        "guard.py",
+        f"import decimal, time, zlib, {name}\n"
+        "from fractions import Fraction\n"
+        "def check(context):\n"
+        "    decimal.Decimal(1) + 1, Fraction(1, 2), zlib.crc32(b'')\n"
+        f"    return {{'action': 'block', 'message': {name}.OWN}}\n"
+        if name in {"ctypes", "_json", "selectors", "json"}
+        else f"import {name}\ndef check(context): return {{'action': 'block', 'message': {name}.OWN}}\n",
+    )
+    warm.project.script("first.py", "import select\ndef check(context): return None\n")
+    warm.project.hooks({"python": "first:check", "name": "first"}, {"python": "guard:check", "name": "guard"})
+    cold = warm.project.fire(json.loads(BASH))
+    assert (cold.verdict["action"], cold.verdict.get("message")) == ("block", "of the project"), (
+        cold.verdict,
+        cold.stderr,
+    )
+    for _ in range(2):
+        verdict = json.loads(warm.fire("pre_tool_use", context=BASH).stdout)
+        assert (verdict["action"], verdict["message"]) == ("block", "of the project")
+
+
 def test_the_audit_tells_that_a_run_was_warm(warm: WarmProject) -> None:
     """`warm` is in the record of the event."""
     warm.project.hooks({"command": "true"})
