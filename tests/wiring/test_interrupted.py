@@ -24,9 +24,11 @@ run(["install", "codex", "--trust", "--home", sys.argv[1], "--dry-run"])
 calls = ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "rmdir", "close")
 
 def killed_at(home, number):
-    left = [number]
+    left, opened = [number], os.open
     def counted(function):
         def call(*arguments, **more):
+            if function is opened and not arguments[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return function(*arguments, **more)  # reading changes nothing: the next call finds the same files
             left[0] -= 1
             if left[0] < 0:
                 os._exit(77)
