@@ -14,6 +14,8 @@ from tests.live.run import Agent
 
 DONE = say("all-is-done")
 
+pytestmark = pytest.mark.may_be_cold({"no-server"})  # installs by itself: the first run starts the server
+
 
 @pytest.mark.parametrize("agent", ["claude"], indirect=True)
 @pytest.mark.parametrize("language", ["sh", "python", "node"])

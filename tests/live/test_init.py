@@ -20,6 +20,8 @@ DONE = say("all-is-done")
 DESTROY = "rm -rf ~/precious ~"
 MINUTE = 60.0
 
+pytestmark = pytest.mark.may_be_cold({"no-server"})  # installs by itself: the first run starts the server
+
 
 def at_terminal(agent: Agent, *words: str, answers: int) -> str:
     """Run hookrun in the project, press Enter at each of its questions, and return the screen."""
