@@ -12,6 +12,10 @@ if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__m
     sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library
 
 
+NO_DESCRIPTOR = (23, 24)
+"""ENFILE and EMFILE."""
+
+
 def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
@@ -20,9 +24,14 @@ def main() -> None:
     else:
         gc.enable()
     if argv[:2] == ["serve", "--daemon"]:
+        from hookrun.serve.watched_package import WatchedPackage
+
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))  # all but its lock
+        package = WatchedPackage()  # before what it serves is loaded
+
         from hookrun.serve.daemon import main as serve
 
-        sys.exit(serve(argv[2:]))
+        sys.exit(serve(argv[2:], package))
     if argv[:1] != ["fire"]:
         from hookrun.cli import run
 
@@ -33,23 +42,29 @@ def main() -> None:
         status = fire(argv[1:])
     except KeyboardInterrupt:
         status = 130
-    except (ImportError, OSError) as error:  # hookrun is being replaced or incomplete, or no descriptor is free
-        os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
-        status = _status_for_agent(argv) if isinstance(error, ImportError) else 1
+    except Exception as error:  # hookrun is being replaced or incomplete, or no descriptor is free
+        status = status_without_hooks(argv, error)
+        try:
+            os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+        except OSError:
+            pass
     if "hookrun.boot" in sys.modules:
         sys.modules["hookrun.boot"].renew()
     os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
 
 
-def _status_for_agent(argv: list[str]) -> int:
-    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal."""
-    if "--agent" not in argv:
+def status_without_hooks(argv: list[str], error: Exception) -> int:
+    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal.
+
+    It stays 1 where no descriptor is free: hooks must not be missing in silence.
+    """
+    if "--agent" not in argv or getattr(error, "errno", 0) in NO_DESCRIPTOR:
         return 1
     try:
-        from hookrun.agents import status_without_hooks
+        from hookrun import agents
 
-        return status_without_hooks(argv)
-    except ImportError:  # nothing is known of the agent: a message that it does not show is better than a refusal
+        return agents.status_without_hooks(argv)
+    except Exception:  # nothing is known of the agent: a message that it does not show is better than a refusal
         return 0
 
 

@@ -207,10 +207,12 @@ def complete() -> None:
     light = Boot.light_os
     if light is None:
         return
-    Boot.light_os = None
     if Boot.fd >= 0:
         posix.close(Boot.fd)
         Boot.fd = -1
+    for fd in posix.pipe():  # where this fails `site` would print a traceback
+        posix.close(fd)
+    Boot.light_os = None
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
     del sys.modules["os"]
     import os

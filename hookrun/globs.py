@@ -60,7 +60,7 @@ def _split(pattern: str) -> list[Sequence[str | One]]:
     literal: list[str] = []
     tests: list[str | One] = []
     plain = True
-    position = 0
+    position, last = 0, pattern.rfind("]")
     while position < len(pattern):
         char = pattern[position]
         position += 1
@@ -71,7 +71,7 @@ def _split(pattern: str) -> list[Sequence[str | One]]:
         one: str | One = char
         if char == "?":
             one, plain = _any, False
-        elif char == "[" and (close := _closing(pattern, position)) >= 0:
+        elif char == "[" and position <= last and (close := _closing(pattern, position)) >= 0:
             one, plain = _character_set(pattern[position:close]), False
             position = close + 1
         literal.append(char)

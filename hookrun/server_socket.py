@@ -6,10 +6,16 @@ Another version, interpreter or home has another name, so that two installations
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from stat import S_ISDIR
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
 
 from hookrun.state import file_name_for, state_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 PROTOCOL = 1
 """The version of what clients and the server say to each other."""
@@ -18,17 +24,25 @@ MAX_PATH = 100
 """Bytes of a socket's path; the system allows 108, macOS 104."""
 DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
+SOCKET, LOCK = ".sock", ".sock.lock"
+"""How the names of a socket and of its server's lock file end."""
+END_WAIT = 5.0
+"""Seconds that a server has to let go of its lock: it does so before its last runs end."""
 
 
-def socket_base(home: str, python: str = sys.executable) -> str | None:
+def run_directory(home: str) -> str:
+    """Return the directory of the sockets of a home, perhaps of other homes of the account, too."""
+    runtime = f"/run/user/{os.geteuid()}"  # not XDG_RUNTIME_DIR: a project can set the environment of an agent
+    return f"{runtime}/hookrun" if is_private(runtime) else f"{state_dir(home)}/run"
+
+
+def socket_base(home: str, python: str = sys.executable, identity: Sequence[str] | None = None) -> str | None:
     """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
 
-    `python` is the server's interpreter.
+    `python` is the server's interpreter, `identity` that of the package it has loaded; by default, as it is now.
     """
-    name = file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *package_identity())[-DIGITS:]
-    # Not XDG_RUNTIME_DIR: a project can set the environment of an agent.
-    runtime = f"/run/user/{os.geteuid()}"
-    base = f"{runtime}/hookrun/{name}" if is_private(runtime) else f"{state_dir(home)}/run/{name}"
+    texts = package_identity() if identity is None else identity
+    base = f"{run_directory(home)}/{file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *texts)[-DIGITS:]}"
     return base if len(os.fsencode(base)) + SUFFIX <= MAX_PATH and "\n" not in base else None
 
 
@@ -97,3 +111,126 @@ def package_identity() -> list[str]:
 def _identity(path: str) -> str:
     status = os.stat(path)
     return f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}"
+
+
+# --- the lock of a socket, which its server holds as long as it listens
+
+
+def take_lock(path: str) -> int | None:
+    """Return a descriptor of the lock of a socket; None while a server holds it. Raises OSError."""
+    import fcntl
+
+    while True:
+        fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(fd, f"{path}.lock"):
+                os.ftruncate(fd, 0)
+                return fd
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        os.close(fd)  # its server has just ended and removed the file
+
+
+def _is_at(fd: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def sign_lock(fd: int, home: str) -> None:
+    """Write into the lock which process listens, and for which home. Raises OSError."""
+    os.pwrite(fd, os.fsencode(f"{os.getpid()}\n{_process_numbers()}\n{home}"), 0)
+
+
+def _process_numbers() -> str:
+    """Return in which namespace a process has its number: in a container it means another one."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def release_lock(path: str, fd: int) -> None:
+    """Let another server take the lock, and leave no file."""
+    if _is_at(fd, f"{path}.lock"):
+        os.unlink(f"{path}.lock")
+    os.close(fd)
+
+
+def sweep(directory: str) -> None:
+    """Remove the sockets and locks of servers that were killed."""
+    for path in _sockets_with_locks(directory):
+        try:
+            fd = take_lock(path)
+        except OSError:  # no file of ours
+            continue
+        if fd is not None:
+            try:
+                os.unlink(path)
+            except OSError:  # none there, or a directory
+                pass
+            release_lock(path, fd)
+
+
+def _sockets_with_locks(directory: str) -> list[str]:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return []
+    return sorted(f"{directory}/{name.removesuffix('.lock')}" for name in names if name.endswith(LOCK))
+
+
+def listening(path: str) -> tuple[int, str] | None:
+    """Return the process that holds the lock of a socket and the home it serves; None without one that is known."""
+    import fcntl
+
+    try:
+        fd = os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid, _, rest = os.fsdecode(os.pread(fd, 1 << 13, 0)).partition("\n")
+        numbers, _, home = rest.partition("\n")
+        return (int(pid), home) if home and pid.isdigit() and numbers == _process_numbers() else None
+    finally:
+        os.close(fd)
+    return None
+
+
+def servers(home: str) -> Iterator[tuple[str, int]]:
+    """Yield socket and process of each server of a home, of all versions and whether it answers or not."""
+    directory = run_directory(home)
+    for path in _sockets_with_locks(directory) if is_private(directory) else ():
+        found = listening(path)
+        if found is not None and found[1] == home:
+            yield path, found[0]
+
+
+def end_server(path: str, pid: int) -> bool:
+    """Have a server end, also one that is stopped or hangs; return whether it listens no more. Its runs end first."""
+    return _ends(path, pid, signal.SIGTERM, signal.SIGCONT) or _ends(path, pid, signal.SIGKILL)
+
+
+def _ends(path: str, pid: int, *signals: int) -> bool:
+    until = monotonic() + END_WAIT
+    if _listens(path, pid):
+        for number in signals:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                break
+    while _listens(path, pid):
+        if monotonic() > until:
+            return False
+        sleep(0.02)
+    return True
+
+
+def _listens(path: str, pid: int) -> bool:
+    found = listening(path)
+    return found is not None and found[0] == pid

@@ -9,11 +9,23 @@ package = __file__[:-9]
 boot = type(sys)("hookrun.boot")
 fd, head = -1, b""
 try:
-    fd = posix.open(f"{package}/boot.{MAGIC_NUMBER.hex()}.code", posix.O_RDONLY)
-    head = posix.read(fd, 1 << 15)
-    exec(marshal.loads(head), boot.__dict__)  # noqa: S102, S302  # code of this package, as in a .pyc
-    sys.modules["hookrun.boot"] = boot
-except (OSError, ValueError, EOFError, TypeError):
-    sys.path.append(package[:-8])
-    from hookrun import boot
-boot.start(package, fd, head)
+    try:
+        fd = posix.open(f"{package}/boot.{MAGIC_NUMBER.hex()}.code", posix.O_RDONLY)
+        head = posix.read(fd, 1 << 15)
+        exec(marshal.loads(head), boot.__dict__)  # noqa: S102, S302  # code of this package, as in a .pyc
+        sys.modules["hookrun.boot"] = boot
+    except (OSError, ValueError, EOFError, TypeError):
+        sys.path.append(package[:-8])
+        from hookrun import boot
+    boot.start(package, fd, head)
+except Exception as error:  # as in __main__, which may be missing itself
+    status = 1
+    try:
+        posix.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+        from hookrun.__main__ import status_without_hooks
+
+        status = status_without_hooks(sys.argv, error)
+    except Exception:
+        status = 0 if "--agent" in sys.argv and getattr(error, "errno", 0) not in (23, 24) else 1
+    finally:
+        posix._exit(status)  # noqa: SLF001

@@ -255,3 +255,58 @@ def test_runs_that_start_together_write_it_once(project: Project, package: Path)
     names = {name for name in os.listdir(package) if "boot" in name}
     assert names == {"boot.py", "boot_writer.py", code_file(package).name}
     assert "hookrun.fire.command" in loaded(project, package)
+
+
+def broken(project: Project, package: Path, agent: str, *words: str) -> tuple[int, str]:
+    """Return the status and stderr of a run for an agent; stdout must be empty."""
+    done = subprocess.run(
+        [*words, sys.executable, *START, str(package / "start.py"), "fire", "--agent", agent, "PreToolUse"],
+        input=json.dumps(CONTEXT),
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("agent", ["claude", "copilot"])
+@pytest.mark.parametrize(
+    "lost", ["", "__init__.py", "__main__.py", "boot.py", "fire", "fire/command.py", "agents", "text.py"]
+)
+def test_a_package_that_is_being_replaced_ends_in_one_line(
+    project: Project, package: Path, lost: str, agent: str, *, compiled: bool
+) -> None:
+    """Whatever is missing: no traceback, and a status that refuses nothing."""
+    if compiled:
+        boot_writer.write(str(package))
+    for path in [package / lost] if lost else [each for each in package.iterdir() if each.name != "start.py"]:
+        if compiled and path == code_file(package):
+            continue
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    status, stderr = broken(project, package, agent)
+    if (lost, compiled) in {("boot.py", True), ("__init__.py", False)}:  # it can do without it
+        assert (status, stderr) == (0, "")
+        return
+    assert re.fullmatch("hookrun: cannot be loaded, so no hook has run: .+\n", stderr), stderr
+    assert status == 0 if agent == "copilot" else status in {0, 1}
+
+
+@pytest.mark.parametrize("text", ["def (", "raise KeyError", "import nothing_of_this_name"])
+def test_a_module_that_is_half_written_ends_in_one_line(project: Project, package: Path, text: str) -> None:
+    """What an installer has written so far need not be Python."""
+    (package / "fire" / "command.py").write_text(text)
+    status, stderr = broken(project, package, "claude")
+    assert (status, stderr.count("\n")) == (1, 1), stderr
+
+
+@pytest.mark.parametrize("agent", ["claude", "copilot"])
+def test_without_a_free_descriptor_it_ends_in_one_line(project: Project, package: Path, agent: str) -> None:
+    """`site` prints no traceback; the status is 1 for every agent: nobody may switch hooks off in silence."""
+    limit = 'ulimit -n 4; exec "$@"'
+    status, stderr = broken(project, package, agent, "sh", "-c", limit, "sh")
+    assert re.fullmatch("hookrun: cannot be loaded, so no hook has run: .*Too many open files.*\n", stderr), stderr
+    assert status == 1

@@ -51,17 +51,22 @@ def serve_command(
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
+    from hookrun.serve.watched_package import WatchedPackage
+
+    package = WatchedPackage()  # before what it serves is loaded
+
     from hookrun.serve.daemon import serve
     from hookrun.serve.running import setting
     from hookrun.serve.server import IDLE_LIMIT
 
-    base = socket_base(home) if socket is None else None
+    base = socket_base(home, identity=package.identity) if socket is None else None
     if socket is None and base is None:
         raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
     if socket is None:
         make_private_dir(os.path.dirname(path))
-    failure = serve(path, idle or IDLE_LIMIT, blocks=setting(home, "on_error") == "block")
+    blocks = setting(home, "on_error") == "block"
+    failure = serve(path, home, package, idle or IDLE_LIMIT, blocks=blocks)
     if failure is not None:
         raise click.ClickException(failure)
 
@@ -72,7 +77,7 @@ def _stop(home: str) -> None:
     servers = running_servers(home)
     for server in servers:
         if not server.stop():
-            raise click.ClickException(f"the server (pid {server.pid}) still runs\nhint: its runs have not ended yet")
+            raise click.ClickException(f"the server (pid {server.pid}) cannot be ended\nhint: see `ps -p {server.pid}`")
         print_line(f"stopped the server (pid {server.pid})")
     if not servers:
         print_line("no server is running")

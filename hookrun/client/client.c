@@ -47,8 +47,9 @@ static char *beside(const char *name) {
     return strcat(strcpy(path, directory), name);
 }
 
-/* Become a command with our arguments and the reason, if there is one. Returns only if it cannot be started. Every
- * descriptor of ours is closed on exec, and signals have their default action again. */
+/* Become a command with the reason, if there is one, and our arguments: before them, as the last one may lack its value.
+ * Returns only if it cannot be started. Every descriptor of ours is closed on exec, and signals have their default
+ * action again. */
 static void become(char **command, size_t count, char *reason) {
     size_t arguments = 0;
     while (argument[arguments])
@@ -57,10 +58,11 @@ static void become(char **command, size_t count, char *reason) {
     if (!words)
         return;
     memcpy(words, command, count * sizeof *words);
-    memcpy(words + count, argument, arguments * sizeof *words);
-    words[count += arguments] = reason ? "--cold" : NULL;
-    words[count + 1] = reason;
-    words[count + 2] = NULL;
+    if (reason) {
+        words[count++] = "--cold";
+        words[count++] = reason;
+    }
+    memcpy(words + count, argument, (arguments + 1) * sizeof *words); /* with the NULL */
     execv(words[0], words);
 }
 
@@ -69,7 +71,9 @@ static _Noreturn void gone(void) {
     char *command[] = {"/bin/sh", beside("gone"), agent};
     if (access(command[1], R_OK) == 0)
         become(command, 3, NULL);
-    fail("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n", 1);
+    /* 1 is an error that agents show and that refuses nothing; but Copilot takes it as a refusal, here of every tool. */
+    int status = strcmp(agent, "copilot") == 0 ? 0 : 1;
+    fail("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n", status);
 }
 
 static _Noreturn void go_cold(char *reason) {

@@ -44,7 +44,7 @@ SHOWN = 80
 VETO = 2
 """The exit status of a program that blocks without an answer."""
 QUOTES = 6
-"""Quotation marks around the keys and the id of an answer: more of them are more keys."""
+"""Quotation marks around the keys and the id of an answer: with more of them it has more keys."""
 
 
 def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:
@@ -124,10 +124,13 @@ class Line:
     def ends(self, process: Process, now: float) -> bool:
         """Return whether nothing more is expected of the program: it has answered, or written something else."""
         outcome, too_long = process.outcome, process.outcome.bytes_out > process.task.max_output
-        if not (self.early or too_long or b"\n" in process.out_data):
+        at_once, whole = self.early or too_long, b"\n" in process.out_data
+        if not (at_once or whole or process.out_data.endswith(b"}")):
             return False
         verdict, problem = self._read(process)
-        waits = verdict is None and not self.early and not too_long  # noise: the answer may follow
+        if verdict is None and not (at_once or whole):
+            return False
+        waits = not at_once and (verdict is None or not whole)  # noise: the answer may follow, or its newline
         if problem is None and self.keeper is not None and not process.stdin:
             self.kept = True
         elif problem is None or waits:
@@ -173,8 +176,8 @@ class Line:
     def _read(self, process: Process) -> tuple[bytes | None, str | None]:
         """Return the verdict in the output, if there is one, and why it is not exactly one answer, or None."""
         verdict, problem = read_answer(bytes(process.out_data), self.number)
-        if self.early:
-            problem = f"it wrote to stdout without being asked: {_excerpt(process.out_data)}"
+        if self.early:  # the line has not been written
+            verdict, problem = None, f"it wrote to stdout without being asked: {_excerpt(process.out_data)}"
         elif process.outcome.bytes_out > process.task.max_output:
             problem = f"its output is longer than max_output ({process.task.max_output} bytes)"
         return verdict, problem
@@ -185,23 +188,34 @@ def read_answer(data: bytes, number: str) -> tuple[bytes | None, str | None]:
 
     Of several verdicts one that refuses is returned: it counts whatever else is wrong.
     """
-    *lines, rest = data.split(b"\n")
-    wanted = number.encode()
-    verdicts = [verdict for line in lines if wanted in line and (verdict := _verdict_in(line, number)) is not None]
-    verdict = next(filter(_refuses, verdicts), verdicts[0] if verdicts else None)
+    lines = data.split(b"\n")
+    found = [each for line in lines if (each := _verdict_in(line, number)) is not None]
+    verdict = next((verdict for verdict, _ in found if _refuses(verdict)), found[0][0] if found else None)
     if not data:
         return None, "it ended without an answer"
-    if len(verdicts) > 1:
+    if len(found) > 1:
         return verdict, "it answered more than once"
-    if verdict is None:
-        return None, f'stdout is not one line {{"id": "{number}", "verdict": ...}}: {_excerpt(data)}'
-    if len(lines) > 1 or rest:
+    if not found or not found[0][1]:
+        return verdict, f'stdout is not one line {{"id": "{number}", "verdict": ...}}: {_excerpt(data)}'
+    if len(lines) == 1:
+        return verdict, f"stdout is not one line, for its answer has no newline at the end: {_excerpt(data)}"
+    if lines[1:] != [b""]:
         return verdict, f"it wrote more than its answer to stdout: {_excerpt(data)}"
     return verdict, None
 
 
-def _verdict_in(line: bytes, number: str) -> bytes | None:
-    """Return the verdict in an answer as it is written, b"" for null; None if it does not answer the line `number`."""
+def _verdict_in(line: bytes, number: str) -> tuple[bytes, bool] | None:
+    """Return the verdict in an answer to the line `number`, b"" for null, and whether nothing is wrong; None without.
+
+    Where something is wrong, only a verdict that refuses is one.
+    """
+    if number.encode() in line and (verdict := _as_written(line, number)) is not None:
+        return verdict, True
+    return _as_meant(line, number) if b"verdict" in line or b"\\u" in line else None
+
+
+def _as_written(line: bytes, number: str) -> bytes | None:
+    """Return the verdict in an answer with the usual keys only, None for any other line."""
     try:
         text = line.decode("utf-8")
         start = text.index(":", text.index('"verdict"')) + 1
@@ -217,9 +231,46 @@ def _verdict_in(line: bytes, number: str) -> bytes | None:
     return text[start:end].encode() if isinstance(value, dict) else None
 
 
+def _as_meant(line: bytes, number: str) -> tuple[bytes, bool] | None:
+    """Return the same for an answer with other keys, or with something wrong such as no id or two verdicts."""
+    import json
+
+    pairs: list[tuple[str, object]] = []
+
+    def note(found: list[tuple[str, object]]) -> dict[str, object]:
+        pairs[:] = found  # in the end those of the answer itself
+        return dict(sorted(found, key=lambda each: each[0] == "action" and str(each[1]) in BINDING_ACTIONS))
+
+    text = line.decode("utf-8-sig", "replace")
+    try:
+        if not isinstance(json.loads(text, object_pairs_hook=note, parse_constant=str, strict=False), dict):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    ids = [value for name, value in pairs if name == "id"]
+    verdicts = [value for name, value in pairs if name == "verdict"]
+    if any(str(each) != number for each in ids):  # it answers another line
+        return None
+    for verdict in verdicts:
+        if isinstance(verdict, dict) and str(verdict.get("action")) in BINDING_ACTIONS:
+            return json.dumps(verdict).encode(), ids == [number] and len(verdicts) == 1 and _is_sound(line)
+    if ids != [number] or len(verdicts) != 1 or not _is_sound(line) or not isinstance(verdicts[0], dict | None):
+        return None
+    return b"" if verdicts[0] is None else dumps(verdicts[0]).encode(), True
+
+
+def _is_sound(line: bytes) -> bool:
+    """Return whether a line is JSON to the letter."""
+    try:
+        loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _refuses(verdict: bytes) -> bool:
     value = loads(verdict.decode()) if verdict else None
-    return isinstance(value, dict) and value.get("action") in BINDING_ACTIONS
+    return isinstance(value, dict) and str(value.get("action")) in BINDING_ACTIONS
 
 
 def _excerpt(data: bytes | bytearray) -> str:

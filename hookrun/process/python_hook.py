@@ -4,6 +4,7 @@ Standard library only, without imports of ours: this file also runs as a script,
 """
 
 import os
+import select
 import sys
 
 NOT_FOUND = 127
@@ -61,13 +62,33 @@ def serve(target: str, directory: str, loads=None, dumps=None) -> int:  # type: 
     function = _find(target)
     if function is None:
         return NOT_FOUND
-    for line in lines:
+    versions: dict[str, object] = {}
+    while not _have_changed(directory, versions):  # type: ignore[no-untyped-call]
+        line = lines.readline()
+        if not line:
+            break
         asked = (loads or _loads)(line.decode())
         text = _answer(function, asked["context"], dumps or _dumps)  # type: ignore[no-untyped-call]
         sys.stdout.flush()
         stdout.write(f'{{"id":"{asked["id"]}","verdict":{text or "null"}}}\n'.encode())
         stdout.flush()
+        _have_changed(directory, versions)  # type: ignore[no-untyped-call]
+        select.select([lines], [], [])  # a line that is not read goes to a new process
     return 0
+
+
+def _have_changed(directory, versions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a bool
+    """Note the files of the modules below the directory; return whether one is no longer as it was noted first."""
+    below, changed = os.path.join(os.path.abspath(directory), ""), False
+    for path in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
+        if isinstance(path, str) and path.startswith(below):
+            try:
+                found = os.stat(path)
+                version = (found.st_mtime_ns, found.st_size)
+            except OSError:
+                version = None
+            changed |= versions.setdefault(path, version) != version
+    return changed
 
 
 def _answer(function, context, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # JSON, or None

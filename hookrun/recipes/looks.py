@@ -6,15 +6,13 @@ this module holds no more than string operations, and imports nothing that costs
 
 from __future__ import annotations
 
-from hookrun.shell.prefilter import QUOTES, may_read_terminal, may_run
+from hookrun.shell.prefilter import QUOTES, may_read_terminal, may_run, may_run_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    Options = Callable[[str, str], str]
-    """Returns the value of an option by its name, and a default."""
-    Look = Callable[[Mapping[str, object], Mapping[str, object], Options], bool]
+    Look = Callable[[Mapping[str, object], Mapping[str, object], "HookOptions"], bool]
 
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 """The values of an option that is yes or no."""
@@ -45,15 +43,18 @@ WRITING = (
 EXPANSIONS = ("$", "`", "{", "*", "?", "[")
 """Characters of expansions, which may name files that are not in the line."""
 
+BARE = str.maketrans("", "", "'\"\\\n")
+"""Removes what a shell may remove from the middle of a word."""
+
 PROTECTED = (
-    ".cache", ".claude", ".cli", ".cop", ".env", ".git", ".gnupg", ".grok", ".htpasswd", ".husky", ".jks",
-    ".kdbx", ".key", ".local", ".netrc", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
-    ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
+    ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
+    ".htpasswd", ".husky", ".jks", ".kdbx", ".key", ".local", ".netrc", ".p12", ".pem", ".pfx", ".pgpass", ".pypirc",
+    ".qwe", ".terraform.lock.hcl", "bun.lock", "cargo.lock", "coder.json", "composer.lock", "config", "credentials",
     "deno.lock", "disabled-hooks", "documents", "flake.lock", "gemfile.lock", "go.sum", "hookrun.yaml", "hookrun.yml",
     "hooks.json", "hooks.v1.json", "hosts.yml", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "mix.lock",
-    "npm-shrinkwrap.json", "opencod", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock",
-    "pixi.lock", "pnpm-lock.yaml", "podfile.lock", "poetry.lock", "pubspec.lock", "secrets.json", "secrets.toml",
-    "secrets.yaml", "secrets.yml", "settings", "uv.lock", "yarn.lock",
+    "npm-shrinkwrap.json", "opencod", "package-lock.json", "package.resolved", "pdm.lock", "pipfile.lock", "pixi.lock",
+    "pnpm-lock.yaml", "podfile.lock", "poetry.lock", "pubspec.lock", "secrets.json", "secrets.toml", "secrets.yaml",
+    "secrets.yml", "settings", "uv.lock", "yarn.lock",
 )  # fmt: skip
 """Texts of which a line holds one that names a file which protect-files protects by default."""
 
@@ -78,11 +79,25 @@ def may_matter(target: str, context: Mapping[str, object], variables: Mapping[by
     if look is None:
         return True
 
-    def option(name: str, default: str) -> str:
-        return variables.get(b"HOOKRUN_OPTION_" + name.upper().encode(), default.encode()).decode("utf-8", "replace")
-
     args = context.get("tool_args")
-    return look(context, args if isinstance(args, dict) else {}, option)
+    return look(context, args if isinstance(args, dict) else {}, HookOptions(variables))
+
+
+class HookOptions:
+    """The environment of the hook. Called, it returns the value of an option by its name, and a default."""
+
+    __slots__ = ("_variables",)
+
+    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
+        self._variables = variables
+
+    def __call__(self, name: str, default: str) -> str:
+        """Return the value of an option."""
+        return self.variable(f"HOOKRUN_OPTION_{name.upper()}", default)
+
+    def variable(self, name: str, default: str) -> str:
+        """Return the value of a variable."""
+        return self._variables.get(name.encode(), default.encode()).decode("utf-8", "replace")
 
 
 def may_destroy(line: str) -> bool:
@@ -90,8 +105,8 @@ def may_destroy(line: str) -> bool:
     return (
         may_run(line, DESTRUCTIVE)
         or "/dev/" in line.translate(QUOTES)
-        or any(name in line.lower() for name in FORMATTING)
-        or ("(" in line and "|" in line)
+        or any(name in line.translate(BARE).lower() for name in FORMATTING)
+        or (("(" in line or "function" in line) and ("|" in line or "&" in line))
     )
 
 
@@ -105,18 +120,42 @@ def may_decide(line: str) -> bool:
     )
 
 
-def may_name(line: str, texts: Iterable[str]) -> bool:
-    """Return whether a line may name a file whose name holds one of these texts, in lower case."""
-    if any(sign in line for sign in EXPANSIONS):
+def may_manage(line: str) -> bool:
+    """Return whether a line may run a package manager."""
+    return may_run(line, MANAGING) or "pip3." in line.translate(BARE).lower()
+
+
+def may_name(line: str, directories: Iterable[str], texts: Iterable[str]) -> bool:
+    """Return whether a line may name a file whose path holds one of these texts, in folded case.
+
+    It may start from any of the directories: the one where it runs, and the home directory.
+    """
+    if any(sign in line for sign in (*EXPANSIONS, "~")) or may_run_input(line):
         return True
-    bare = line.translate({ord(sign): None for sign in "'\"\\\n"}).lower()
+    if "|" in line or "<<" in line:  # a patch names files; what it reads may have been decoded
+        bare = line.translate(BARE).lower()
+        if "patch" in bare or "git" in bare:
+            return True
+    bare = "/".join((*directories, line)).translate(BARE).casefold()
     return any(text in bare for text in texts)
 
 
 def texts_of(globs: str) -> Iterator[str]:
-    """Yield of each glob a text that is in every path which it matches, in lower case."""
+    """Yield of each glob a text that is in every path which it matches, and one that is in that of its directory.
+
+    Both are in folded case. The empty text is in every path: it stands for a glob without a literal character.
+    """
     for each in globs.split():
-        yield (max(each.rpartition("/")[2].split("*"), key=len) or each.split("/")[0]).lower()
+        directory = each.rpartition("/")[0]
+        yield _longest_text(each)
+        if directory:
+            yield _longest_text(directory)
+
+
+def _longest_text(pattern: str) -> str:
+    if "[" in pattern:
+        return ""
+    return max(pattern.translate(BARE).replace("*", "/").replace("?", "/").split("/"), key=len).casefold()
 
 
 def _of_line(may: Callable[[str], bool]) -> Look:
@@ -124,7 +163,7 @@ def _of_line(may: Callable[[str], bool]) -> Look:
 
 
 def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
-    def look(context: Mapping[str, object], args: Mapping[str, object], option: Options) -> bool:
+    def look(context: Mapping[str, object], args: Mapping[str, object], option: HookOptions) -> bool:
         line = args.get("command")
         if not isinstance(line, str):
             return False
@@ -140,7 +179,7 @@ def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
     return look
 
 
-def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: Options) -> bool:
+def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: HookOptions) -> bool:
     line = args.get("command")
     return _names_path(args) or (isinstance(line, str) and may_decide(line))
 
@@ -149,15 +188,21 @@ def _names_path(args: Mapping[str, object]) -> bool:
     return any(isinstance(args.get(each), str) for each in PATH_ARGUMENTS)
 
 
-def _at_files(_: Mapping[str, object], args: Mapping[str, object], option: Options) -> bool:
+def _at_files(context: Mapping[str, object], args: Mapping[str, object], option: HookOptions) -> bool:
     line = args.get("command")
     if _names_path(args) or option("read", "no").strip().lower() not in YES + NO:
         return True
     given = " ".join(option(name, "") for name in ("secrets", "locked", "settings"))
-    return isinstance(line, str) and may_name(line, (*PROTECTED, *texts_of(given)))
+    return isinstance(line, str) and may_name(line, _directories(context, option), (*PROTECTED, *texts_of(given)))
 
 
-def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], option: Options) -> bool:
+def _directories(context: Mapping[str, object], option: HookOptions) -> tuple[str, str]:
+    working, project = context.get("working_dir"), option.variable("HOOKRUN_PROJECT_DIR", "/")
+    directory = working if isinstance(working, str) and working.startswith("/") else project
+    return option.variable("HOME", ""), directory
+
+
+def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
     from hookrun.credentials import may_hold_secret
 
     source = scanned(context)
@@ -196,7 +241,7 @@ LOOKS: dict[str, Look] = {
     "hookrun.recipes.block_destructive_commands:check": _or_opens_terminal(may_destroy),
     "hookrun.recipes.commit_message_check:check": _of_line(lambda line: may_run(line, COMMITTING)),
     "hookrun.recipes.no_force_push:check": _or_opens_terminal(lambda line: may_run(line, PUSHING)),
-    "hookrun.recipes.package_manager:check": _of_line(lambda line: may_run(line, MANAGING) or "pip3." in line),
+    "hookrun.recipes.package_manager:check": _of_line(may_manage),
     "hookrun.recipes.protect_files:check": _at_files,
     "hookrun.recipes.protect_hooks:guard": _at_hooks,
     "hookrun.recipes.secret_scan:check": _at_secrets,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from hookrun.files import is_within
-from hookrun.recipes.looks import MANAGING
+from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell import lazy_re as re
-from hookrun.shell.prefilter import may_run
 from hookrun.shell.wrappers import APART
 
 TYPE_CHECKING = False
@@ -125,8 +124,6 @@ RUNNING = frozenset({"exec", "run", "start", "test"})
 """Commands after which the other package managers pass options on to the program that they run."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
 
-VERSIONED = re.compile(r"pip3\.\d+")
-
 Change = tuple["list[Word]", str]
 """Consecutive words of a command, and what they become."""
 
@@ -135,7 +132,7 @@ Change = tuple["list[Word]", str]
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change of a line that calls the wrong package manager, None for any other."""
     line = shell_line(context)
-    if line is None or not may_run(line, (*MANAGING, *VERSIONED.findall(line))):
+    if line is None or not may_manage(line):
         return None
     parsed = parse(context, line)
     if parsed.problem is not None:

@@ -112,7 +112,7 @@ class Files:
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a line must not run, None if it may."""
         globs = (*self._secrets, *self._locked, *self._settings)
-        if not may_name(line, texts_of(" ".join(globs))):
+        if not may_name(line, (os.environ.get("HOME", ""), line_directory(context)), texts_of(" ".join(globs))):
             return None
         from hookrun.shell.named_files import named_files
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import importlib
 import os
@@ -14,13 +13,25 @@ from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.process.spawn import restore_signals
 from hookrun.serve.server import IDLE_LIMIT, Server
-from hookrun.server_socket import is_private, socket_base, socket_here
+from hookrun.server_socket import (
+    end_server,
+    is_private,
+    listening,
+    release_lock,
+    run_directory,
+    socket_base,
+    socket_here,
+    sweep,
+    take_lock,
+)
 from hookrun.server_start import LOCK
 from hookrun.shell.syntax_tree import parse
 from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hookrun.serve.watched_package import WatchedPackage
 
 PRELOADED = (
     "json",
@@ -63,6 +74,8 @@ PRELOADED = (
 )
 """Modules that every worker has from the start; all agents' are added."""
 
+CHANGED = "hookrun was changed while it was loaded"
+"""Why a server ends before it serves; the next run starts another."""
 ANSWERS_WITHIN = 2.0
 """Seconds that clients wait for a greeting."""
 
@@ -80,37 +93,54 @@ def preload() -> None:
 
 
 def serve(
-    path: str, idle_limit: float = IDLE_LIMIT, on_ready: Callable[[], object] = bool, *, blocks: bool = False
+    path: str,
+    home: str,
+    package: WatchedPackage,
+    idle_limit: float = IDLE_LIMIT,
+    on_ready: Callable[[], object] = bool,
+    *,
+    blocks: bool = False,
 ) -> str | None:
-    """Serve at a socket until the end; return why that is not possible, else None. `blocks`: failures do so far."""
+    """Serve a home at a socket until the end; return why that is not possible, else None.
+
+    `blocks`: failures do so far.
+    """
+    lock: int | None = None
     try:
         lock = take_lock(path)
         if lock is None:
-            if not answers(path):
+            if answers(path):
+                on_ready()
+                return None
+            lock = _lock_of_silent(path)
+            if lock is None:
                 return f"the server at {path} does not answer"
-            on_ready()
-            return None
+        if os.path.dirname(path) == run_directory(home):
+            sweep(os.path.dirname(path))
         preload()
-        server = Server(path, lock, idle_limit, blocks=blocks)
-        server.listen()
+        package.all_loaded()
+        if package.has_changed():
+            release_lock(path, lock)
+            return CHANGED
+        server = Server(path, lock, package, idle_limit, blocks=blocks)
+        server.listen(home)
         on_ready()
-    except OSError as error:
-        return f"cannot listen at {path}: {error.strerror}"
-    except ImportError as error:
-        return f"cannot be loaded: {error}"
+    except (OSError, ImportError) as error:
+        if lock is not None:
+            release_lock(path, lock)
+        if isinstance(error, OSError):
+            return f"cannot listen at {path}: {error.strerror}"
+        return CHANGED if package.has_changed() else f"cannot be loaded: {error}"
     server.run()
     return None
 
 
-def take_lock(path: str) -> int | None:
-    """Return a descriptor of the lock of a socket, which its server holds; None while there is one. Raises OSError."""
-    fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    return fd
+def _lock_of_silent(path: str) -> int | None:
+    """End the server that holds a lock and does not answer, and return the lock; None if it keeps it."""
+    found = listening(path)
+    if found is not None:
+        end_server(path, found[0])
+    return take_lock(path)
 
 
 def answers(path: str) -> bool:
@@ -130,9 +160,8 @@ def answers(path: str) -> bool:
     return False
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], package: WatchedPackage) -> int:
     """Be the server that a cold run has started, with `--home DIR [--blocks]`; return the exit status."""
-    os.closerange(LOCK + 1, os.sysconf("SC_OPEN_MAX"))
     os.set_inheritable(LOCK, False)  # noqa: FBT003
     os.chdir("/")
     os.umask(0o077)
@@ -144,18 +173,20 @@ def main(argv: list[str]) -> int:
     found = launcher_file.read(path)
     if found is None:
         return 1
-    base = socket_base(home)
+    base = socket_base(home, identity=package.identity)
     launcher_file.update_socket(path, found.command, base)
     failure: str | None = "the path of the socket is too long"
     if base is not None:
         make_private_dir(os.path.dirname(base))
         failure = f"{os.path.dirname(base)} is open to others"
         if is_private(os.path.dirname(base)):
-            failure = serve(socket_here(base), on_ready=_started, blocks="--blocks" in argv)
+            blocks = "--blocks" in argv
+            failure = serve(socket_here(base), home, package, on_ready=_started, blocks=blocks)
     if failure is None:
         return 0
     os.ftruncate(LOCK, 0)
-    os.pwrite(LOCK, f"{failure}\n".encode(), 0)
+    if failure != CHANGED:
+        os.pwrite(LOCK, f"{failure}\n".encode(), 0)
     return 1
 
 

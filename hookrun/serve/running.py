@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import glob
-import os
-import signal
-import socket
 import subprocess
-from time import monotonic, sleep
 
 from hookrun import launcher_file
+from hookrun.agents import AGENTS
 from hookrun.config import load_compiled
 from hookrun.config.discovery import find
-from hookrun.serve import peer
-from hookrun.server_socket import is_private
+from hookrun.server_socket import end_server, servers
 from hookrun.server_start import lock_path
+from hookrun.state import data_dir
 
-STOP_WAIT = 10.0
-"""Seconds to wait for a server that stops: its runs end first."""
 KILOBYTE = 1024
 
 
 class RunningServer:
-    """A server that answers at one of the home's sockets."""
+    """A server that holds the lock of one of the home's sockets."""
 
     def __init__(self, path: str, pid: int) -> None:
         self.path = path
@@ -36,22 +30,12 @@ class RunningServer:
 
     def stop(self) -> bool:
         """Tell it to end, and return whether it has done so in time."""
-        os.kill(self.pid, signal.SIGTERM)
-        until = monotonic() + STOP_WAIT
-        while monotonic() < until:
-            if _server_at(self.path) != self.pid:
-                return True
-            sleep(0.02)
-        return False
+        return end_server(self.path, self.pid)
 
 
 def running_servers(home: str) -> list[RunningServer]:
-    """Return the servers that this home's launchers would find, one for each control group."""
-    found = launcher_file.read(launcher_file.path_in(home))
-    if found is None or found.socket is None or not is_private(os.path.dirname(found.socket)):
-        return []
-    paths = sorted(glob.glob(f"{glob.escape(found.socket)}*.sock"))
-    return [RunningServer(path, pid) for path in paths if (pid := _server_at(path))]
+    """Return the servers of a home: one for each version and control group."""
+    return [RunningServer(path, pid) for path, pid in servers(home)]
 
 
 def setting(home: str, name: str) -> object:
@@ -69,16 +53,31 @@ def describe(home: str) -> tuple[bool, str]:
     """Return whether all is well with the server of a home, and in words how it is; "" if no launcher uses one."""
     if launcher_file.read(launcher_file.path_in(home)) is None:
         return True, ""
+    running = [each.to_json() for each in running_servers(home)]
+    texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
     if warm_setting(home) == "off":
-        return True, "off, by the setting `warm`"
-    servers = [each.to_json() for each in running_servers(home)]
-    if servers:
-        texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in servers]
+        still = f"; still running ({'; '.join(texts)})" if texts else ""
+        return True, f"off, by the setting `warm`{still}"
+    if running:
         return True, f"running ({'; '.join(texts)})"
+    if _launchers_are_scripts(home):
+        return True, "not used: hookrun was installed without its compiled client, so every run starts Python"
     failure = last_failure(home)
     if failure is not None:
         return False, f"cannot start: {failure}"
     return True, "not running; the next run of an agent starts it"
+
+
+def _launchers_are_scripts(home: str) -> bool:
+    """Return whether no launcher of a home is the compiled client, which alone calls a server."""
+    begins = []
+    for agent in AGENTS:
+        try:
+            with open(f"{data_dir(home)}/{agent}", "rb") as file:
+                begins.append(file.read(2))
+        except OSError:
+            continue
+    return bool(begins) and set(begins) == {b"#!"}
 
 
 def last_failure(home: str) -> str | None:
@@ -88,18 +87,6 @@ def last_failure(home: str) -> str | None:
             return file.read(500).strip() or None
     except OSError:
         return None
-
-
-def _server_at(path: str) -> int:
-    """Return the process id of the server at a socket, 0 without one."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(1)
-        try:
-            client.connect(path)
-            pid, uid = peer.credentials(client)
-        except OSError:
-            return 0
-        return pid if uid == os.geteuid() else 0
 
 
 def _children(pid: int) -> list[int]:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 from hookrun.process.spawn import ENDING
 from hookrun.serve import peer, protocol
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
-from hookrun.server_socket import package_files, package_identity
+from hookrun.server_socket import release_lock, sign_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from hookrun.serve.watched_package import WatchedPackage
 
 MAX_WORKERS = 64
 """Runs at once: a caller beyond them runs cold."""
@@ -44,9 +46,6 @@ PAUSE = 0.1
 PATIENCE = 10.0
 """Seconds that callers who have been greeted wait for a worker while the system allows no more."""
 
-CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
-"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
-
 
 class Seat:
     """A worker as the server sees it: its process, the line to it, and the connection that it serves."""
@@ -61,10 +60,10 @@ class Seat:
 class Server:
     """Listens at `path` until a signal or a reason of its own ends it."""
 
-    def __init__(self, path: str, lock: int, idle_limit: float, *, blocks: bool) -> None:
+    def __init__(self, path: str, lock: int, package: WatchedPackage, idle_limit: float, *, blocks: bool) -> None:
         self.path = path
         self.lock = lock
-        self.package = WatchedPackage()
+        self.package = package
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
@@ -82,7 +81,7 @@ class Server:
 
     # --- the socket
 
-    def listen(self) -> None:
+    def listen(self, home: str) -> None:
         """Make the socket and put it in its place at once, complete. Raises OSError."""
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
@@ -93,6 +92,7 @@ class Server:
             status = os.lstat(temporary)
             self._identity = status.st_dev, status.st_ino
             os.rename(temporary, self.path)
+            sign_lock(self.lock, home)
         except OSError:
             try:
                 os.unlink(temporary)
@@ -121,7 +121,7 @@ class Server:
             connection.close()
         self.poll.unregister(listener)
         listener.close()
-        os.close(self.lock)  # another server may start while the last runs end
+        release_lock(self.path, self.lock)  # another server may start while the last runs end
         if not self.waiting:
             self._dismiss()
 
@@ -362,57 +362,3 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         sys.stderr.flush()
     finally:
         os._exit(status)
-
-
-class WatchedPackage:
-    """The package as it was when the server began."""
-
-    def __init__(self) -> None:
-        self._identity = package_identity()
-        self._root = _root()
-        self._fd = _watch({os.path.dirname(path) for path in package_files()})
-        if self._fd >= 0 and package_identity() != self._identity:
-            self._identity = []  # changed meanwhile
-
-    def register(self, poll: select.poll) -> None:
-        """Have changes end a wait, so that the server does not stay longer than it is of use."""
-        if self._fd >= 0:
-            poll.register(self._fd, select.POLLIN)
-
-    def has_changed(self) -> bool:
-        """Return whether the package is not what the server has loaded any more."""
-        if not self._identity or _root() != self._root:
-            return True
-        if self._fd >= 0:
-            try:
-                os.read(self._fd, 1 << 16)
-            except BlockingIOError:
-                return False
-        if package_identity() != self._identity:
-            self._identity = []
-        return not self._identity
-
-
-def _root() -> tuple[int, int]:
-    """Return the identity of the package's directory: another one may be moved into its place."""
-    try:
-        status = os.stat(os.path.dirname(os.path.dirname(__file__)))
-    except OSError:
-        return 0, 0
-    return status.st_dev, status.st_ino
-
-
-def _watch(directories: set[str]) -> int:
-    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
-    if sys.platform != "linux":
-        return -1
-    import ctypes
-
-    library = ctypes.CDLL(None)
-    fd = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-    if fd < 0:
-        return -1
-    if any(library.inotify_add_watch(fd, os.fsencode(each), CHANGES) < 0 for each in directories):
-        os.close(fd)
-        return -1
-    return fd

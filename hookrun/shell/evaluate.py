@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
+from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.simple_command import ParsedLine, Redirection, SimpleCommand, program_name
 from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
@@ -31,9 +32,6 @@ SAME_SHELL = frozenset({"builtin", "command", "time"})
 
 IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 """Programs that run their line in the current shell, not in a new one."""
-
-WITH_WORDS = frozenset({"parallel", "xargs"})
-"""Wrappers that add words to what they run, and read those."""
 
 TOPLEVEL = "git rev-parse --show-toplevel"
 """Among the variables, the output of this command where it is known."""

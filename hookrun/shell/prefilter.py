@@ -6,13 +6,24 @@ from hookrun.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MADE_UP = ("$", "`", "{")
 """Characters from which a shell makes words that are not in the line."""
 
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
-"""Programs that run what they read, which any other may have written."""
+"""Shells: they run what they read, which any other program may have written."""
+
+SHELLS = tuple(READERS)
+
+COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
+"""Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
+
+WITH_WORDS = frozenset({"parallel", "xargs"})
+"""Wrappers that add words to what they run, and read those."""
+
+RUN_INPUT = READERS | COMMAND_OPTIONS | WITH_WORDS | {".", "at", "batch", "source", "ssh", "sudo"}
+"""Every program that may run what it reads, or pass it to one: the parser gives a line to no other."""
 
 INTERPRETERS = frozenset({
     "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
@@ -23,36 +34,55 @@ INTERPRETERS = frozenset({
 OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
 """Programs that start a shell if they are given no command."""
 
-INTERACTIVE = READERS | INTERPRETERS | OPENING | {".", "at", "batch", "python3", "source", "ssh", "su", "sudo"}
+INTERACTIVE = RUN_INPUT | INTERPRETERS | OPENING | {"python3"}
 """Programs that may read commands from the terminal, besides other versions of Python."""
 
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
+FEEDING = ("|", "<<", "<(", ">(", ":::")
+"""Signs of a line in which a program gets text that another one, or the line itself, has written."""
+
+MAX_PATTERN, MAX_PATTERNS = 64, 16
+"""Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with names of programs."""
+
 
 def may_run(line: str, names: Iterable[str]) -> bool:
     """Return whether the line may run one of the programs (in lower case): False only where it surely runs none."""
-    if any(sign in line for sign in MADE_UP):
+    if any(sign in line for sign in MADE_UP) or may_run_input(line):
         return True
     names = tuple(names)
-    bare = line.replace("\\\n", "").translate(QUOTES).lower()
-    for word in bare.translate(ENDS).split():
-        program = word.rpartition("/")[2]
-        if program in READERS or word.endswith(names):  # the end: `su -crm` runs rm
-            return True
-        if any(sign in program for sign in "*?[") and (word[0] == "-" or any(glob(program, name) for name in names)):
-            return True
-    return False
+    # The end of a word counts: `su -crm` runs rm.
+    return any(program in READERS or word.endswith(names) for word, program in _programs(line)) or _may_match(
+        line, names
+    )
+
+
+def may_run_input(line: str) -> bool:
+    """Return whether a program may run what it reads, and reads what is not in the line as it is written there."""
+    bare = line.replace("\\\n", "").translate(QUOTES)
+    return any(sign in bare for sign in FEEDING) and any(
+        program in RUN_INPUT or (word[0] == "-" and word.endswith(SHELLS)) for word, program in _programs(line)
+    )
 
 
 def may_read_terminal(line: str) -> bool:
     """Return whether the line may run a program that reads commands from the terminal: False only where it does not."""
-    if any(sign in line for sign in MADE_UP):
+    if any(sign in line for sign in MADE_UP) or _may_match(line, tuple(INTERACTIVE)):
         return True
-    for word in line.replace("\\\n", "").translate(QUOTES).lower().translate(ENDS).split():
-        program = word.rpartition("/")[2]
-        if program in INTERACTIVE or program.startswith(("python", "pypy")):
-            return True
-        if any(sign in program for sign in "*?[") and any(glob(program, name) for name in INTERACTIVE):
-            return True
-    return False
+    return any(program in INTERACTIVE or program.startswith(("python", "pypy")) for _, program in _programs(line))
+
+
+def _programs(line: str) -> Iterator[tuple[str, str]]:
+    """Yield each word of a line in lower case, without quotes, and the program that it names if it is a command."""
+    bare = line.replace("\\\n", "").translate(QUOTES).lower()
+    for word in bare.translate(ENDS).split():
+        yield word, word.rstrip("/").rpartition("/")[2].lstrip("!")  # `git -c alias.x=!sh`
+
+
+def _may_match(line: str, names: tuple[str, ...]) -> bool:
+    """Return whether a word may match the name of one of the programs. Odd words count: comparing them takes time."""
+    patterns = {each for each in _programs(line) if any(sign in each[1] for sign in "*?[")}
+    if len(patterns) > MAX_PATTERNS or any(len(program) > MAX_PATTERN for _, program in patterns):
+        return True
+    return any(word[0] == "-" or any(glob(program, name) for name in names) for word, program in patterns)

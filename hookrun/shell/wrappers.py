@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hookrun.shell.prefilter import READERS
+from hookrun.shell.prefilter import COMMAND_OPTIONS, READERS, RUN_INPUT
 from hookrun.shell.words import Word
 
 TYPE_CHECKING = False
@@ -98,9 +98,6 @@ ASSIGNING = frozenset({"doas", "env", "sudo"})
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
 """Wrappers whose command may see other directories."""
 
-COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
-"""Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
-
 STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
@@ -176,6 +173,7 @@ class NestedLine:
 
 def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:
     """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
+    stdin = stdin if program in RUN_INPUT else None
     if program in READERS:
         return _of_shell(argv, stdin)
     if program in COMMAND_OPTIONS:

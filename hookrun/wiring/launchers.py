@@ -16,7 +16,7 @@ from hookrun.agents import AGENTS, load
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
-from hookrun.server_socket import socket_base
+from hookrun.server_socket import end_server, servers, socket_base
 from hookrun.state import data_dir, make_private_dir
 from hookrun.wiring.wired_command import FallbackResponse
 
@@ -34,7 +34,7 @@ GONE = "gone"
 SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} "$@" --cold no-client
+[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
 exit {status}
@@ -44,7 +44,7 @@ GONE_SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install` for launchers that cannot read launcher.conf or start what it says: AGENT EVENT ...
 # Starts hookrun if that is there, else prints the answer to the agent.
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent "$@" --cold no-launcher-file
+[ -x {python} ] && [ -f {file} ] && exec {command} --cold no-launcher-file --agent "$@"
 agent=$1
 for word in "$@"; do
   case $agent:$word in
@@ -91,10 +91,12 @@ def fallback_when_removed(agent: Agent, event: str, path: str) -> FallbackRespon
 class LauncherChange(FileChange):
     """The change of a file in the data directory, which has just this mode afterwards.
 
-    `is_ours` says that there is such a file of the account already, and no link.
+    `is_ours` says that there is such a file of the account already, and no link. `served_home` is the home whose
+    servers end once the file is removed.
     """
 
     is_ours: bool = field(default=True, kw_only=True)
+    served_home: str | None = field(default=None, kw_only=True)
 
     @property
     def has_effect(self) -> bool:
@@ -107,6 +109,8 @@ class LauncherChange(FileChange):
             return
         if self.after is None:
             remove_file(self.path, self.directories)
+            for path, pid in servers(self.served_home) if self.served_home is not None else ():
+                end_server(path, pid)
             return
         try:
             make_private_dir(os.path.dirname(self.path))
@@ -196,10 +200,15 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
     directories = [data_dir(home)]  # which goes if the user has decided nothing
     found = [each for each in (path, *(f"{data_dir(home)}/{name}" for name in shared)) if os.path.lexists(each)]
-    return [
-        LauncherChange(each, existing(each), None, directories=directories, is_generated=not each.endswith(".conf"))
-        for each in found
-    ]
+    changes_of_ours = []
+    for each in found:
+        is_conf = os.path.basename(each) == launcher_file.NAME
+        served = home if is_conf else None
+        now = existing(each)
+        changes_of_ours.append(
+            LauncherChange(each, now, None, directories=directories, is_generated=not is_conf, served_home=served)
+        )
+    return changes_of_ours
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:

@@ -26,7 +26,7 @@ GONE = (0, "gone|claude Stop --deadline 5\n", "")
 
 def cold(reason: str) -> tuple[int, str, str]:
     """Return the result of the recorder with this reason, standard input read by it."""
-    return 7, f"cold|fire|--agent|claude|Stop|--deadline|5|--cold|{reason}\na message", ""
+    return 7, f"cold|fire|--agent|claude|--cold|{reason}|Stop|--deadline|5\na message", ""
 
 
 def run(launcher: Launcher) -> tuple[int, str, str]:
@@ -268,7 +268,7 @@ def test_a_closed_standard_stream(launcher: Launcher, closed: int) -> None:
     )
     launcher.run("Stop", before=lambda: os.close(closed))
     seen = (launcher.data / "seen").read_text()
-    assert seen == f"[{closed}] ['fire', '--agent', 'claude', 'Stop', '--cold', 'streams']"
+    assert seen == f"[{closed}] ['fire', '--agent', 'claude', '--cold', 'streams', 'Stop']"
 
 
 def test_no_descriptor_is_left_open(launcher: Launcher) -> None:
@@ -384,6 +384,22 @@ def test_without_gone(launcher: Launcher) -> None:
     assert stderr == "hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n"
 
 
+def test_copilot_is_refused_nothing_without_gone(launcher: Launcher) -> None:
+    """It takes any status but 0 as a refusal: the message is the same, the status 0."""
+    launcher.program = launcher.program.rename(launcher.data / "copilot")
+    launcher.conf.unlink()
+    launcher.gone.unlink()
+    status, stdout, stderr = run(launcher)
+    assert (status, stdout) == (0, "")
+    assert stderr.startswith("hookrun: not found, so no hook has run\n")
+
+
+def test_the_reason_is_no_value_of_a_last_option(launcher: Launcher) -> None:
+    """It stands before the caller's arguments, which may end with an option that lacks its value."""
+    result = launcher.run("Stop", "--deadline")
+    assert result.stdout.splitlines()[0] == "cold|fire|--agent|claude|--cold|no-server|Stop|--deadline"
+
+
 @pytest.mark.parametrize("name", [None, "", "claude", "claude/", "/" + "x" * 5000 + "/claude"])
 def test_a_name_that_does_not_say_where_it_is(launcher: Launcher, name: str | None) -> None:
     """Without its directory it cannot find anything: it says so."""
@@ -407,7 +423,7 @@ def test_a_link_to_the_launcher(launcher: Launcher, tmp_path: Path) -> None:
     assert done.returncode == 1
     (launcher.data / "codex").symlink_to("claude")
     done = subprocess.run(["./codex", "Stop"], capture_output=True, text=True, check=False, cwd=launcher.data)
-    assert done.stdout.startswith("cold|fire|--agent|codex|Stop|--cold|no-server\n")
+    assert done.stdout.startswith("cold|fire|--agent|codex|--cold|no-server|Stop\n")
 
 
 def test_a_socket_path_that_is_too_long(launcher: Launcher) -> None:

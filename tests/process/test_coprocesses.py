@@ -281,7 +281,6 @@ TROUBLE = {
     "noise before": ("print('hello'); answer(asked, None)", "bad_verdict", "stdout"),
     "not JSON": ("print('hello', flush=True)", "bad_verdict", "stdout is not one line"),
     "another id": ("answer({'id': 'x'}, None)", "bad_verdict", "stdout is not one line"),
-    "more keys": (f"print(({NULL})[:-1] + ', \"x\": 1}}', flush=True)", "bad_verdict", "stdout is not one line"),
     "a key twice": (f"print(({NULL})[:-1] + ', \"id\": \"x\"}}', flush=True)", "bad_verdict", "stdout is not one line"),
     "a string": ("answer(asked, 'continue')", "bad_verdict", "stdout is not one line"),
     "twice": (f"os.write(1, (({NULL}) + '\\n').encode() * 2)", "bad_verdict", "it answered more than once"),
@@ -289,6 +288,7 @@ TROUBLE = {
     "flood of lines": ("while True:\n        os.write(1, b'x\\n' * 99)", "bad_verdict", ""),
     "hang": ("time.sleep(300)", "timeout", "no answer after 1 s"),
     "end": ("sys.exit(0)", "bad_verdict", "it ended without an answer"),
+    "no newline": (f"print({NULL}, end='', flush=True)", "bad_verdict", "no newline"),
     "no line": (f"print({NULL}, end=''); sys.exit(0)", "bad_verdict", "stdout is not one line"),
     "crash": ("1 / 0", "exit_code", "ZeroDivisionError"),
     "signal": ("os.kill(os.getpid(), 9)", "signal", "killed by signal 9"),
@@ -342,6 +342,14 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
         "said(BLOCK) + said({'action': 'allow'})",
         "said(BLOCK) + b'more'",
         "json.dumps(BLOCK).encode() + b'\\n'",
+        "said(BLOCK)[:-1]",
+        "json.dumps(asked | {'verdict': BLOCK}).encode() + b'\\n'",
+        "json.dumps({'verdict': BLOCK}).encode() + b'\\n'",
+        "said(BLOCK).replace(b'verd', b'\\\\u0076erd')",
+        "b'\\xef\\xbb\\xbf' + said(BLOCK)",
+        "said(BLOCK | {'x': 'y'}).replace(b'y', b'\\xff')",
+        "said(BLOCK)[:-2] + b', \"verdict\": null}\\n'",
+        "said(BLOCK | {'x': 1}).replace(b' 1', b' NaN')",
     ],
 )
 def test_a_block_counts_whatever_is_wrong(served: Served, text: str, *, warm: bool) -> None:
@@ -438,7 +446,38 @@ def test_a_function_is_imported_once(
     assert served.failure(hook, warm=warm)[0] == "exit_code"
 
 
+@pytest.mark.parametrize("interpreter", [None, "python3"])
+def test_a_change_of_an_imported_module_ends_the_process(
+    served: Served, interpreter: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The very next line is answered by the new code, also where a call has imported the module."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))  # pytest's are none of a child's
+    (served.project / "guard.py").write_text(
+        "def check(context):\n    import policy\n    return {'action': policy.ACTION, 'message': 'no'}\n"
+    )
+    policy = served.project / "policy.py"
+    policy.write_text("ACTION = 'continue'\n")
+    hook = served.hook("", kind="python", target="guard:check", interpreter=interpreter, look=(), words=())
+    assert [served.verdict(hook).action for _ in range(2)] == ["continue", "continue"]
+    policy.write_text("ACTION = 'block'\n")
+    assert served.verdict(hook).action == "block"
+    policy.unlink()
+    assert served.failure(hook)[0] == "exit_code"
+
+
 # --- answers
+
+
+def test_an_unasked_block_is_of_no_line(served: Served) -> None:
+    """What is written before a line is no answer to it, even without an id."""
+    text = "answer(asked, None); os.write(1, b'')\n    time.sleep(0.2); print(json.dumps({'verdict': %s}), flush=True)"
+    hook = served.hook(SERVE % (text % BLOCK) + "\n    open('done', 'w').close()")
+    assert served.verdict(hook).action == "continue"
+    until = time.monotonic() + 30
+    while not (served.project / "done").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert served.failure(hook)[0] == "bad_verdict"
 
 
 @pytest.mark.parametrize(
@@ -448,6 +487,9 @@ def test_a_function_is_imported_once(
         (b' {"verdict" : {"action":"block","x":"\\"id\\""} , "id":"7"} \r\n', b'{"action":"block","x":"\\"id\\""}'),
         (b'{"id":"7","verdict":{"verdict":1,"id":[]}}\n', b'{"verdict":1,"id":[]}'),
         (b'{"id":"7","verdict":{"action":"block","action":"continue"}}\n', b'{"action":"block","action":"continue"}'),
+        (b'{"id":"7","hook":"verdict","context":{"verdict":{}},"verdict":{"a":1}}\n', b'{"a":1}'),
+        (b'{"id":"7","verdict":null,"x":1}\n', b""),
+        (b'\xef\xbb\xbf{"id":"7","\\u0076erdict":null}\n', b""),
     ],
 )
 def test_an_answer_is_taken_as_it_is_written(data: bytes, verdict: bytes) -> None:
@@ -461,7 +503,8 @@ def test_an_answer_is_taken_as_it_is_written(data: bytes, verdict: bytes) -> Non
         b"", b"\n", b"null\n", b"{}\n", b"[]\n", b'{"id":7,"verdict":null}\n', b'{"id":"8","verdict":null}\n',
         b'{"id":"7"}\n', b'{"verdict":null}\n', b'{"id":"7","verdict":[]}\n', b'{"id":"7","verdict":true}\n',
         b'{"id":"7","verdict":null} x\n', b'{"id":"7","verdict":{\n', b'{"id":"7","verdict":NaN}\n',
-        b'{"id":"7","verdict":null}', b'{"id":"7","id":"7","verdict":null}\n', b'\xff{"id":"7","verdict":null}\n',
+        b'{"id":"8","verdict":{"action":"block"},"hook":"7"}\n', b'{"id":"7","verdict":null,"verdict":null}\n',
+        b'{"id":"7","id":"7","verdict":null}\n', b'\xff{"id":"7","verdict":null}\n',
         b'{"id":"7","verdict":' + b"[" * 100_000 + b"\n",
     ],
 )  # fmt: skip

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookrun.credentials import FORMS, may_hold_secret
-from hookrun.recipes import RECIPES, block_destructive_commands, downloads, looks, protect_files, protect_hooks
+from hookrun.recipes import (
+    RECIPES,
+    block_destructive_commands,
+    commit_message_check,
+    downloads,
+    looks,
+    no_force_push,
+    package_manager,
+    protect_files,
+    protect_hooks,
+    secret_scan,
+    typed_input,
+)
 from hookrun.recipes.looks import LOOKS, may_matter
+from hookrun.shell import prefilter, wrappers
+from hookrun.shell.words import Word
 from tests.recipes import shipped
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Project
 
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "secret-scan", "protect-hooks")
@@ -35,8 +54,11 @@ def test_a_look_knows_every_program_that_its_recipe_has_rules_for() -> None:
 @pytest.mark.parametrize("name", ["SECRETS", "LOCKED", "SETTINGS"])
 def test_a_look_knows_every_file_that_is_protected_by_default(name: str) -> None:
     """One of its texts is in what every path has that a default glob matches."""
-    for text in looks.texts_of(getattr(protect_files, name)):
-        assert any(each in text for each in looks.PROTECTED), text
+    for pattern in getattr(protect_files, name).split():
+        assert any(each in pattern.casefold() for each in looks.PROTECTED), pattern
+        directory = pattern.rpartition("/")[0].casefold()  # which must not be removed
+        held = name == "SETTINGS" and directory
+        assert not held or any(each in directory for each in looks.PROTECTED), directory
 
 
 def test_every_look_is_of_a_function_that_a_recipe_declares() -> None:
@@ -87,6 +109,185 @@ def test_a_credential_in_any_argument_is_seen() -> None:
     for args in arguments:
         assert may_matter("hookrun.recipes.secret_scan:check", {"event": "pre_tool_use", "tool_args": args}, {})
     assert all(may_hold_secret(f"x {words[0].upper()}@") for words, _ in FORMS)
+
+
+MODULES = {
+    module.RECIPE.name: module
+    for module in (
+        block_destructive_commands,
+        commit_message_check,
+        no_force_push,
+        package_manager,
+        protect_files,
+        protect_hooks,
+        secret_scan,
+    )
+}
+PREFILTERS = ("may_destroy", "may_run", "may_name", "may_decide", "may_manage", "may_read_terminal")
+
+
+class Answers:
+    """Asks a recipe with its look and without."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+        self.root = root
+        monkeypatch.setenv("HOME", str(root))
+        monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(root / "p"))
+        for name in [each for each in os.environ if each.startswith("HOOKRUN_OPTION_")]:
+            monkeypatch.delenv(name)
+        for module in (*MODULES.values(), typed_input):
+            for name in PREFILTERS:
+                if hasattr(module, name) and (module, name) != (protect_hooks, "may_run"):
+                    monkeypatch.setattr(module, name, lambda *_, **__: True)
+
+    def hidden(self, name: str, line: str, directory: str = "p", agent: str = "claude") -> object:
+        """Return the full answer of a recipe to a line where its look is False, None where it is True."""
+        context: dict[str, object] = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
+        context |= {"working_dir": str(self.root / directory), "agent": agent}
+        hook = next(each for each in LOOKS if MODULES[name].__name__ == each.partition(":")[0])
+        if may_matter(hook, context, dict(os.environb)):
+            return None
+        answer: object = getattr(MODULES[name], hook.partition(":")[2])(context)
+        return answer
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Answers:
+    """Have a home directory with a project in it."""
+    (tmp_path / "p").mkdir()
+    return Answers(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("directory", "line"),
+    [
+        ("p/.git", "rm -rf hooks"),
+        ("p/.husky", "echo x > pre-commit"),
+        (".gnupg", "cat secring.gpg"),
+        (".claude", "rm -rf ."),
+        (".config/hookrun", "rm foo"),
+        (".config", "rm -r hookrun"),
+        ("p", "rm -rf .codex"),
+        ("p", "rm -rf .gemini"),
+    ],
+)
+def test_a_file_is_found_from_the_directory_where_the_line_runs(answers: Answers, directory: str, line: str) -> None:
+    """The recipe blocks the line, and the look does not hide it."""
+    answered = [module.__name__ for name, module in MODULES.items() if answers.hidden(name, line, directory)]
+    assert answered == []
+    assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(answers.root / directory)})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("**/private/**", "cat private/x/y"),
+        ("secret?.txt", "cat secret1.txt"),
+        ("[s]ecret", "cat secret"),
+        ("a[bc]d", "cat abd"),
+        ("*.[kp]em", "cat x.kem"),
+        ("*", "cat foo"),
+        ("it's", """cat "it's\""""),
+        ("Straße.txt", "cat STRASSE.txt"),
+        ("strasse", "cat straße"),
+        ("ﬁle.txt", "cat file.txt"),
+        ("\u017fecret", "cat secret"),
+        ("p/*", "cat foo"),
+    ],
+)
+def test_a_glob_of_an_option_is_looked_for(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, pattern: str, line: str
+) -> None:
+    """Whatever it is made of."""
+    monkeypatch.setenv("HOOKRUN_OPTION_SECRETS", pattern)
+    assert answers.hidden("protect-files", line) is None
+    assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(answers.root / "p")})
+
+
+HIDDEN_IN_INPUT = ("rm -rf /", "git push -f", "hookrun trust", "rm .env", "npm install x", "git commit -m bad")
+RUNNING_INPUT = (
+    "sh", "su", "sudo su -", "sudo -s", "ssh h", "at now", "batch", "xargs env", "xargs sudo", "xargs nice",
+    "busybox sh", ". /dev/stdin", "source /dev/stdin", "script -csh", "parallel", "git -c alias.x=!sh x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", RUNNING_INPUT)
+def test_a_look_knows_every_program_that_runs_what_it_reads(answers: Answers, reader: str) -> None:
+    """What it reads need not be in the line as it will be run."""
+    for hidden in HIDDEN_IN_INPUT:
+        octal = "".join(f"\\0{ord(char):03o}" for char in hidden)
+        for printing in (f"echo {b64encode(hidden.encode()).decode()} | base64 -d", f"echo -e '{octal}'"):
+            for name in MODULES:
+                assert answers.hidden(name, f"{printing} | {reader}") is None, name
+
+
+def test_the_parser_gives_a_line_to_no_other_program() -> None:
+    """One table is the parser's and the look's."""
+    assert {*wrappers.READ_LINES, *prefilter.READERS, *prefilter.COMMAND_OPTIONS} <= prefilter.RUN_INPUT
+    unlisted = wrappers.nested_line("unlisted", [Word("unlisted")], Word("rm -rf /"))
+    assert unlisted is None
+
+
+@pytest.mark.parametrize(
+    "line", ["function f() ( f & f ); f", "f() ( f & f ); f", "function f if :; then f & f; fi; f"]
+)
+def test_a_fork_bomb_is_not_hidden(answers: Answers, line: str) -> None:
+    """With `&` as with `|`."""
+    assert answers.hidden("block-destructive-commands", line) is None
+
+
+@pytest.mark.parametrize("part", ["[", "[!", "[a", "*[", "? ", "[ ", "[a ", "?* "])
+def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """A look has no time limit: long patterns and many different ones mean that the recipe runs."""
+    compared = []
+    monkeypatch.setattr(prefilter, "glob", lambda *given: compared.append(given))
+    line = " ".join(f"{part}{number}" for number in range(2_000)) if " " in part else part * 8_000
+    for target in LOOKS:
+        may_matter(target, {"event": "pre_tool_use", "tool_args": {"command": line}}, {})
+    assert len(compared) < 20 * prefilter.MAX_PATTERNS * prefilter.MAX_PATTERN
+    assert max((len(pattern) for pattern, _ in compared), default=0) <= prefilter.MAX_PATTERN
+
+
+COMMANDS = (
+    "rm -rf /", "git push -f", "git reset --hard", "hookrun trust", "cat .env", "rm .git/hooks/x", "npm install x",
+    "git commit -m bad", "mkfs.ext4 /dev/sda", "echo x > coder.json", "python3 -i", "bash", "cat ~/.aws/credentials",
+)  # fmt: skip
+FORMS_OF_A_LINE = (
+    "{}", "x={}; $x", "eval '{}'", "sh <<X\n{}\nX", "su <<< '{}'", "at now <<'X'\n{}\nX", "env -S '{}'", "env -S'{}'",
+    "find . -exec {} \\;", "find . -name x | xargs {}", "true\r\n{}", "true;\\\n{}", "( ( {} ) )", 'echo "$({})"',
+    "alias z='{}'; z", "{} & {}", "function f() ( {} ); f", "echo '{}' | xargs -I% sh -c %", "echo a >({})",
+    "parallel -I% {}% ::: ''", "su -c '{}'", "git -c alias.x='!{}' x", "cd .. && {}", "cd / ; cd; {}", "! {}",
+    "if {}; then :; fi", "coproc {}", "trap '{}' EXIT", "[ {} ]", "echo {} | . /dev/stdin", "time -p {}", "{}/",
+)  # fmt: skip
+CHANGES = (
+    ("r", "r''"), ("m", "\\m"), ("t", "\\\nt"), (" ", "\t"), (" ", "\u00a0"), (" ", "\u2003"), (" ", "\r\n"),
+    (" ", ","), ("a", "A"), ("k", "\u212a"), ("s", "\u017f"), ("i", "?"), ("e", "*"), ("h", "[h]"), (".", "./."),
+    ("/", "//"), ("n", "$'\\x6e'"), ("c", '"c"'), ("g", "{g,g}"), ("r", "/bin/r"), ("-", "--"), (";", "\n"),
+    ("|", "|&"),
+)  # fmt: skip
+DIRECTORIES = ("p", "", ".aws", ".config", "p/.git", "p/.git/hooks", ".claude")
+
+
+@given(
+    st.sampled_from(COMMANDS),
+    st.lists(st.sampled_from(FORMS_OF_A_LINE), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(1, 2)), max_size=3),
+    st.sampled_from(DIRECTORIES),
+)
+@settings(
+    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_look_hides_an_answer(
+    answers: Answers, command: str, forms: list[str], changes: list[tuple[tuple[str, str], int]], directory: str
+) -> None:
+    """Where a look is False the full answer is none, in every way of writing a line that we know."""
+    line = command
+    for form in forms:
+        line = form.replace("{}", line)
+    for (old, new), count in changes:
+        line = line.replace(old, new, count)
+    for name in MODULES:
+        assert answers.hidden(name, line, directory) is None, (name, line)
 
 
 def add(project: Project, *names: str) -> None:

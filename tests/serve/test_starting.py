@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -112,6 +111,16 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert not account.socket.exists()
     assert account.hookrun("serve") == "not running; the next run of an agent starts it\n"
     assert account.hookrun("serve", "--stop") == "no server is running\n"
+
+
+def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account: Account) -> None:
+    """Neither waits for a server that never comes; one that runs still is named nevertheless."""
+    account.conf.with_name("claude").write_text("#!/bin/sh\n")
+    assert account.hookrun("serve").startswith("not used: hookrun was installed without its compiled client")
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    account.settings(warm="off")
+    assert account.hookrun("serve").startswith("off, by the setting `warm`; still running (pid")
 
 
 @pytest.mark.parametrize(
@@ -246,19 +255,6 @@ def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     with WarmClient(account.socket.with_suffix(".old")) as client:
         client.greeting()
     wait_for(lambda: not alive(int(str(server["pid"]))))
-
-
-def test_a_server_that_hangs_is_waited_for_once(account: Account) -> None:
-    """After a run that waited in vain its socket is gone: the next runs are cold at once."""
-    account.cold("no-server")
-    wait_for(account.socket.exists)
-    (server,) = account.servers()
-    pid = int(str(server["pid"]))
-    os.kill(pid, signal.SIGSTOP)
-    account.cold("timeout")
-    wait_for(lambda: not account.socket.exists())
-    os.kill(pid, signal.SIGCONT)
-    wait_for(lambda: not alive(pid))
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not can_make_accounts(), reason="needs root")

@@ -1,0 +1,110 @@
+"""Notice that the server is out of date: the package, the interpreter or what it has loaded besides has changed.
+
+Imports little: a server looks at the package before it imports what it serves.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from hookrun.server_socket import package_files, package_identity
+
+if TYPE_CHECKING:
+    import select
+
+CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
+"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
+LOOK_EVERY = 1.0
+"""Seconds between looks at the interpreter and the installed packages."""
+READABLE = 0x1
+"""POLLIN."""
+
+Identity = tuple[int, int, int]
+
+
+class WatchedPackage:
+    """The package as it was when the server began, and later the rest of what the server has loaded."""
+
+    def __init__(self) -> None:
+        self.identity = package_identity()
+        """The texts that go into the name of the socket; empty once the package has changed."""
+        self._root = _stat(_package())[:2]
+        self._others: dict[str, Identity] = {}
+        self._looked = 0.0
+        try:
+            self._fd = _watch({os.path.dirname(path) for path in package_files()})
+        except OSError:  # it is being replaced
+            self._fd = -1
+            self.identity = []
+        if package_identity() != self.identity:
+            self.identity = []  # changed meanwhile
+        self._add_others([os.path.realpath(sys.executable), str(os.__file__)])
+
+    def all_loaded(self) -> None:
+        """Watch the directories of the installed packages, too, now that everything is loaded."""
+        tops = (module for name, module in list(sys.modules.items()) if "." not in name and name != "hookrun")
+        files = (getattr(module, "__file__", None) or "" for module in tops)
+        places = (os.path.dirname(file) for file in files if "-packages/" in file)  # site-packages, dist-packages
+        self._add_others({place if place.endswith("-packages") else os.path.dirname(place) for place in places})
+
+    def register(self, poll: select.poll) -> None:
+        """Have changes end a wait, so that the server does not stay longer than it is of use."""
+        if self._fd >= 0:
+            poll.register(self._fd, READABLE)
+
+    def has_changed(self) -> bool:
+        """Return whether something is not what the server has loaded any more."""
+        if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():
+            return True
+        if self._fd >= 0:
+            try:
+                os.read(self._fd, 1 << 16)
+            except BlockingIOError:
+                return False
+        if package_identity() != self.identity:
+            self.identity = []
+        return not self.identity
+
+    def _add_others(self, paths: list[str] | set[str]) -> None:
+        self._others |= {path: _stat(path) for path in paths}
+
+    def _have_others_changed(self) -> bool:
+        """Look at the interpreter and the directories of installed packages, at most once a second."""
+        now = monotonic()
+        if now - self._looked >= LOOK_EVERY:
+            self._looked = now
+            if any(_stat(path) != status for path, status in self._others.items()):
+                self.identity = []
+        return not self.identity
+
+
+def _package() -> str:
+    """Return the package's directory: another one may be moved into its place."""
+    return os.path.dirname(os.path.dirname(__file__))
+
+
+def _stat(path: str) -> Identity:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+def _watch(directories: set[str]) -> int:
+    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
+    if sys.platform != "linux":
+        return -1
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    fd = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    if fd < 0:
+        return -1
+    if any(library.inotify_add_watch(fd, os.fsencode(each), CHANGES) < 0 for each in directories):
+        os.close(fd)
+        return -1
+    return fd

@@ -1,0 +1,171 @@
+"""A server serves what its socket's name says, ends when that has changed, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hookrun import launcher_file
+from hookrun.server_socket import listening, servers, take_lock
+from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
+from tests.serve.test_worker import alive, wait_for
+from tests.serve.warm_client import WarmClient
+
+__all__ = ["account"]
+
+CHANGES_ONCE = """
+import os, time
+if not os.path.exists({marker!r}):
+    with open({marker!r}, "w") as file:
+        file.write(str(os.getpid()))
+    with open({other!r}, "a") as file:
+        file.write("\\n")
+"""
+
+
+def copied(account: Account, directory: Path) -> tuple[Path, list[str]]:
+    """Return a copy of the package that the account's launchers start, and the command."""
+    package = directory / "hookrun"
+    shutil.copytree(Path(START).parent, package, ignore=shutil.ignore_patterns("__pycache__", "*.code"))
+    command = [*COMMAND[:-2], str(package / "start.py"), "fire"]
+    launcher_file.write(str(account.conf), launcher_file.LauncherFile(command).text().encode())
+    return package, command
+
+
+def listens(account: Account) -> bool:
+    """Return whether a server of this home listens."""
+    return any(servers(str(account.home)))
+
+
+def started(account: Account) -> tuple[str, int]:
+    """Return socket and process of the one server of the home, once it listens."""
+    wait_for(lambda: listens(account))
+    (server,) = servers(str(account.home))
+    return server
+
+
+@pytest.mark.parametrize("module", ["serve/server.py", "engine.py"])
+def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tmp_path: Path, module: str) -> None:
+    """What a server has loaded would be under a name of another state; it ends, and the next run starts another."""
+    package, command = copied(account, tmp_path)
+    marker = tmp_path / "marker"
+    path = package / module
+    code = CHANGES_ONCE.format(marker=str(marker), other=str(package / "events.py"))
+    path.write_text(path.read_text() + code)
+    account.cold("off", command)
+    wait_for(lambda: marker.exists() and marker.read_text() != "")
+    first = int(marker.read_text())
+    wait_for(lambda: not alive(first))
+    account.cold("off", command)
+    assert started(account)[1] != first
+
+
+def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tmp_path: Path) -> None:
+    """Also once launchers look for another one."""
+    account.cold("off")
+    path, pid = started(account)
+    copied(account, tmp_path)
+    assert [server["socket"] for server in account.servers()] == [path]
+    assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
+    wait_for(lambda: not alive(pid))
+
+
+def test_a_server_of_another_home_is_left_alone(account: Account) -> None:
+    """Homes may share the directory of sockets."""
+    account.cold("off")
+    path, pid = started(account)
+    assert listening(path) == (pid, str(account.home))
+    assert list(servers(f"{account.home}/other")) == []
+
+
+def test_uninstall_of_the_last_agent_ends_the_server(account: Account) -> None:
+    """Nothing starts it any more, and nothing would find it."""
+    (account.home / ".claude").mkdir()
+    (account.home / ".gemini").mkdir()
+    account.hookrun("install", "claude", "gemini", "--scope", "user", "--all-events")
+    account.cold("off")
+    _, pid = started(account)
+    account.hookrun("uninstall", "gemini", "--scope", "user")
+    assert alive(pid)
+    account.hookrun("uninstall", "claude", "--scope", "user")
+    assert not account.conf.exists()
+    wait_for(lambda: not alive(pid))
+
+
+def test_lock_files_go_with_their_servers(account: Account) -> None:
+    """Those of servers that were killed go when the next one starts."""
+    account.cold("off")
+    path, pid = started(account)
+    dead = account.socket.parent / f"{'0' * 16}-{'1' * 16}.sock"
+    lock = take_lock(str(dead))
+    assert lock is not None
+    dead.touch()
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not alive(pid))
+    account.cold("no-server")
+    path, pid = started(account)
+    assert dead.exists()  # it is locked
+    account.hookrun("serve", "--stop")
+    os.close(lock)
+    account.cold("no-server")
+    path, pid = started(account)
+    assert sorted(each.name for each in account.socket.parent.iterdir()) == [Path(path).name, f"{Path(path).name}.lock"]
+    account.hookrun("serve", "--stop")
+    wait_for(lambda: list(account.socket.parent.iterdir()) == [])
+
+
+def test_a_stopped_server_is_ended_by_the_next_start(account: Account) -> None:
+    """It would cost every run two seconds."""
+    account.cold("no-server")
+    path, pid = started(account)
+    os.kill(pid, signal.SIGSTOP)
+    account.cold("timeout")
+    wait_for(lambda: not alive(pid))
+    assert started(account)[1] != pid
+    assert len(servers_of(account)) == 1
+    with WarmClient(path) as client:
+        assert client.greeting() == b"go 0\n"
+
+
+def test_a_stopped_server_can_be_stopped(account: Account) -> None:
+    """`serve --stop` shows and ends it."""
+    account.cold("no-server")
+    _, pid = started(account)
+    os.kill(pid, signal.SIGSTOP)
+    assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
+    wait_for(lambda: not alive(pid))
+
+
+@pytest.mark.parametrize("changed", ["interpreter", "packages"])
+def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_path: Path, changed: str) -> None:
+    """It has loaded the one before."""
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "added.py").touch()
+    interpreter = tmp_path / "python"
+    shutil.copy(os.path.realpath(sys.executable), interpreter)
+    code = "import sys; sys.path.append({!r}); sys.executable = {!r}; import added; from hookrun.cli import run; "
+    code = code.format(str(packages), str(interpreter)) + "sys.exit(run(sys.argv[1:]))"
+    argv = ["serve", "--foreground", "--home", str(account.home)]
+    server = subprocess.Popen([sys.executable, "-c", code, *argv], cwd=Path(START).parent.parent)
+    path, _ = started(account)
+    if changed == "interpreter":
+        interpreter.write_bytes(b"")
+    else:
+        (packages / "other.py").touch()
+
+    def call() -> bool:
+        try:
+            WarmClient(path).close()
+        except OSError:
+            pass
+        return server.poll() is not None
+
+    wait_for(call)
+    assert server.returncode == 0
