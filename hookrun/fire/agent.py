@@ -189,8 +189,7 @@ class AgentFire:
         from hookrun.agents.detect import has_own_hooks
 
         repository = command.config_files.repository if command.config_files is not None else None
-        project = repository or command.project_root()
-        return has_own_hooks(self.agent, event, home=command.home, project=project)
+        return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the agent that really calls, which runs the hooks in another agent's settings."""
