@@ -293,7 +293,7 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
     for name, kind in REQUIRES.items():
         if name in entry and kind not in entry:
             at.at(name).report(f"`{name}` needs `{kind}`", f"add `{kind}`, or remove `{name}`")
-    if "serve" in entry and "url" in entry:
+    if entry.get("serve") and "url" in entry:
         at.at("serve").report("a `url` hook has no program to keep running", "remove `serve`")
     if values.get("background") is True and values.get("on_failure") == "block":
         where = at.at("on_failure" if "on_failure" in entry else "background")

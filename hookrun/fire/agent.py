@@ -189,8 +189,7 @@ class AgentFire:
         from hookrun.agents.detect import has_own_hooks
 
         repository = command.config_files.repository if command.config_files is not None else None
-        project = repository or command.project_root()
-        return has_own_hooks(self.agent, event, home=command.home, project=project)
+        return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the agent that really calls, which runs the hooks in another agent's settings."""
@@ -236,7 +235,7 @@ class AgentFire:
         interrupted = command.interrupted if command is not None else 0
         answer, stdout = self._render()
         self.answer = answer
-        error = write_all(1, stdout) if stdout else None
+        error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
         status = GO_ON
         if error is not None:
@@ -251,6 +250,9 @@ class AgentFire:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
+
+    def _print(self, stdout: bytes) -> str | None:
+        return write_all(1, stdout)
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""

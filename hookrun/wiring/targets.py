@@ -293,7 +293,7 @@ class PluginFile(OwnedFile):
             return []
         line = shlex.join(parsed["command"])
         command = wired_command.read_argv(parsed["command"], self._agent) if parsed["unchanged"] else None
-        command = command or wired_command.read(line, self._agent)
+        command = command or wired_command.read_handwritten(line, self._agent)
         if command is None:
             return []
         return [WiredEvent(event, line, command, parsed["seconds"], self.path, 1) for event in parsed["events"]]

@@ -247,8 +247,11 @@ def read(text: object, agent: str) -> WiredCommand | None:
     if not isinstance(text, str) or "hookrun" not in text:
         return None
     ours = _of_line(text, agent) if SAFE.fullmatch(text) else None
-    if ours is not None:
-        return ours
+    return ours or read_handwritten(text, agent)
+
+
+def read_handwritten(text: str, agent: str) -> WiredCommand | None:
+    """Return how a shell line that install has not written fires hookrun for this agent; None if it does not."""
     for call in fire_calls(text):
         if call.agent == agent:
             flags = _flags(call.arguments)

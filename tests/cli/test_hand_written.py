@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.wiring.wired_command import (
+    FallbackResponse,
+    FireFlags,
+    HookrunProgram,
+    launcher_line,
+    shell_line,
+    this_program,
+)
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher_conf, run_line, settings_file, tree, wired_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,21 +109,24 @@ def test_a_text_keeps_nobody_from_installing(project: Project, agent: str, line:
     assert (done.status, done.stderr) == (0, "")
 
 
-def test_the_proof_starts_no_program_that_a_project_names(project: Project) -> None:
+@pytest.mark.parametrize("through", ["python", "launcher"])
+def test_the_proof_starts_no_program_that_a_project_names(project: Project, through: str) -> None:
     """A line of the right form may name any program: of a project's, only this very hookrun is started."""
     assert hookrun(project, "install", "claude").status == 0
-    text = settings_file(project, "claude").read_text()
-    evil = project.root / "evil"
+    evil = project.root / (".local/share/hookrun/claude" if through == "launcher" else "evil")
+    evil.parent.mkdir(parents=True, exist_ok=True)
     evil.write_text(f"#!/bin/sh\ntouch {project.root}/PWNED\n")
     evil.chmod(0o755)
-    path = settings_file(project, "claude", "project")
-    path.parent.mkdir()
-    handler = json.loads(text)["hooks"]["PreToolUse"][0]["hooks"][0]
-    python = handler["command"].split()[2]
-    handler["command"] = handler["command"].replace(python, str(evil)).replace(" --home", " --scope project --home")
-    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+    shutil.copy(launcher_conf(project), evil.parent)
+    flags = FireFlags("claude", "PreToolUse", scope="project")
+    if through == "launcher":
+        line, why = launcher_line(str(evil), flags, None), f"{evil} is not the launcher of this account"
+    else:
+        program = HookrunProgram(str(evil), this_program().main)
+        line, why = shell_line(program, flags, FallbackResponse()), "which is not this hookrun"
+    _write(project, "claude", line, "project")
     not_tried = [each["cause"] for each in _findings(project, "claude") if each["found"].startswith("not tried")]
-    assert any("which is not this hookrun" in cause for cause in not_tried)
+    assert any(why in cause for cause in not_tried)
     assert not (project.root / "PWNED").exists()
 
 

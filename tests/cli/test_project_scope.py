@@ -12,13 +12,15 @@ import pytest
 
 from hookrun.agents import load
 from hookrun.wiring import plan
+from hookrun.wiring.wired_command import this_program
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, on_path, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, SETTINGS, before_tool, on_path, run_line, settings_file, tree, wired_line
 from tests.conftest import ROOT, Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+EARLIER = ROOT / "tests" / "wiring" / "earlier"
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 NOWHERE = "/usr/bin:/bin"
 """A PATH without hookrun."""
@@ -171,9 +173,12 @@ def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None
 
 def _old_line(project: Project, agent: str) -> Callable[[], None]:
     """Wire the project as earlier versions did: the user's line, with `--scope project`."""
-    assert hookrun(project, "install", agent, "--trust").status == 0
-    text = settings_file(project, agent).read_text().replace(" --home", " --scope project --home")
-    assert hookrun(project, "uninstall", agent).status == 0
+    program = this_program()
+    text = (EARLIER / SETTINGS[agent, "user"].removeprefix(".")).read_text()
+    text = text.replace("/opt/hookrun/bin/python3", program.python).replace(
+        "/opt/hookrun/lib/hookrun/__main__.py", program.main
+    )
+    text = text.replace(" --home /home/ada", f" --scope project --home {project.home}")
     path = settings_file(project, agent, "project")
     path.parent.mkdir(parents=True)
     path.write_text(text)

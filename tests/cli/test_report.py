@@ -9,7 +9,7 @@ import pytest
 
 from hookrun.cli.printing import KEYS
 from tests.cli.command import Done, hookrun
-from tests.cli.wiring import settings_file, tree
+from tests.cli.wiring import launcher, settings_file, tree
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -33,14 +33,20 @@ def paths(done: Done, key: str) -> list[str]:
     return [str(each) for each in found]
 
 
+def launchers(project: Project) -> dict[str, bytes | str | None]:
+    """Return what agents start of what hookrun keeps for itself, and what that reads."""
+    names = ("claude", "gemini", "gone", "launcher.conf")
+    return {str(path): path.read_bytes() for path in (launcher(project, name) for name in names) if path.exists()}
+
+
 def test_every_command_that_writes_tells_it_in_one_shape(project: Project) -> None:
     """One after the other: what it says that it has written is there, and what it has removed is not."""
     for words in WRITES:
-        before = tree(project.root, project.home)
+        before = tree(project.root, project.home) | launchers(project)
         done = hookrun(project, *words, "--json")
         assert (done.status, done.stderr) == (0, ""), (words, done.stderr)
         assert list(done.json) == ["ok", "dry_run", *KEYS]
-        after = tree(project.root, project.home)
+        after = tree(project.root, project.home) | launchers(project)
         changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
         files = {path for path in changed if (after.get(path) or before.get(path)) is not None}
         assert {*paths(done, "written"), *paths(done, "removed")} == files, words
@@ -89,5 +95,6 @@ def test_an_agent_that_cannot_be_wired_is_told(project: Project) -> None:
     settings_file(project, "gemini").write_text("{,}")
     done = hookrun(project, "install", "claude", "gemini", "--json")
     assert (done.status, done.json["ok"]) == (1, False)
-    assert paths(done, "written") == [str(settings_file(project, "claude"))]
+    assert set(paths(done, "written")) == {str(settings_file(project, "claude")), *launchers(project)}
+    assert not launcher(project, "gemini").exists()
     assert any(note.startswith("gemini: ") for note in paths(done, "notes"))
