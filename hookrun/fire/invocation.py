@@ -314,8 +314,9 @@ class EventFire:
                 os.lstat(state.trust_store(command.home))
             except FileNotFoundError:
                 return None
-            except OSError:  # reading it says what is wrong
-                pass
+            except OSError:  # reading it says what is wrong, unless a file above keeps it from being there at all
+                if not os.path.lexists(state.data_dir(command.home)):
+                    return None
         return self._decisions(around, is_interrupted)
 
     def _decisions(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:

@@ -95,8 +95,6 @@ def open_directory(where: str, owners: Iterable[int] = ()) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        if error.errno == ENOTDIR and not os.path.lexists(where):  # a file above it, so there are no decisions either
-            raise FileNotFoundError(error.errno, error.strerror, where) from None
         what = "a symbolic link, or not a directory" if error.errno in (ELOOP, ENOTDIR) else str(error.strerror)
         raise StoreError(f"{where}: {what}\nhint: remove it, {AGAIN}") from None
     from hookrun.trust.ownership import Owners
