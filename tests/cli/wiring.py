@@ -72,7 +72,7 @@ def tree(*directories: Path) -> dict[str, bytes | str | None]:
     found: dict[str, bytes | str | None] = {}
     for directory in directories:
         for path in sorted(directory.rglob("*")):
-            if ".local" in path.relative_to(directory).parts:
+            if {".local", ".cache"} & {*path.relative_to(directory).parts}:
                 continue
             if path.is_symlink():
                 found[str(path)] = str(path.readlink())

@@ -301,7 +301,9 @@ def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, 
     """And the process has been ended, if need be with all that it has started."""
     text, kind, detail = TROUBLE[what]
     child = "subprocess.Popen(['setsid', 'sleep', '300'])" if what in ("hang", "flood") else "0"
-    hook = served.hook("import subprocess\n" + SERVE % f"{child}\n    {text}", timeout=1, max_output=4096)
+    hook = served.hook(
+        "import subprocess\n" + SERVE % f"{child}\n    {text}", timeout=1 if what == "hang" else 20, max_output=4096
+    )
     found, why = served.failure(hook, warm=warm)
     assert (found, detail in why) == (kind, True), why
     assert served.kept.pids() == []

@@ -242,6 +242,8 @@ def test_why_a_caller_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[..., Started]) -> None:
     """Callers are served again when there are some."""
     server, path = start()
+    wait_for(lambda: is_greeted(path))
+    time.sleep(0.5)  # what it opens at its start is closed again
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))
