@@ -54,6 +54,9 @@ HOOKS: tuple[dict[str, object], ...] = (
 )
 CLAUDE = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./hooks/guard.sh"}]}]}}
 
+WITHOUT_CLIENT = "not used: hookrun was installed without its compiled client, so every run starts Python"
+"""What is said of the server where the package of these tests was installed without a compiler."""
+
 Step = tuple[str, tuple[str, ...], tuple[str, ...]]
 STEPS: tuple[Step, ...] = (
     ("help", ("--help",), ()),
@@ -121,8 +124,7 @@ def screens(width: int) -> dict[str, str]:
 def _project(directory: Path) -> Project:
     project = Project(directory)
     (project.root / "coder.json").write_text(json.dumps({"hooks": HOOKS}, indent=2) + "\n")
-    # Without a server: what is said of it depends on how hookrun was installed here.
-    project.user_hooks({"name": "bell", "event": "notification", "command": "/bin/echo bell"}, warm="off")
+    project.user_hooks({"name": "bell", "event": "notification", "command": "/bin/echo bell"})
     project.script("hooks/guard.sh", GUARD)
     project.script("hooks/guard.hooktest.yaml", TESTS, 0o644)
     project.script("hooks/notes.txt", "Run the tests before you push.\n", 0o644)
@@ -140,6 +142,7 @@ def normalized(screen: str, directory: Path) -> str:
     screen = screen.replace(str(directory), "/home/ada/src/ourshop"[: len(str(directory))])
     screen = screen.replace(sys.executable, "python").replace(str(ROOT), "/hookrun")
     screen = screen.replace(f"Python {platform.python_version()}", "Python 3.11.2")
+    screen = screen.replace(WITHOUT_CLIENT, "not running; the next run of an agent starts it")
     screen = re.sub(r"(?<=  ) *\d+(\.\d)? ms", lambda found: "7 ms".rjust(len(found[0])), screen)
     screen = re.sub(r"(?<! )( ?)\b\d+(\.\d)? ms", r"\g<1>7 ms", screen)
     screen = re.sub(r'"ms":[0-9.]+', '"ms":7.0', screen)
