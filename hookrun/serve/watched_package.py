@@ -59,6 +59,10 @@ class WatchedPackage:
         """Return whether something is not what the server has loaded any more."""
         if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():
             return True
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return False  # without a descriptor nothing can be looked at: asked again at the next call
         if self._fd >= 0:
             try:
                 os.read(self._fd, 1 << 16)
