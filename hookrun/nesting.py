@@ -49,8 +49,12 @@ def runs_inside_hook() -> bool:
     return False
 
 
-def parent_of(number: int) -> int:
+def parent_of(process: int) -> int:
     """Return the process id of a process's parent. Raises OSError, also without /proc."""
-    with open(f"/proc/{number}/stat", "rb") as file:
-        stat = file.read()
-    return int(stat[stat.rfind(b")") + 2 :].split()[1])
+    return int(stat_fields(process)[1])
+
+
+def stat_fields(process: int | str) -> list[bytes]:
+    """Return the fields of /proc/PROCESS/stat (proc(5)) from the state on. Raises OSError, also without /proc."""
+    with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+        return file.read().rpartition(b")")[2].split()

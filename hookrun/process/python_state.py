@@ -8,6 +8,7 @@ import builtins
 import os
 import sys
 
+from hookrun.nesting import stat_fields
 from hookrun.process import orphans, spawn
 
 TYPE_CHECKING = False
@@ -192,8 +193,7 @@ def _is_open(fd: int) -> bool:
 def _accounts() -> tuple[int, int]:
     """Return the page faults of children that were waited for, which each of them has, and the number of threads."""
     try:
-        with open("/proc/self/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+        fields = stat_fields("self")
     except OSError:
         import resource
 

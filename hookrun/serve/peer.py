@@ -10,6 +10,8 @@ import socket
 import sys
 from struct import unpack
 
+from hookrun.nesting import stat_fields
+
 STATUS = (
     b"Uid:",
     b"Gid:",
@@ -77,7 +79,7 @@ def _of(process: str) -> dict[str, object]:
     """Return what must be the same, by the reason that is given where it is not. Raises OSError."""
     directory = f"/proc/{process}"
     lines = _read(f"{directory}/status").split(b"\n")
-    stat = _read(f"{directory}/stat").rpartition(b")")[2].split()
+    stat = stat_fields(process)
     return {
         "namespace": [_link(f"{directory}/ns/{name}") for name in NAMESPACES] + [os.readlink(f"{directory}/root")],
         "privileges": [line for line in lines if line.startswith(STATUS)],
