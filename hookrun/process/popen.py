@@ -42,9 +42,9 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             if cwd == _working_directory() or _signals_are_inherited():
                 with suppress(NotImplementedError):  # no sessions in this C library: ignored signals stay ignored
                     return _posix_spawn(argv, environment, cwd, (stdin, stdout, stderr))
-            process = subprocess.Popen(
+            return _Reaped(
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
-            )
+            ).pid
         except OSError as error:
             _check_directory(cwd)
             if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
@@ -53,10 +53,15 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
         except ValueError as error:
             _check_directory(cwd)
             raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
-        process.returncode = 0  # the loop reaps it: `subprocess` must not
-        return process.pid
 
     return start
+
+
+class _Reaped(subprocess.Popen[bytes]):
+    """A process that the loop reaps: `subprocess` must not, even if Ctrl-C comes before the loop knows the number."""
+
+    def __del__(self) -> None:  # instead of a warning, and a later `waitpid` for a number that may be another's by then
+        pass
 
 
 def _posix_spawn(

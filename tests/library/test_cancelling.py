@@ -326,3 +326,26 @@ def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None
     finally:
         told = output(process)
     assert told == ("", "")
+
+
+INTERRUPTED_START = """
+import os, signal, subprocess
+started = subprocess.Popen._execute_child
+def interrupted(self, *arguments):
+    started(self, *arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+subprocess.Popen._execute_child = interrupted
+"""
+
+
+def test_ctrl_c_while_a_hook_is_started_leaves_no_process(project: Project) -> None:
+    """The hook runs already, its number is not known yet. Nothing is said of it either: `-W error` shows warnings."""
+    load(project, {"command": WAITS}).close_sync()
+    process = program(project, INTERRUPTED_START + INTERRUPTED, "fire_sync")
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "interrupted\n"
+        assert [line for line in left(project)[0] if str(project.root) not in line.split()] == []
+    finally:
+        told = output(process)
+    assert told == ("", "")
