@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from time import time_ns
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Identity = tuple[int, int, int, int, int]
+
 END_OF_TIME = (1 << 63) - 1
 """The last nanosecond that Python's clock can express, in 2262."""
 
@@ -126,3 +130,13 @@ def remove_oldest(directory: str, keep: int) -> None:
             os.unlink(path)
     except OSError:
         return
+
+
+def identity(path: str | int) -> Identity:
+    """Return attributes that change with a file (a path or a descriptor). Raises OSError if they are unavailable."""
+    return identity_of(os.stat(path))
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Return device, inode, size, mtime and ctime (in nanoseconds) of a file."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

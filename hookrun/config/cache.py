@@ -12,10 +12,9 @@ from _imp import source_hash
 
 from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
-from hookrun.config.discovery import identity
 from hookrun.fastjson import scan
 from hookrun.model import Hook
-from hookrun.state import cache_dir
+from hookrun.state import cache_dir, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

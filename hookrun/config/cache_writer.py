@@ -7,15 +7,16 @@ import os
 from hookrun import __version__, files, state
 from hookrun.config import cache
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
-from hookrun.config.discovery import identity
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
+from hookrun.state import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.config.discovery import ConfigFiles, Identity
+    from hookrun.config.discovery import ConfigFiles
     from hookrun.config.load import Declarations
+    from hookrun.state import Identity
 
 YOUNG = cache.YOUNG
 MAX_FILES = 256

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.state import config_directory
+from hookrun.state import config_directory, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Identity = tuple[int, int, int, int, int]
+    from hookrun.state import Identity
 
 MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
@@ -63,16 +63,6 @@ class ConfigFiles:
                 )  # a broken link is a mistake, not the absence of a file
         except OSError:
             self.files.append((layer, path, (0, 0, 0, 0, 0)))
-
-
-def identity(path: str | int) -> Identity:
-    """Return attributes that change with a file (a path or a descriptor). Raises OSError if they are unavailable."""
-    return identity_of(os.stat(path))
-
-
-def identity_of(status: os.stat_result) -> Identity:
-    """Return device, inode, size, mtime and ctime (in nanoseconds) of a file."""
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def find(

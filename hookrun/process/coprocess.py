@@ -16,6 +16,7 @@ from hookrun.fastjson import WHITESPACE, dumps, loads, scan
 from hookrun.model import BINDING_ACTIONS, Failure
 from hookrun.nesting import NESTING
 from hookrun.process.child import CHUNK, Task
+from hookrun.state import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,18 +74,12 @@ def line_for(
         return Line(owner)
     try:
         files = [file.to_list() for file in keeper.files_of(hook, variables, cwd, environment.project)]
-        version = _identity(program) if program is not None else None
+        version = identity(program) if program is not None else None
     except Exception:  # changes of its files could not be noticed
         return Line(owner)
     fields = {name: value for name, value in hook.to_dict().items() if name != "line"}
     same = frozenset((name, value) for name, value in variables.items() if name != NESTING)
     return Line(owner, keeper, state=(repr(fields), files, version), place=(same, cwd, keeper.umask))
-
-
-def _identity(path: str) -> tuple[int, ...]:
-    """Return what changes with a program, such as an interpreter that is upgraded."""
-    found = os.stat(path)
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 class Line:

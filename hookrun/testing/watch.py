@@ -6,13 +6,13 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hookrun.config.discovery import identity
+from hookrun.state import identity
 from hookrun.testing.cases import NoCaseFileError, find_case_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hookrun.config.discovery import Identity
+    from hookrun.state import Identity
     from hookrun.testing.results import CaseRun
 
 POLL_INTERVAL = 0.3

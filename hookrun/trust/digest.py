@@ -7,10 +7,9 @@ from stat import S_ISREG
 from time import monotonic
 
 from hookrun.config import cache
-from hookrun.config.discovery import identity
 from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
-from hookrun.state import cache_dir, now_ns
+from hookrun.state import cache_dir, identity, now_ns
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, within
 from hookrun.trust.ownership import Owners

@@ -6,16 +6,17 @@ import os
 from errno import ENAMETOOLONG
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
-from hookrun.config.discovery import CODE_SUFFIXES, identity_of
+from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.globs import glob
 from hookrun.process.prepare import expand
+from hookrun.state import identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.config.discovery import Identity
     from hookrun.model import Hook
+    from hookrun.state import Identity
 
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
 """Files that an interpreter reads when it is given a directory."""
