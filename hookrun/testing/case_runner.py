@@ -16,7 +16,6 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.engine_state import EngineState
 from hookrun.library.registry import HookTable, TableCandidates
 from hookrun.library.result import Result
 from hookrun.model import Hook
@@ -30,6 +29,7 @@ from hookrun.testing.sandbox import (
     HOME,
     CaseConfig,
     CaseFire,
+    CaseState,
     Sandbox,
     account_home,
     config_from_files,
@@ -109,7 +109,7 @@ class CaseRunner:
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
-        self._services: dict[CaseConfig, EngineState] = {}
+        self._services: dict[CaseConfig, CaseState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: list[str] = []
@@ -266,11 +266,11 @@ class CaseRunner:
             self._tables[key] = HookTable([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _services_for(self, config: CaseConfig) -> EngineState:
+    def _services_for(self, config: CaseConfig) -> CaseState:
         services = self._services.get(config)
         if services is None:
             root = f"{self._temporary}/project" if config.rootless else config.root
-            services = EngineState(root, max_processes=self.at_once)
+            services = CaseState(root, max_processes=self.at_once)
             services.home = f"{self._temporary}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool
