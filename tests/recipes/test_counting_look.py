@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,7 +32,7 @@ check = rate_limit.check
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Stop the clock, and remove options."""
-    monkeypatch.setattr(rate_limit.time, "time", lambda: NOW)
+    monkeypatch.setattr("hookrun.recipes.rate_limit.time", SimpleNamespace(time=lambda: NOW))
     for name in [each for each in os.environ if each.startswith("HOOKRUN_")]:
         monkeypatch.delenv(name)
     return monkeypatch
@@ -182,13 +183,13 @@ def test_a_look_that_is_killed_while_it_writes_leaves_a_whole_file(frozen: pytes
     frozen.setenv("HOME", str(tmp_path))
     path = put(tmp_path, calls(100, 100, 100, 5))
     with frozen.context() as patch:
-        patch.setattr(recipe_state.os, "ftruncate", killed)
+        patch.setattr(os, "ftruncate", killed)
         with pytest.raises(KilledError):
             may_matter(TARGET, CONTEXT, dict(os.environb))
     assert json.loads(path.read_bytes())["calls"] == [[NOW - 5, "r3"], [NOW, "r9"]]
     path.write_bytes(calls(5))
     with frozen.context() as patch:
-        patch.setattr(recipe_state.os, "pwrite", killed)
+        patch.setattr(os, "pwrite", killed)
         with pytest.raises(KilledError):
             may_matter(TARGET, CONTEXT, dict(os.environb))
     assert path.read_bytes() == calls(5)
