@@ -10,6 +10,7 @@ That of rate-limit counts a call within the limit.
 
 from __future__ import annotations
 
+from hookrun.recipes import NO, YES
 from hookrun.shell.prefilter import QUOTES, may_read_terminal, may_run, may_run_input
 
 TYPE_CHECKING = False
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     Look = Callable[[Mapping[str, object], Mapping[str, object], "HookOptions"], bool]
 
-YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
-"""The values of an option that is yes or no."""
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
 

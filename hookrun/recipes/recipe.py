@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.recipes.looks import NO, YES
+from hookrun.recipes import NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
