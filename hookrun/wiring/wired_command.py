@@ -112,6 +112,12 @@ class FallbackResponse:
     stdout: str = ""
     stderr: str = ""
 
+    def shell(self) -> str:
+        """Return the end of a line: the commands that print it and exit."""
+        channels = ((self.stdout, ""), (self.stderr, " >&2"))
+        printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
+        return "; ".join([*printed, "exit 0"])
+
 
 def this_program() -> HookrunProgram:
     """Return the running hookrun. Raises FileError where its path cannot be written into settings.
@@ -152,21 +158,13 @@ def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse
     """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
     if flags.home is not None:
         _writable(flags.home)
-    return _begin(program, flags) + _end(gone)
+    return f"{_begin(program, flags)}; {gone.shell()}"
 
 
 def _begin(program: HookrunProgram, flags: FireFlags) -> str:
     quoted = shlex.quote
     tests = f"test -x {quoted(program.python)} && test -f {quoted(program.main)}"
     return f"{tests} && exec {shlex.join(argv(program, flags))}"
-
-
-def _end(gone: FallbackResponse) -> str:
-    words = []
-    for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
-        if text:
-            words.append(f"; printf '%s\\n' {shlex.quote(text.rstrip())}{channel}")
-    return "".join([*words, "; exit 0"])
 
 
 def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
@@ -182,7 +180,7 @@ def launcher_line(launcher: str, flags: FireFlags, gone: FallbackResponse | None
     for path in (launcher, flags.home or "/"):
         _writable(path)
     command = shlex.join(launcher_argv(launcher, flags))
-    return command if gone is None else _begin_of_launcher(launcher, command) + _end(gone)
+    return command if gone is None else f"{_begin_of_launcher(launcher, command)}; {gone.shell()}"
 
 
 def _begin_of_launcher(launcher: str, command: str) -> str:
