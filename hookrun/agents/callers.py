@@ -108,9 +108,7 @@ class Caller:
         if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
             given["tool_input"] = outer.get("tool_input")
         given.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
-        message = base.read_claude_style(
-            given, event, self.NAME, events=self.EVENTS, names=self.NAMES, fields=base.FIELDS, output=_output
-        )
+        message = base.read_claude_style(given, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
         if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
             by_arguments.name_tool(message, self.TOOLS)
