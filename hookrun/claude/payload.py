@@ -24,7 +24,6 @@ STOP = {
     "session_crons": "session_crons",
     "agent_transcript_path": "agent_transcript_path",
 }
-COMPACT = {"compact_summary": "compact_summary"}
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "SessionStart": {"model": "model", "session_title": "session_title"},
     "UserPromptSubmit": {"prompt": "user_prompt", "source": "source", "session_title": "session_title"},
@@ -37,7 +36,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "SubagentStop": STOP,
     "StopFailure": {"last_assistant_message": "assistant_response"},
     "Notification": {"message": "message", "title": "title", "notification_type": "notification_type"},
-    "PostCompact": COMPACT,
+    "PostCompact": {"compact_summary": "compact_summary"},
     "FileChanged": {"file_path": "file_path"},
     "MessageDisplay": {
         "delta": "assistant_response",
