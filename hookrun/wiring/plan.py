@@ -16,7 +16,7 @@ from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, t
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
 from hookrun.wiring.ledger import LedgerEntry, digest
 from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm
+from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm, WiredCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -117,19 +117,17 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            words = wired_command.portable_argv(flags, form)
-            return WiredLine(shlex.join(words), words, seconds)
-        home = self.spot.named_home
-        if self.launcher is not None:
-            flags = FireFlags(self.agent.NAME, event, home=home)
+            command, gone = WiredCommand(flags, version=wired_command.PORTABLE, form=form), None
+        elif self.launcher is not None:
+            flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
+            command = WiredCommand(flags, version=wired_command.LAUNCHER, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
             gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
-            text = wired_command.launcher_line(self.launcher, flags, gone)
-            return WiredLine(text, wired_command.launcher_argv(self.launcher, flags), seconds)
-        flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=home)
-        answer = fallback_when_removed(self.agent, event, self.program.main)
-        text = wired_command.shell_line(self.program, flags, answer)
-        return WiredLine(text, wired_command.argv(self.program, flags), seconds)
+        else:
+            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
+            command = WiredCommand(flags, self.program, wired_command.ABSOLUTE)
+            gone = fallback_when_removed(self.agent, event, self.program.main)
+        return WiredLine(command.line(gone), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
