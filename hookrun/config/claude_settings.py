@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
-from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.diagnostics import Location, did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
@@ -19,12 +18,11 @@ from hookrun.config.validate import (
     Scope,
     ValidatedHook,
     default_name,
+    make_hook,
     reject_relative_paths,
     unique_name,
-    words_of,
 )
 from hookrun.events import EVENTS
-from hookrun.model import Hook
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, quote
 
@@ -235,31 +233,17 @@ def validate_handler(
     claude |= {key: value for key, value in (("matcher", entry.matcher), ("if", given.get("if"))) if value is not None}
     if plugin is not None:
         claude["plugin_root"] = plugin
-    checked.hook = Hook.from_dict(
-        {
-            **fields,
-            "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
-            "events": [event],
-            "kind": kind,
-            "target": target,
-            "layer": scope.layer,
-            "source": document.path,
-            "line": document.position(entry.path)[0],
-            "dialect": "claude",
-            "cwd": "event",
-            "parallel": True,
-            "look": command_words.program_and_script(kind, target, filled=FILLED) if scope.reads_commands else [],
-            "words": words_of(kind, target, _variables(fields), "claude", scope),
-            "error": "; ".join([*errors, *([error] if error else [])]) or None,
-            "claude": claude,
-        }
-    )
+    fields |= {
+        "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
+        "events": [event],
+        "dialect": "claude",
+        "cwd": "event",
+        "parallel": True,
+        "error": "; ".join([*errors, *([error] if error else [])]) or None,
+        "claude": claude,
+    }
+    checked.hook = make_hook(fields, kind, target, at, scope, filled=FILLED)
     return checked
-
-
-def _variables(fields: dict[str, object]) -> dict[str, str]:
-    env = fields.get("env")
-    return {str(name): str(value) for name, value in env.items()} if isinstance(env, dict) else {}
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
