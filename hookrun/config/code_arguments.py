@@ -103,8 +103,8 @@ class Arguments:
                 operands.append(word)
                 if unsure:
                     self._reader.path(word, self._directory)
-                elif self._is_script():
-                    return [*operands, *words]
+                elif program.first in {"path", "node", "run"} and not self._given and not self._from_stdin:
+                    return [*operands, *words]  # a script, whose arguments are all words after it
                 unsure = False
                 continue
             option, value = self._option(word)
@@ -118,11 +118,6 @@ class Arguments:
             if kind in {"inline", "module"} and program.language == "python":
                 return [*operands, *words]
         return operands
-
-    def _is_script(self) -> bool:
-        """Return whether the first operand is a script, whose arguments are all words after it."""
-        given = self._given or self._from_stdin
-        return not given and self._program.first in {"path", "node", "run"}
 
     @staticmethod
     def _value(kind: str, words: list[Word]) -> Word:
@@ -184,19 +179,15 @@ class Arguments:
 
     def _take(self, operands: list[Word], command: SimpleCommand) -> None:
         reader, program = self._reader, self._program
-        first = program.first
-        if self._given:
-            rest = operands
-        elif self._from_stdin:
-            rest = operands
+        rest = operands
+        if self._from_stdin and not self._given:
             reader.stdin(program, command)
-        elif not operands or operands[0].text == "-" or operands[0].text in NO_FILES - {"."}:
+        elif not self._given:
             rest = operands[1:]
-            if program.reads_stdin and first != "run":
+            if operands and operands[0].text not in NO_FILES - {"."}:
+                self._first(operands[0], operands, command)
+            elif program.reads_stdin and program.first != "run":
                 reader.stdin(program, command)
-        else:
-            rest = operands[1:]
-            self._first(operands[0], operands, command)
         for word in rest:
             if program.rest == "maybe":
                 reader.maybe(word, self._directory)
