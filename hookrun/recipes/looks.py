@@ -1,13 +1,18 @@
 """The cheap look of each recipe at a call: whether it may have anything to say. Most calls concern none.
 
-Where a look is False the hook is not run at all: `process/runner.py` asks `may_matter` in hookrun's own process. So
-this module holds no more than string operations, and imports nothing that costs.
+Where a look is False the hook is not run at all: `process/runner.py` asks `may_matter` in hookrun's own process, after
+the hook's trust was checked. So this module holds no more than string operations, and imports nothing that costs.
+
+A look may act where the recipe itself does: if it is False it has done, once, all that the hook would have done, with
+the hook's own environment and without waiting for anything. If it is True it has changed nothing, and the hook runs.
+That of rate-limit counts a call within the limit.
 """
 
 from __future__ import annotations
 
 import os
 
+from hookrun.recipes import NO, YES
 from hookrun.shell.prefilter import ENDS, QUOTES, may_read_terminal, may_run, may_run_input
 
 TYPE_CHECKING = False
@@ -16,8 +21,6 @@ if TYPE_CHECKING:
 
     Look = Callable[[Mapping[str, object], Mapping[str, object], "HookOptions"], bool]
 
-YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
-"""The values of an option that is yes or no."""
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
 
@@ -108,11 +111,11 @@ class HookOptions:
 
     def __call__(self, name: str, default: str) -> str:
         """Return the value of an option."""
-        return self.variable(f"HOOKRUN_OPTION_{name.upper()}", default)
+        return self.get(f"HOOKRUN_OPTION_{name.upper()}", default)
 
-    def variable(self, name: str, default: str) -> str:
-        """Return the value of a variable."""
-        return self._variables.get(name.encode(), default.encode()).decode("utf-8", "replace")
+    def get(self, name: str, default: str) -> str:
+        """Return the value of a variable, as `os.environ` of the hook has it."""
+        return self._variables.get(name.encode(), default.encode()).decode("utf-8", "surrogateescape")
 
 
 def may_destroy(line: str) -> bool:
@@ -300,9 +303,9 @@ def _at_files(context: Mapping[str, object], args: Mapping[str, object], option:
 
 
 def _directories(context: Mapping[str, object], option: HookOptions) -> tuple[str, str]:
-    working, project = context.get("working_dir"), option.variable("HOOKRUN_PROJECT_DIR", "/")
+    working, project = context.get("working_dir"), option.get("HOOKRUN_PROJECT_DIR", "/")
     directory = working if isinstance(working, str) and working.startswith("/") else project
-    return option.variable("HOME", ""), directory
+    return option.get("HOME", ""), directory
 
 
 def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
@@ -340,6 +343,12 @@ def _strings(value: object) -> Iterator[str]:
             waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)
 
 
+def _at_limit(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
+    from hookrun.recipes.rate_limit import may_exceed
+
+    return may_exceed(context, option)
+
+
 LOOKS: dict[str, Look] = {
     "hookrun.recipes.block_destructive_commands:check": _or_opens_terminal(may_destroy),
     "hookrun.recipes.commit_message_check:check": _of_line(lambda line: may_run(line, COMMITTING)),
@@ -347,6 +356,7 @@ LOOKS: dict[str, Look] = {
     "hookrun.recipes.package_manager:check": _of_line(may_manage),
     "hookrun.recipes.protect_files:check": _at_files,
     "hookrun.recipes.protect_hooks:guard": _at_hooks,
+    "hookrun.recipes.rate_limit:check": _at_limit,
     "hookrun.recipes.secret_scan:check": _at_secrets,
 }
 """The function of a hook -> its look. One that is not here always runs."""

@@ -68,9 +68,9 @@ def test_every_look_is_of_a_function_that_a_recipe_declares() -> None:
 
 
 @pytest.mark.parametrize("line", HARMLESS)
-@pytest.mark.parametrize("target", LOOKS)
+@pytest.mark.parametrize("target", [each for each in LOOKS if each != "hookrun.recipes.rate_limit:check"])
 def test_a_harmless_line_concerns_no_recipe(target: str, line: str) -> None:
-    """Neither under an agent that sends typed input to hooks, nor under one that does not."""
+    """Neither under an agent that sends typed input to hooks, nor under one that does not; rate-limit counts calls."""
     for agent in ("claude", "codex"):
         context = {"event": "pre_tool_use", "agent": agent, "tool_name": "bash", "tool_args": {"command": line}}
         assert not may_matter(target, context, {})
