@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.diagnostics import Location, did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import Bool, Choice, Field, ListOf, Number, Str, names, validate_into
 from hookrun.config.validate import (
@@ -26,12 +29,6 @@ from hookrun.config.validate import (
 from hookrun.events import EVENTS
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys of a handler that Claude Code ignores in a group."""

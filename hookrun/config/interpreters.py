@@ -6,10 +6,10 @@ import re
 from typing import Literal, TypedDict, Unpack
 
 Operand = Literal["path", "inline", "node", "run", "maybe", "data"]
-"""What an operand is: as in Options, or a program with its arguments, what may be code, no code."""
+"""What an operand is: as in OptionKinds, or a program with its arguments, what may be code, no code."""
 
 
-class Options(TypedDict, total=False):
+class OptionKinds(TypedDict, total=False):
     """The options of a program by what their value is, with spaces between them."""
 
     path: str  # a file of code
@@ -45,7 +45,7 @@ class Program:
         reads_stdin: bool = True,
         looks_for: str = "",
         clusters: bool = True,
-        **options: Unpack[Options],
+        **options: Unpack[OptionKinds],
     ) -> None:
         self.options = {name: value for value, names in options.items() for name in str(names).split()}
         self.first, self.rest = first, rest

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Location
+from hookrun.config.diagnostics import Diagnostic, Location
 from hookrun.config.discovery import UNREAD
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
     EVENT,
@@ -31,14 +33,7 @@ from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import closest, one_of, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
-
-    Filled = tuple[str, ...]
+Filled = tuple[str, ...]
 
 MAX_PROJECT_HOOKS = 500
 """Limit on the hooks of a project whose commands are read, and that can be approved."""
