@@ -30,6 +30,7 @@ from hookrun.doctor.wiring_checks import (
 )
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
+from hookrun.recipes.protect_hooks import missing
 from hookrun.serve.running import describe
 from hookrun.text import quote
 from hookrun.wiring import plan
@@ -81,7 +82,7 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
 
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
-    for problem in agent.problems:
+    for problem in agent.declarations.problems:
         found, _, hint = problem_message(problem).partition("\nhint: ")
         yield Finding("declarations", PROBLEM, found, "its hooks are unknown", hint or "run `hookrun validate`")
 
@@ -99,7 +100,7 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
 
 def check_protection(agent: AgentState) -> Iterable[Finding]:
     """Does a hook keep the agent from editing what guards it?"""
-    if agent.unprotected and agent.all_wired:
+    if agent.all_wired and missing(agent.declarations.hooks):
         cause = "an agent that edits hooks, settings or approvals can disable its guards"
         remedy = "run `hookrun add protect-hooks --user`"
         yield Finding("protected", NOTE, "no hook stops the agent from editing hooks", cause, remedy)

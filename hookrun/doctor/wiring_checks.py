@@ -58,10 +58,8 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
 
 def check_missing_events(agent: AgentState) -> Iterable[Finding]:
     """Is hookrun installed for every event that has a hook?"""
-    have = {each.event for each in agent.all_wired}
-    missing = [event for event in plan.events_for(agent.agent, agent.declared) if event not in have]
-    if missing and have:
-        found = f"not installed for {', '.join(missing)}, for which there are hooks"
+    if agent.missing_events and agent.all_wired:
+        found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
         yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", install_remedy(agent))
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:
