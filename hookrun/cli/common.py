@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from hookrun.cli.printing import CommandReport, relative_path
+from hookrun.cli.printing import CommandReport
 from hookrun.config.discovery import claude_directory, find
+from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.state import home_directory
 from hookrun.text import closest, quote

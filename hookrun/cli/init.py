@@ -19,7 +19,7 @@ from hookrun.cli.install import (
     review_hooks,
     user_is_present,
 )
-from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
+from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, yaml_option
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
@@ -199,7 +199,7 @@ class Setup:
             if report.as_json or status.state != ADDED:
                 report.add_hook(status.name, status.state)
         if changes:
-            report_changes(changes, report)
+            report.show_written(changes)
         if not (report.as_json or self._needs_build):
             approve_written(self._declaring.root, self._home, names, changes, report)
         if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved

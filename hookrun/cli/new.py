@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import click
 
 from hookrun.cli.common import command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.printing import CommandReport, print_wrapped
+from hookrun.cli.printing import CommandReport
 from hookrun.cli.trust import approve_written
-from hookrun.edit.file_change import FileChange, apply_all
+from hookrun.edit.file_change import apply_all
 from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
@@ -70,7 +70,7 @@ def new_command(
         report.show_diff(changes)
         return
     apply_all(changes)
-    report_changes(changes, report)
+    report.show_written(changes)
     if made.stub:
         effect = ", and it blocks every matching call," if made.blocks else ""
         report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")
@@ -80,19 +80,6 @@ def new_command(
     else:
         approved = approve_written(declaring.root, home, [made.name], changes, report)
     report.next_steps(next_steps(made, report, approved=approved, directory=directory))
-
-
-def report_changes(changes: list[FileChange], report: CommandReport) -> None:
-    """Report the files that were written and removed."""
-    report.add_files(changes)
-    if report.as_json:
-        return
-    for verb, written in (("wrote", True), ("removed", False)):
-        paths = [
-            relative_path(each.path) for each in changes if each.has_effect and (each.after is not None) is written
-        ]
-        if paths:
-            print_wrapped(f"{verb} {', '.join(paths)}")
 
 
 def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:

@@ -22,9 +22,10 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems, relative_path
+from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.files import relative_path
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
