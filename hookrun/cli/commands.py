@@ -32,7 +32,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
+        "config": ("show_config", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("fire_command", "Run the hooks for an event and print their verdict.")},
