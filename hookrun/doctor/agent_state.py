@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
-from hookrun.edit.file_change import FileError
+from hookrun.config.parse import ParseError
+from hookrun.edit.file_change import FileError, existing
+from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import Toml
 from hookrun.shell import project_line
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import one_line
@@ -171,3 +174,12 @@ def last_fired(home: str, agent: str) -> tuple[dict[str, str], dict[str, str]]:
             elif record is not None and record.get("through") == agent:
                 callers[str(record.get("agent"))] = str(record.get("time"))
     return fired, callers
+
+
+def read_settings(path: str) -> Json | Toml:
+    """Return a settings file, an empty one where it cannot be read."""
+    try:
+        text = existing(path).text()
+        return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
+    except (FileError, ParseError):
+        return Json("", "jsonc")

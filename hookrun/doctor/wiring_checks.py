@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
-from hookrun.doctor.settings_checks import read_settings
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import one_line, quote
