@@ -13,7 +13,7 @@ GROUPS = {
         "doctor": ("doctor", "Check whether your hooks will run in each agent, and if not, why."),
     },
     "Write hooks": {
-        "new": ("new", "Create a hook from a template, with tests."),
+        "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
     },
