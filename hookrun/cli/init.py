@@ -34,10 +34,9 @@ from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, canonical_event, plan_hook
-from hookrun.scaffold.suggestions import kinds, suggest, template_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
