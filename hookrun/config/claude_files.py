@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.diagnostics import Location
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
-from hookrun.config.validate_value import Location
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
 

@@ -12,14 +12,13 @@ from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.files import relative_path
 from hookrun.text import one_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.config.validate_value import Location
     from hookrun.model import Hook
 
 BUILT_IN = MORE_TOOLS["claude"] | frozenset(

@@ -9,9 +9,10 @@ from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
-from hookrun.config.diagnostics import did_you_mean
+from hookrun.config.diagnostics import Location, did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD, Bool, Choice, Field, ListOf, Number, Str, names
+from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
+from hookrun.config.shapes import Bool, Choice, Field, ListOf, Number, Str, names, validate_into
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
@@ -22,7 +23,6 @@ from hookrun.config.validate import (
     unique_name,
     words_of,
 )
-from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import EVENTS
 from hookrun.model import Hook
 from hookrun.shell.fire_call import fire_calls
@@ -51,7 +51,7 @@ FIELDS = names(
         Field("url", OURS["url"].shape, "An address that the input is posted to."),
         Field("headers", OURS["headers"].shape, "Headers of the request."),
         Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
-        Field("timeout", Number(0), "Seconds."),
+        Field("timeout", Number(), "Seconds."),
         Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
         Field("async", Bool(), "Whether it is started and not waited for."),
         Field("asyncRewake", Bool(), "The same, and its exit status 2 wakes Claude."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles
 from hookrun.config.document import MAX_BYTES
 from hookrun.config.schema import CONTEXT_FIELDS
@@ -22,7 +22,6 @@ from hookrun.text import one_of, quote
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from hookrun.config.validate_value import Location
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *OTHERS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""

@@ -12,7 +12,8 @@ from hookrun.config.config_file import ConfigFile, internal_problem, load_file
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
-from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS, names
+from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
+from hookrun.config.shapes import names
 from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
+from hookrun.config.diagnostics import Location
 from hookrun.config.discovery import UNREAD
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
@@ -17,14 +18,14 @@ from hookrun.config.schema import (
     HOOK_FIELDS,
     KINDS,
     NOT_IN_DEFAULTS,
+    RECIPE_FIELDS,
     REQUIRES,
     SETTINGS,
     SYNONYMS,
     TRUSTED_LAYERS,
     TRUSTED_SETTINGS,
-    names,
 )
-from hookrun.config.validate_value import Location, validate_into
+from hookrun.config.shapes import names, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook
@@ -142,7 +143,7 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
             validate_into(values, FIELDS[key], value, at)
         else:
             synonym = f"did you mean {quote(SYNONYMS[key])}?" if key in SYNONYMS else None
-            at.unknown_key(key, "hook field", [*FIELDS, *RECIPE_NAMES], synonym)
+            at.unknown_key(key, "hook field", [*FIELDS, *names(RECIPE_FIELDS)], synonym)
     if "matcher" in values:
         split_matcher(values)
     return values
@@ -268,8 +269,6 @@ def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
 
 
 FIELDS = names(HOOK_FIELDS)
-RECIPE_NAMES = ("recipe", "options")
-"""Fields that only the entry of a recipe has: see recipe_entries."""
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 """Headers, in lower case, that delimit a request's body: the HTTP client sets them."""
 
