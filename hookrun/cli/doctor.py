@@ -49,10 +49,7 @@ LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {OK}": SUCCESS}
 )
 @json_option
 @home_option
-@click.pass_context
-def doctor_command(
-    ctx: click.Context, names: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool
-) -> None:
+def doctor_command(names: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
     Without a name: every agent on this machine. Your hooks are not run, even with --prove.
@@ -73,7 +70,7 @@ def doctor_command(
             _print(case, findings)
         if not examined:
             click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
-    ctx.exit(FAILED if wrong else 0)
+    return FAILED if wrong else 0
 
 
 def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:

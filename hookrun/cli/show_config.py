@@ -88,9 +88,7 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 @agent_option
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
-@click.pass_context
 def list_command(
-    ctx: click.Context,
     *,
     config: str | None,
     home: str | None,
@@ -99,7 +97,7 @@ def list_command(
     agent: str | None,
     details: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = load_project(config, home)
     declarations = project.declarations
@@ -143,7 +141,7 @@ def list_command(
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
-    ctx.exit(FAILED if problems else 0)
+    return FAILED if problems else 0
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
@@ -268,8 +266,7 @@ def config_command(ctx: click.Context) -> None:
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
-@click.pass_context
-def show_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> int:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -285,7 +282,7 @@ def show_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     print_problems([*examined.declarations.problems, *errors])
-    ctx.exit(FAILED if examined.declarations.problems else 0)
+    return FAILED if examined.declarations.problems else 0
 
 
 def _masked(hook: Hook, values: list[Value]) -> list[Value]:

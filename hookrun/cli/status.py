@@ -7,10 +7,8 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import click
-
 from hookrun import __version__, audit_reader
-from hookrun.cli.common import command, home_option, json_option, load_project, resolve_home
+from hookrun.cli.common import FAILED, command, home_option, json_option, load_project, resolve_home
 from hookrun.cli.install import supported_agents
 from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
@@ -33,8 +31,7 @@ GOOD = ("ready", "advise", "off", "disabled", "denied")
 @command("status", "status", "status --json", note="Exit status: 0 shown, 1 the config or the approvals have errors.")
 @json_option
 @home_option
-@click.pass_context
-def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
+def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project = load_project(None, home)
     errors = list(project.declarations.problems)
@@ -74,7 +71,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
             _lines(project, agents, states, pauses, [*_server(resolve_home(home)), (f"last run   {shown}", "")])
         )
         print_problems(errors)
-    ctx.exit(1 if errors else 0)
+    return FAILED if errors else 0
 
 
 def _connection(case: AgentState) -> dict[str, object]:
