@@ -137,7 +137,7 @@ def list_command(
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
-            print_table(COLUMNS, rows, styles={row[3]: _state_style(row[3]) for row in rows})
+            print_table(COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
@@ -176,15 +176,11 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _state_style(state: str) -> str:
-    return STATE_STYLES.get(state, WARNING)
-
-
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
     default = Hook(name="", events=()).to_dict()
-    yield f"{hook.name}  {row[3]}", _state_style(row[3])
+    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
     fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}

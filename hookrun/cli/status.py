@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hookrun import __version__, audit_reader
 from hookrun.cli.common import FAILED, command, home_option, json_option, load_project, resolve_home
 from hookrun.cli.install import supported_agents
+from hookrun.cli.log import local_time
 from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
@@ -143,10 +143,6 @@ def _agent(case: AgentState) -> str:
 def _run(last: dict[str, object] | None) -> str:
     if last is None:
         return "none"
-    try:
-        when = datetime.fromisoformat(str(last["time"])).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        when = str(last["time"])
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
-    return redact(f"{when}  {last['event']}{agent}: {last['action']}{by}") or ""
+    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {last['action']}{by}") or ""
