@@ -61,7 +61,9 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
     def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
         around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
         loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
-        runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
+        runner = ProcessRunner(
+            around, loop, locks=str(context["working_dir"]), on_background_end=lambda _hook, _outcome: None
+        )
         stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
         (outcome,) = runner([(hook, stdin)])
         return outcome, interpret(hook, hook.events[0], context, outcome)

@@ -39,9 +39,8 @@ def check_wired(agent: AgentState) -> Iterable[Finding]:
             if not each.is_ours:
                 line = f"{each.path}:{each.line}: {each.event} runs hookrun by a handwritten line"
                 cause = "hookrun neither changes nor starts it, so whether the agent gets a hook's answer is unknown"
-                yield Finding(
-                    "wired", NOTE, f"{line}: {quote(each.text)}", cause, f"remove it and {agent.remedy(scope)}"
-                )
+                remedy = f"remove it and {agent.remedy(scope)}"
+                yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
     if not agent.all_wired and not agent.unreadable:
         cause = f"{agent.title} runs hooks only through its own settings"
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, agent.remedy())
