@@ -149,6 +149,18 @@ def _checksum(data: bytes) -> bytes:
     return b"%b\n" % source_hash(FORMAT, data).hex().encode()
 
 
+def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
+    """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
+    if not found.files:
+        return None
+    compiled = load_cached(found)
+    if compiled is None:
+        from hookrun.config.compile_lock import compile_once  # cold: needed only after a file has changed
+
+        compiled = compile_once(found)
+    return compiled
+
+
 def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:

@@ -9,7 +9,6 @@ import os
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
-from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, can_refuse, resolve_event
 from hookrun.model import LAYERS, PRECEDENCE, UNTRUSTED_LAYERS, Interrupted, Verdict
@@ -83,7 +82,10 @@ class FireInvocation:
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
-        self.compiled = load_compiled(found)
+        if found.files:
+            from hookrun.config.cache import load_compiled  # most projects have none
+
+            self.compiled = load_compiled(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
