@@ -11,7 +11,7 @@ import click
 
 from hookrun import context as contexts
 from hookrun.cli.printing import count, relative_path
-from hookrun.config.cache import load_compiled
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
 from hookrun.model import file_path

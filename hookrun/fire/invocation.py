@@ -11,7 +11,7 @@ from time import monotonic
 from hookrun import audit, context as contexts, state
 from hookrun.config.discovery import claude_directory, find, find_user_layer
 from hookrun.events import UnknownEventError, can_refuse, resolve_event
-from hookrun.model import LAYERS, PRECEDENCE, UNTRUSTED_LAYERS, Interrupted, Verdict
+from hookrun.model import PRECEDENCE, Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,9 +83,13 @@ class FireInvocation:
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
         if found.files:
-            from hookrun.config.cache import load_compiled  # most projects have none
+            from hookrun.config.cache import load_cached  # most projects have none
 
-            self.compiled = load_compiled(found)
+            self.compiled = load_cached(found)
+            if self.compiled is None:
+                from hookrun.config.compile_lock import compile_once  # needed only after a file has changed
+
+                self.compiled = compile_once(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
@@ -171,8 +175,7 @@ class EventFire:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
         # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
-        selected = any(self.candidates.selects(i, self.context) for i in range(len(self.candidates)))
-        verdict = self._run_hooks(self.candidates) if selected else Verdict()
+        verdict = self._run_hooks(self.candidates) if self.candidates.any_selected(self.context) else Verdict()
         if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
@@ -311,7 +314,7 @@ class EventFire:
         None where there are none, and no hook for this event needs an approval.
         """
         command = self.invocation
-        if command.agent is None or not self._needs_approval():
+        if command.agent is None or self.candidates is None or not self.candidates.need_approval():
             try:
                 os.lstat(state.trust_store(command.home))
             except FileNotFoundError:
@@ -344,10 +347,6 @@ class EventFire:
     @staticmethod
     def _failures(chain: HookChain) -> set[str]:
         return {run.failure.kind for run in chain.runs if run.failure is not None}
-
-    def _needs_approval(self) -> bool:
-        hooks = self.candidates
-        return hooks is not None and any(LAYERS[hooks.layer(i)] in UNTRUSTED_LAYERS for i in range(len(hooks)))
 
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Notify the user of each pause, and once a session of hooks of the project that cannot run.
