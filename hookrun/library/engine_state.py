@@ -72,14 +72,13 @@ def _identity(status: os.stat_result) -> State:
 
 
 class Journal:
-    """Write the records of an engine's runs. `details` says how much of a call they hold."""
+    """Write the records of an engine's runs; `setting` is the setting `audit`."""
 
-    __slots__ = ("_log", "details")
+    __slots__ = ("_log", "setting")
 
     def __init__(self, home: str, settings: Mapping[str, object]) -> None:
-        said = settings.get("audit")
-        self._log = None if said is False else audit.Log(home, said, stay_open=True)
-        self.details = audit.details_of(said)
+        self.setting = settings.get("audit")
+        self._log = None if self.setting is False else audit.Log(home, self.setting, stay_open=True)
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
