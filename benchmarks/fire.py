@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime as dt
 import json
 import os
 import sys
@@ -24,7 +23,7 @@ import fire_cases
 import trust_cases
 from environments import InstallError
 from fixtures import HOOK, Bench
-from measure import BrokenCaseError, Case, Samples, columns, machine, measure, paired_ratio, table, verify
+from measure import BrokenCaseError, Case, Samples, columns, measure, paired_ratio, run_facts, table, verify
 from peers import PEERS, UnavailableError
 
 BASE = "bare"
@@ -126,14 +125,7 @@ def main() -> int:
         except (BrokenCaseError, InstallError) as error:
             print(f"fire.py: {error}", file=sys.stderr)
             return 2
-    facts = {
-        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        "machine": machine(),
-        "load": f"{load:.1f} before the first round",
-        "rounds": str(options.rounds),
-        "seed": str(options.seed),
-        "hook": HOOK,
-    }
+    facts = run_facts(load, options.rounds, options.seed) | {"hook": HOOK}
     _print_report(facts, suite, samples)
     if options.results:
         options.results.write_text(json.dumps(_record(facts, suite, samples), indent=1) + "\n")

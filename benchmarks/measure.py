@@ -6,6 +6,7 @@ case once, in an order shuffled anew, and two cases are compared round by round.
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import os
 import platform
@@ -228,6 +229,17 @@ def _peak_memory(case: Case) -> float:
 def _progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def run_facts(load: float, rounds: int, seed: int) -> dict[str, str]:
+    """Return when, on what and how a run measures; `load` is the load average before its first round."""
+    return {
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "machine": machine(),
+        "load": f"{load:.1f} before the first round",
+        "rounds": str(rounds),
+        "seed": str(seed),
+    }
 
 
 def machine() -> str:

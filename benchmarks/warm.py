@@ -8,7 +8,6 @@ Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is b
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
 import sys
@@ -30,10 +29,10 @@ from measure import (
     Samples,
     columns,
     cpu_ratio,
-    machine,
     measure,
     paired_difference,
     paired_ratio,
+    run_facts,
     table,
     verify,
 )
@@ -112,23 +111,16 @@ def main() -> int:
             rows = [_row(bar.claim, bar.limit, bar.kind, bar.measured(samples)) for bar in BARS if bar.known(samples)]
             rows += [_row(*bar) for bar in warm.own_bars(cases, options.rounds)]
             if options.session:
-                sessions = warm_session.run(options.session, options.calls, options.seed)
+                sessions = warm_session.run(hookrun, options.session, options.calls, options.seed)
         except (BrokenCaseError, InstallError) as error:
             print(f"warm.py: {error}", file=sys.stderr)
             return 2
         finally:
             if warm is not None:
                 warm.stop()
-    facts = {
-        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        "machine": machine(),
-        "load": f"{load:.1f} before the first round",
-        "rounds": str(options.rounds),
-        "seed": str(options.seed),
-        "hook": HOOK,
-    }
+    facts = run_facts(load, options.rounds, options.seed) | {"hook": HOOK}
     if sessions is not None:
-        rows += [_row(claim, limit, kind, [found]) for claim, limit, kind, found in sessions.bars()]
+        rows.append(_row(*sessions.bar()))
     _print_report(facts, cases, absent, samples, rows)
     if sessions is not None:
         print(f"\nClaude Code, one of {options.calls} shell calls, {options.session} sessions\n{sessions.table()}")

@@ -29,8 +29,9 @@ GROUPS = (
     """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
-    "hookrun.recipes.recipe hookrun.session hookrun.recipes.recipe_state",
-    "hookrun.recipes.rate_limit",
+    "hookrun.session",
+    "hookrun.recipes.recipe",
+    "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
     """hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
     hookrun.shell.find_xargs hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree
     hookrun.shell.error_recovery hookrun.shell.expand hookrun.shell.scope hookrun.shell.evaluate
@@ -85,7 +86,7 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "select")}
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "fcntl", "select")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
     table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:

@@ -28,6 +28,26 @@ def relative_path(path: str) -> str:
     return min(ways, key=len)
 
 
+class NotRegularError(OSError):
+    """What was to be read is no regular file, and no directory either."""
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """Return the bytes of a file, at most one more than `limit`, without waiting for a FIFO.
+
+    Raises OSError; IsADirectoryError or NotRegularError if it is no regular file.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise IsADirectoryError if stat.S_ISDIR(mode) else NotRegularError
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    finally:
+        os.close(fd)
+
+
 class Locked:
     """The exclusive lock of a file, created with mode 0600 if missing, or of a directory, held in a `with`.
 
@@ -55,27 +75,30 @@ class Locked:
         os.close(self._fd)
 
 
-def atomic_write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = False, durable: bool = False) -> None:
     """Replace the file at `path` atomically. Raises OSError; then the old file is unchanged.
 
-    An existing file's mode and owner are kept; a new one gets `mode` less the umask. `path` must not be a symbolic
-    link. With `durable`, file and directory are on disk when this returns. A killed process can leave a temporary
-    file, which `sweep` removes.
+    An existing file's mode and owner are kept; a new one gets `mode` less the umask. With `exact` the file is this
+    account's and has just this mode, whatever was there. `path` must not be a symbolic link. With `durable`, file and
+    directory are on disk when this returns. A killed process can leave a temporary file, which `sweep` removes.
     """
     directory = os.path.dirname(path)
     temporary = os.path.join(directory, f"{PREFIX}{os.urandom(6).hex()}{SUFFIX}")
     try:
-        like: os.stat_result | None = os.stat(path)
+        like = None if exact else os.stat(path)
     except FileNotFoundError:
         like = None
+    first = mode if like is None and not exact else 0o600
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode if like is None else 0o600)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, first)
         with open(fd, "wb", buffering=0) as file:
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
             if like is not None:
                 _copy_owner_and_mode(fd, like)
+            if exact:
+                os.fchmod(fd, mode)
             if durable:
                 os.fsync(fd)
         os.replace(temporary, path)

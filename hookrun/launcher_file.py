@@ -78,25 +78,14 @@ def read(path: str) -> LauncherFile | None:
 
 
 def write(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Put a file into the directory of the launchers, atomically and with just this mode. Raises OSError.
+    """Put a file into the directory of the launchers, with just this mode. Raises OSError.
 
-    The file that is there may be running: it is replaced, never written to.
+    The file that is there may be running: it is replaced, never written to. It is on disk afterwards: a launcher that a
+    power cut leaves empty would pass every call in silence.
     """
-    temporary = f"{os.path.dirname(path)}/.hookrun-{os.urandom(6).hex()}.tmp"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
-            os.fchmod(fd, mode)
-            os.fsync(fd)  # a launcher that a power cut leaves empty would pass every call in silence
-        finally:
-            os.close(fd)
-        os.rename(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    from hookrun.files import atomic_write
+
+    atomic_write(path, data, mode=mode, exact=True, durable=True)
 
 
 def update_socket(path: str, command: list[str], socket: str | None) -> bool:

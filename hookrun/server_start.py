@@ -43,7 +43,7 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
     try:
         if setting == "off":
             _forget_socket(home)
-        elif (setting == "on" or not os.environ.get(CI)) and not _inside_hook():
+        elif (setting == "on" or not os.environ.get(CI)) and _has_launcher(home) and not _inside_hook():
             _start(home, blocks=settings.get("on_error") == "block")
     except OSError:
         return
@@ -56,6 +56,11 @@ def _forget_socket(home: str) -> None:
         launcher_file.update_socket(path, found.command, None)
 
 
+def _has_launcher(home: str) -> bool:
+    """Return whether the launcher is this home's, not another one's."""
+    return os.path.exists(launcher_file.path_in(home))
+
+
 def _inside_hook() -> bool:
     """Return whether a hook has started this: its processes are to end with it."""
     return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
@@ -65,8 +70,6 @@ def _start(home: str, *, blocks: bool) -> None:
     import fcntl
     import resource
 
-    if not os.path.exists(launcher_file.path_in(home)):  # the launcher is another home's
-        return
     if resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY:  # a worker's runs would add up
         return
     lock = open_private(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)

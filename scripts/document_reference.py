@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 from hookrun.cli import cli  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli.commands import GROUPS, MORE  # noqa: E402
 from hookrun.cli.dispatch import load_command  # noqa: E402
-from hookrun.config.recipe_entries import RECIPE_FIELDS  # noqa: E402
-from hookrun.config.schema import AUDIT_FIELDS, GIT_INCLUDE, HOOK_FIELDS, SETTINGS, Field, describe  # noqa: E402
+from hookrun.config.schema import AUDIT_FIELDS, GIT_INCLUDE, HOOK_FIELDS, RECIPE_FIELDS, SETTINGS  # noqa: E402
+from hookrun.config.shapes import Field  # noqa: E402
 from hookrun.events import ALIASES, REFUSABLE, WITH_ARGUMENTS, WITH_TOOL  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
@@ -109,7 +109,7 @@ def _event(name: str) -> tuple[str, ...]:
 
 def _row(field: Field) -> tuple[str, ...]:
     default = "" if field.default is None else f"`{json.dumps(field.default)}`"
-    return f"`{field.name}`", describe(field.shape), default, field.description.replace("|", "\\|")
+    return f"`{field.name}`", field.shape.says, default, field.description.replace("|", "\\|")
 
 
 def cli_page() -> str:

@@ -172,6 +172,22 @@ class Project:
             return self.server.command(*arguments)
         return [sys.executable, "-m", "hookrun", *arguments]
 
+    def start(self, context: object, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start hookrun with the context on stdin, which is closed; stdout and stderr are pipes."""
+        process = subprocess.Popen(
+            self.command(*arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.root,
+            env=self.environment(),
+        )
+        assert process.stdin is not None
+        process.stdin.write(context if isinstance(context, bytes) else json.dumps(context).encode())
+        process.stdin.close()
+        process.stdin = None  # for `communicate`
+        return process
+
     def fire(
         self,
         context: object = None,

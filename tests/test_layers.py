@@ -39,8 +39,8 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "server_socket", "nesting", "model", "files", "session"),
-    ("client", "events", "globs", "fastjson", "state", "credentials", "text", "terminal"),
+    ("launcher_file", "server_socket", "nesting", "model", "session"),
+    ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 

@@ -93,8 +93,7 @@ def _identity(path: str) -> Identity | None:
 def write(data: bytes, path: str, where: str) -> None:
     """Replace a file of the cache in one step, and remove the oldest beyond MAX_FILES. Raises OSError."""
     state.make_private_dir(where)
-    files.remove_if_there(path)  # atomic_write keeps the mode of the file it replaces, and that may be what is wrong
-    files.atomic_write(path, data)
+    files.atomic_write(path, data, exact=True)  # the mode of the file that is there may be what is wrong
     with os.scandir(where) as entries:
         ours = [
             each for each in entries if each.name.endswith((".json", ".tmp")) and each.is_file(follow_symlinks=False)

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from hookrun.config import claude_settings
 from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.diagnostics import Location
 from hookrun.config.document import Document, SourceError, read
-from hookrun.config.validate_value import Location
 from hookrun.model import LAYERS
 from hookrun.text import quote
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.config.document import Document, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_versions import expanded
-from hookrun.config.schema import SETTINGS, names
+from hookrun.config.schema import SETTINGS
+from hookrun.config.shapes import names
 from hookrun.config.validate import validate_settings
-from hookrun.config.validate_value import Location
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.text import one_of, quote

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun.files import relative_path
@@ -12,6 +12,7 @@ from hookrun.text import closest, escape, one_line, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hookrun.config.document import Document
     from hookrun.config.parse import KeyPath
     from hookrun.model import Hook
 
@@ -118,3 +119,69 @@ def field_name(path: KeyPath) -> str:
     """Return a key path in backquotes, without the item of a list that it begins in: `when.agent`, `args[0]`."""
     indexes = [at for at, step in enumerate(path[:-1]) if isinstance(step, int)]
     return f"`{key_text(path[indexes[-1] + 1 :] if indexes else path)}`" if path else "the file"
+
+
+MILLISECONDS = 1000
+"""A timeout from here on was probably meant in milliseconds."""
+
+EMPTY = {'""': "an empty string", "[]": "an empty list", "{}": "an empty object"}
+
+
+class Invalid(Exception):  # noqa: N818  # control flow: always caught, never shown
+    """The value does not have its shape; the error has been reported."""
+
+
+@dataclass(slots=True)
+class Location:
+    """A place in a document, and the diagnostics reported there and inside it."""
+
+    document: Document
+    path: KeyPath
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def at(self, *steps: str | int) -> Location:
+        """Return a place further inside; its diagnostics go to the same list."""
+        return Location(self.document, (*self.path, *steps), self.problems)
+
+    def report(self, message: str, hint: str | None = None) -> None:
+        """Report an error about the value."""
+        self.problems.append(self.document.problem(self.path, message, hint))
+
+    def warn(self, message: str, hint: str | None = None) -> None:
+        """Report a warning about the value."""
+        self.problems.append(self.document.problem(self.path, message, hint, severity="warning"))
+
+    def unknown_key(self, key: str, what: str, valid: Iterable[str], hint: str | None = None) -> None:
+        """Report a key of the object that is not a `what`; the hint is by default the closest valid one."""
+        hint = hint or did_you_mean(key, valid, "remove it")
+        message = f"unknown {what} {quote(key)}"
+        self.problems.append(self.document.problem((*self.path, key), message, hint, at_key=True))
+
+    def type_error(self, value: object, expected: str, hint: str | None = None, *, note: str = "") -> Invalid:
+        """Report a value that is not as expected, and return the exception for the caller to raise."""
+        shown = EMPTY.get(quote(value), quote(value))
+        message = f"{field_name(self.path)} must be {expected}, not {shown}{note}"
+        self.report(message, hint or _hint(value, expected))
+        return Invalid()
+
+    def warn_milliseconds(self, timeout: object) -> None:
+        """Warn about a timeout in seconds that was probably meant in milliseconds."""
+        if isinstance(timeout, float) and timeout >= MILLISECONDS:
+            hint = f"write {timeout / 1000:g} if you mean milliseconds"
+            self.warn(f"a timeout of {timeout:g} seconds is probably too long", hint)
+
+
+def _hint(value: object, expected: str) -> str | None:
+    if value is None:
+        return "write a value, or remove the field"
+    if value is False and '"off"' in expected:
+        return 'write "off" in quotes'
+    if isinstance(value, str) and value.strip().lower() in {"true", "false"} and "true" in expected:
+        return "remove the quotes"
+    if isinstance(value, str) and expected.startswith(("a number", "an integer")):
+        return "write a number without quotes or unit"
+    if isinstance(value, bool | int | float) and expected.startswith(
+        ("a string", "a name", "the name", "an event", "globs")
+    ):
+        return "quote it"
+    return f"write [{quote(value)}]" if isinstance(value, str) and expected.startswith("a list") else None

@@ -5,29 +5,10 @@ from __future__ import annotations
 import json
 
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
-from hookrun.config.recipe_entries import NOT_BESIDE, RECIPE_FIELDS
-from hookrun.config.schema import (
-    HOOK_FIELDS,
-    KINDS,
-    REQUIRES,
-    SETTINGS,
-    AnyObject,
-    Bool,
-    BoolOr,
-    Choice,
-    Field,
-    Integer,
-    ListOf,
-    MapOf,
-    Number,
-    Record,
-    Scalar,
-    Shape,
-    Str,
-)
+from hookrun.config.schema import HOOK_FIELDS, KINDS, NOT_BESIDE, RECIPE_FIELDS, REQUIRES, SETTINGS
+from hookrun.config.shapes import Schema, object_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-Schema = dict[str, object]
 
 SCHEMA_FILE = "hookrun.schema.json"
 """The schema beside a config file, which the file names: editors read it without a network."""
@@ -58,7 +39,7 @@ def schema() -> Schema:
             "hook": _hook(),
             "recipe": _recipe(),
             "claude": _claude_groups(),
-            "settings": {**_object(SETTINGS), "description": "hookrun's settings."},
+            "settings": {**object_schema(SETTINGS), "description": "hookrun's settings."},
         },
     }
 
@@ -101,12 +82,12 @@ def _entry() -> Schema:
 
 def _recipe() -> Schema:
     beside = tuple(field for field in HOOK_FIELDS if field.name not in NOT_BESIDE)
-    return {**_object((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
+    return {**object_schema((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
 
 
 def _hook() -> Schema:
     return {
-        **_object(HOOK_FIELDS),
+        **object_schema(HOOK_FIELDS),
         "description": "A hook.",
         "required": ["event"],
         "oneOf": [{"required": [kind]} for kind in KINDS],
@@ -121,81 +102,3 @@ def _hook() -> Schema:
             ]
         },
     }
-
-
-def _object(fields: tuple[Field, ...]) -> Schema:
-    return {
-        "type": "object",
-        "properties": {field.name: _field(field) for field in fields},
-        "additionalProperties": False,
-    }
-
-
-def _field(field: Field) -> Schema:
-    default = {} if field.default is None else {"default": field.default}
-    return {**of_shape(field.shape), "description": field.description, **default}
-
-
-def of_shape(shape: Shape) -> Schema:  # noqa: C901, PLR0911  # one line for each shape
-    """Return the schema of a shape."""
-    match shape:
-        case Bool():
-            return {"type": "boolean"}
-        case Number(above):
-            return {"type": "number", "exclusiveMinimum": above}
-        case Integer(low, high):
-            return {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
-        case Str():
-            return _text(shape)
-        case Choice(values):
-            return {"enum": list(values)}
-        case Scalar():
-            return {"type": ["string", "number", "boolean"]}
-        case ListOf():
-            return _many(shape)
-        case MapOf():
-            return _table(shape)
-        case AnyObject():
-            return {"type": "object"}
-        case Record(fields):
-            return _object(fields)
-        case BoolOr(record):
-            return {"anyOf": [{"type": "boolean"}, _object(record.fields)]}
-
-
-def _text(shape: Str) -> Schema:
-    result: Schema = {"type": "string"}
-    if shape.known:
-        known: Schema = {"enum": list(shape.known)}
-        return {"anyOf": [known, {**result, **_pattern(shape)}]} if shape.pattern else known
-    if shape.but_not:
-        result["not"] = {"enum": list(shape.but_not)}
-    return {**result, **_pattern(shape)}
-
-
-def _pattern(shape: Str) -> Schema:
-    """Return the pattern anchored. In Python, `$` alone also matches before a final line break."""
-    return {} if shape.pattern is None else {"pattern": rf"^(?:{shape.pattern})(?!\n)$"}
-
-
-def _many(shape: ListOf) -> Schema:
-    item = of_shape(shape.item)
-    if shape.record is not None:
-        item = {"anyOf": [item, of_shape(shape.record)]}
-    several: Schema = {"type": "array", "items": item}
-    if shape.least:
-        several["minItems"] = shape.least
-    if shape.first is not None:
-        several["prefixItems"] = [of_shape(shape.first)]
-    if shape.unique:
-        several["uniqueItems"] = True
-    return several if shape.alone is None else {"anyOf": [of_shape(shape.alone), several]}
-
-
-def _table(shape: MapOf) -> Schema:
-    result: Schema = {
-        "type": "object",
-        "propertyNames": of_shape(shape.key),
-        "additionalProperties": of_shape(shape.value),
-    }
-    return result | ({"minProperties": shape.least} if shape.least else {})

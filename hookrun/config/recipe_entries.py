@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_versions import (
     expanded,
     hooks_of,
@@ -15,40 +17,13 @@ from hookrun.config.recipe_versions import (
     split_version,
     until,
 )
-from hookrun.config.schema import KINDS, REQUIRES, Field, ListOf, MapOf, Scalar, Str
+from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
+from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
-from hookrun.config.validate_value import Location, validate_into
+from hookrun.model import Hook
 from hookrun.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
-    from hookrun.model import Hook
-
-    Entry = dict[str, object]
-
-RECIPE_FIELDS = (
-    Field(
-        "recipe",
-        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
-        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
-    ),
-    Field(
-        "options",
-        MapOf(
-            Str("the name of an option", r"[a-z][a-z0-9_]*"),
-            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
-            "an object of option and value",
-        ),
-        "The options of the recipe: see `hookrun recipes`.",
-    ),
-)
-"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
-
-NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
-"""Fields of a hook that a recipe sets itself."""
+Entry = dict[str, object]
 
 
 def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:

@@ -2,142 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hookrun.config.shapes import (
+    AnyObject,
+    Bool,
+    BoolOr,
+    Choice,
+    Field,
+    Integer,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Scalar,
+    Str,
+)
+from hookrun.context import EMPTY
 from hookrun.events import ALIASES, EVENTS
-from hookrun.text import one_of
-
-
-@dataclass(frozen=True, slots=True)
-class Bool:
-    """`true` or `false`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A finite number greater than `above`."""
-
-    above: float
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """A whole number from `low` to `high`."""
-
-    low: int
-    high: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Str:
-    """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
-
-    `says` is its name in messages. `known` are suggested values, `but_not` rejected ones.
-    """
-
-    says: str
-    pattern: str | None = None
-    known: tuple[str, ...] = ()
-    but_not: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One string out of `values`."""
-
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A string, a number or a boolean; numbers and booleans are converted to their JSON text."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf:
-    """A list of at least `least` items; or, if `alone` is set, one value for a list of one.
-
-    With `record`, an item may be such an object as well.
-    """
-
-    item: Str | Scalar
-    says: str
-    alone: Str | Scalar | None = None
-    first: Str | None = None
-    least: int = 1
-    unique: bool = False
-    record: Record | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf:
-    """An object of at least `least` keys that fit `key` and values that fit `value`."""
-
-    key: Str
-    value: Str | ListOf
-    says: str
-    least: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class AnyObject:
-    """Any object."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """An object with these fields and no others, none of them required."""
-
-    fields: tuple[Field, ...]
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
-class BoolOr:
-    """`true`, `false`, or a record."""
-
-    record: Record
-
-
-Shape = Bool | Number | Integer | Str | Choice | Scalar | ListOf | MapOf | AnyObject | Record | BoolOr
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field: its name, the shape of its value, its description and its default (None for none).
-
-    `runs` marks the fields that name what a hook runs; a hook has exactly one of them.
-    """
-
-    name: str
-    shape: Shape
-    description: str
-    default: object = None
-    runs: bool = False
-
-
-def describe(shape: Shape) -> str:  # noqa: PLR0911  # one line for each shape
-    """Return the name of a shape in messages and in the reference."""
-    match shape:
-        case Bool():
-            return "true or false"
-        case Number(above):
-            return f"a number greater than {above:g}"
-        case Integer(low, None):
-            return f"an integer of at least {low}"
-        case Integer(low, high):
-            return f"an integer from {low} to {high}"
-        case Choice(values):
-            return one_of(f'"{value}"' for value in values)
-        case Scalar():
-            return "a string, number or boolean"
-        case AnyObject():
-            return "an object"
-        case BoolOr(record):
-            return f"true, false or {record.says}"
-        case Str() | ListOf() | MapOf() | Record():
-            return shape.says
-
 
 NO_NUL = r"[^\u0000]*"
 SOME_NO_NUL = r"[^\u0000]+"
@@ -169,15 +49,10 @@ SYNONYMS = {
 }
 """Common wrong names -> the field."""
 
-MILLISECONDS = 1000
-"""A timeout from here on was probably meant in milliseconds."""
-
 CONTEXT_FIELDS = (
-    "session_id", "event", "tool_name", "tool_args", "tool_result_output", "tool_result_error", "user_prompt",
-    "assistant_response", "root_session_id", "file_path", "working_dir", "version", "agent", "agent_event",
-    "agent_tool_name", "request_id", "timestamp", "hook", "metadata", "tool_use_id", "permission_mode", "agent_id",
-    "transcript_path", "stop_hook_active", "checkpoint_data", "error_info", "payload",
-)  # fmt: skip
+    *(*EMPTY, "hook", "tool_use_id", "permission_mode", "agent_id", "transcript_path", "stop_hook_active"),
+    *("checkpoint_data", "error_info", "payload"),
+)
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
@@ -242,7 +117,7 @@ HOOK_FIELDS = (
     ),
     Field("when", CONDITIONS, "Run only if all of these context fields match their globs."),
     Field("unless", CONDITIONS, "Do not run if all of these context fields match their globs."),
-    Field("timeout", Number(0), "Timeout in seconds.", default=30),
+    Field("timeout", Number(), "Timeout in seconds.", default=30),
     Field("priority", Integer(0, 1000), "Lower numbers run first, equal ones in the order of the file.", default=500),
     Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
     Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
@@ -313,6 +188,27 @@ KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
 
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
 """Fields of a single hook, which `defaults` cannot set."""
+
+RECIPE_FIELDS = (
+    Field(
+        "recipe",
+        Str('a recipe such as "no-force-push@1"', r"[a-z][a-z0-9-]*(?:@[1-9][0-9]*)?"),
+        "A ready-made hook by its name, pinned to a version with `@`: see `hookrun recipes`.",
+    ),
+    Field(
+        "options",
+        MapOf(
+            Str("the name of an option", r"[a-z][a-z0-9_]*"),
+            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            "an object of option and value",
+        ),
+        "The options of the recipe: see `hookrun recipes`.",
+    ),
+)
+"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
+
+NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
+"""Fields of a hook that a recipe sets itself."""
 
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
@@ -417,8 +313,3 @@ TRUSTED_LAYERS = ("managed", "user")
 
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
 """Settings of the managed and user layers only."""
-
-
-def names(fields: tuple[Field, ...]) -> dict[str, Field]:
-    """Return the fields by name."""
-    return {field.name: field for field in fields}

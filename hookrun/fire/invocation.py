@@ -131,7 +131,8 @@ class FireInvocation:
             self.hosts.reap()
         if self.watcher is not None:
             self.watcher.close()
-        if self.cold is not None:
+        settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
+        if self.cold is not None and not settled:
             from hookrun.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)

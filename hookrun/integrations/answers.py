@@ -33,18 +33,16 @@ def reply_of(result: Result) -> Reply:
     return reply_from_verdict(result, result.runs)
 
 
-async def fire(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
-    """Fire an event and return its result; after an internal error, the result that `on_error` selects."""
-    try:
-        return checked(await engine.fire(event, **fields), event, on_error)
-    except Exception as error:
-        return internal_failure(event, describe_exception(error), on_error, error)
+async def fire(
+    engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError, *, sync: bool = False
+) -> Result:
+    """Fire an event and return its result; after an internal error, the result that `on_error` selects.
 
-
-def fire_sync(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> Result:
-    """Fire an event as `fire` does, synchronously."""
+    With `sync` it is fired without a loop, and this never waits.
+    """
     try:
-        return checked(engine.fire_sync(event, **fields), event, on_error)
+        result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
+        return checked(result, event, on_error)
     except Exception as error:
         return internal_failure(event, describe_exception(error), on_error, error)
 

@@ -18,6 +18,7 @@ from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, log, reply_of
 from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.library.calls import result_at_once
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -84,14 +85,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
         """Fire `session_start` and `user_prompt_submit`."""
-        verdicts = [self._fire(event, fields) for event, fields in _beginning(state["messages"])]
-        return self._begun(state["messages"], verdicts)
+        return result_at_once(self._begin(state["messages"], sync=True))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
         """Fire `session_start` and `user_prompt_submit`."""
-        verdicts = [await self._afire(event, fields) for event, fields in _beginning(state["messages"])]
-        return self._begun(state["messages"], verdicts)
+        return await self._begin(state["messages"])
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
@@ -106,14 +105,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
         """Fire `stop`; a block continues the turn."""
-        fields = _end(state["messages"])
-        return None if fields is None else self._ended(state["messages"], self._fire("stop", fields))
+        return result_at_once(self._end(state["messages"], sync=True))
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
         """Fire `stop`; a block continues the turn."""
-        fields = _end(state["messages"])
-        return None if fields is None else self._ended(state["messages"], await self._afire("stop", fields))
+        return await self._end(state["messages"])
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
         """Run a tool with its hooks."""
@@ -158,14 +155,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             answer.response_metadata.update(_mark(outcome))
         return answer
 
-    def _fire(self, event: str, fields: dict[str, object]) -> Reply:
-        return self._heard(reply_of(answers.fire_sync(self._engine, event, self._context(fields), self._on_error)))
-
-    async def _afire(self, event: str, fields: dict[str, object]) -> Reply:
-        return self._heard(reply_of(await answers.fire(self._engine, event, self._context(fields), self._on_error)))
-
-    def _context(self, fields: dict[str, object]) -> dict[str, object]:
-        return {**self._fields, "session_id": self._session(), **fields}
+    async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
+        context = {**self._fields, "session_id": self._session(), **fields}
+        reply = reply_of(await answers.fire(self._engine, event, context, self._on_error, sync=sync))
+        if reply.user_message:
+            self._tell_person(reply.user_message)
+        return reply
 
     def _session(self) -> str | None:
         if self._session_id is not None:
@@ -176,13 +171,9 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             return None
         return None if thread is None else str(thread)
 
-    def _heard(self, verdict: Reply) -> Reply:
-        if verdict.user_message:
-            self._tell_person(verdict.user_message)
-        return verdict
-
-    def _begun(self, messages: list[AnyMessage], verdicts: list[Reply]) -> Update:
+    async def _begin(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
         """Return the change to a turn that begins: without the prompt if it is blocked, or with the hooks' context."""
+        verdicts = [await self._fire(event, fields, sync=sync) for event, fields in _beginning(messages)]
         if not verdicts:
             return None
         *starts, prompt = verdicts
@@ -194,13 +185,19 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         context = join_paragraphs(*(each.text for each in starts), prompt.context)
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
 
-    def _ended(self, messages: list[AnyMessage], verdict: Reply) -> Update:
-        """Return the change to a turn that ends: a block continues it."""
+    async def _end(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
+        """Return the change to a turn that ends: a block continues it, unless a hook has ended it before."""
+        last = messages[-1] if messages else None
+        if last is None or MARK in last.response_metadata:
+            return None
+        blocks = _blocks(messages)
+        fields: dict[str, object] = {"assistant_response": _plain(last), "stop_hook_active": blocks > 0}
+        verdict = await self._fire("stop", fields, sync=sync)
         if verdict.action != "block":
             if verdict.text and verdict.action != "stop":
                 self._tell_person(verdict.text)
             return None
-        if _blocks(messages) >= MOST_BLOCKS:
+        if blocks >= MOST_BLOCKS:
             log.warning("hookrun: the turn ends after %d blocks: %s", MOST_BLOCKS, verdict.reason)
             return None
         return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
@@ -217,14 +214,6 @@ def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]
     known = any(isinstance(message, AIMessage) for message in messages)
     start: list[tuple[str, dict[str, object]]] = [] if known else [("session_start", {"source": "startup"})]
     return [*start, ("user_prompt_submit", {"user_prompt": _plain(messages[-1])})]
-
-
-def _end(messages: list[AnyMessage]) -> dict[str, object] | None:
-    """Return the fields for the end of a turn, or None if a hook has ended it."""
-    last = messages[-1] if messages else None
-    if last is None or MARK in last.response_metadata:
-        return None
-    return {"assistant_response": _plain(last), "stop_hook_active": _blocks(messages) > 0}
 
 
 def _blocks(messages: list[AnyMessage]) -> int:

@@ -18,23 +18,22 @@ import json
 import time
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import answers
 from hookrun.integrations.answers import OnError, log, reply_of, safe_str
+from hookrun.library.calls import result_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from hookrun.library.embedded_engine import Engine
 
     Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
     """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
     from hookrun.library.result import Result
-
-    Script = Generator["FireStep | AskStep | RunStep | WaitStep", Any, "ToolOutcome"]
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
@@ -65,10 +64,9 @@ async def run_tool(
     After an internal error of hookrun, `on_error` selects whether the call continues (with a log entry) or is blocked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
-    script = steps(
-        name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
-    )
-    return await _Driver(engine, name, call, approve, on_error, let_through, sync=False).drive(script)
+    about = {"session_id": session_id, **fields}
+    names, text = names or NameMap(), text or as_text
+    return await _ToolCall(engine, name, dict(args), call, about, approve, names, text, on_error, let_through).run()
 
 
 def run_tool_sync(
@@ -86,81 +84,10 @@ def run_tool_sync(
     **fields: object,
 ) -> ToolOutcome:
     """Run a tool as `run_tool` does, synchronously: `call` and `approve` are plain functions."""
-    script = steps(
-        name, args, {"session_id": session_id, **fields}, can_ask=approve is not None, names=names, text=text
-    )
-    running = _Driver(engine, name, call, approve, on_error, let_through, sync=True).drive(script)
-    try:
-        running.send(None)
-    except StopIteration as end:
-        outcome: ToolOutcome = end.value
-        return outcome
-    raise RuntimeError("a synchronous run has waited")
-
-
-@dataclass(slots=True)
-class _Driver:
-    """Carries out the steps around one call of a tool; with `sync` it never waits for anything."""
-
-    engine: Engine
-    name: str
-    call: Callable[..., object]
-    approve: Callable[[str, dict[str, object], str], object] | None
-    on_error: OnError
-    through: tuple[type[Exception], ...]
-    sync: bool
-
-    async def drive(self, script: Script) -> ToolOutcome:
-        answer: Any = None
-        while True:
-            try:
-                step = script.send(answer)
-            except StopIteration as end:
-                outcome: ToolOutcome = end.value
-                return outcome
-            match step:
-                case FireStep(event, context):
-                    answer = await self._fire(event, context)
-                case RunStep(arguments):
-                    answer = await self._run(arguments)
-                case AskStep(arguments, reason):
-                    answer = await self._ask(arguments, reason)
-                case WaitStep(seconds):
-                    await asyncio.sleep(seconds) if not self.sync else time.sleep(seconds)  # noqa: ASYNC251
-
-    async def _fire(self, event: str, context: dict[str, object]) -> Result:
-        if self.sync:
-            return answers.fire_sync(self.engine, event, context, self.on_error)
-        return await answers.fire(self.engine, event, context, self.on_error)
-
-    async def _run(self, args: dict[str, object]) -> ToolReturned:
-        try:
-            return ToolReturned(await self._settled(self.call(**args)))
-        except self.through:
-            raise
-        except Exception as error:
-            return ToolReturned(exception=error)
-
-    async def _ask(self, args: dict[str, object], reason: str) -> object:
-        """Return the user's decision; an error in asking is logged and does not approve."""
-        try:
-            return await self._settled(self.approve(self.name, args, reason)) if self.approve else False
-        except self.through:
-            raise
-        except Exception:
-            log.exception("hookrun: the user could not be asked about %s, so it is blocked", self.name)
-            return False
-
-    async def _settled(self, value: Any) -> object:
-        """Return the value, awaited if it is awaitable; with `sync` that raises TypeError, since there is no loop."""
-        if not isawaitable(value):
-            return value
-        if not self.sync:
-            return await value
-        close = getattr(value, "close", None)
-        if callable(close):
-            close()
-        raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
+    about = {"session_id": session_id, **fields}
+    names, text = names or NameMap(), text or as_text
+    run = _ToolCall(engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True).run()
+    return result_at_once(run)
 
 
 LONGEST_WAIT = 3600.0
@@ -169,39 +96,6 @@ LONGEST_WAIT = 3600.0
 
 class ToolFailed(Exception):  # noqa: N818  # describes what happened to the tool
     """Raised by a tool that failed, with the exact text for hooks and model."""
-
-
-class FireStep(NamedTuple):
-    """A step: fire this event; send back its Result."""
-
-    event: str
-    fields: dict[str, object]
-
-
-class AskStep(NamedTuple):
-    """A step: ask the user; send back the decision. Only True approves."""
-
-    args: dict[str, object]
-    reason: str
-
-
-class RunStep(NamedTuple):
-    """A step: run the tool with these arguments, under its own names; send back a ToolReturned."""
-
-    args: dict[str, object]
-
-
-class WaitStep(NamedTuple):
-    """A step: wait this many seconds."""
-
-    seconds: float
-
-
-class ToolReturned(NamedTuple):
-    """The result of one run of the tool: a value, or the exception it raised."""
-
-    value: object = None
-    exception: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,21 +124,94 @@ class ToolOutcome:
 
 
 @dataclass(slots=True)
-class _Call:
-    """The state of one call of a tool."""
+class _ToolCall:
+    """One call of a tool and the events around it; with `sync` its coroutine never waits."""
 
+    engine: Engine
     name: str
     args: dict[str, object]
+    call: Callable[..., object]
+    fields: dict[str, object]
+    approve: Callable[[str, dict[str, object], str], object] | None
     names: NameMap
     text: Callable[[object], str]
-    fields: dict[str, object]
+    on_error: OnError
+    through: tuple[type[Exception], ...]
+    sync: bool = False
     notes: list[str] = field(default_factory=list)
     to_person: list[str] = field(default_factory=list)
     stop_reason: str | None = None
     attempts: int = 0
     action: str = "continue"
 
-    def fire(self, event: str, **more: object) -> Generator[FireStep, Any, tuple[Reply, Result]]:
+    async def run(self) -> ToolOutcome:
+        refusal = await self._before()
+        if refusal is not None:
+            await self._tell("tool_call_aborted", reason=refusal)
+            return self._outcome(refusal)
+        while True:
+            self.attempts += 1
+            value, exception = await self._attempt()
+            if exception is None:
+                return await self._succeeded(value)
+            error = why(exception)
+            answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
+            after = _again(result, self.attempts)
+            if after is None:
+                self._note(answer)
+                return self._outcome(error, error=error, exception=exception)
+            await asyncio.sleep(after) if not self.sync else time.sleep(after)  # noqa: ASYNC251
+
+    async def _before(self) -> str | None:
+        """Return why the call is blocked, or None after setting the arguments that it runs with."""
+        answer, _ = await self._fire("pre_tool_use")
+        self.action = answer.action
+        if answer.context:
+            self.notes.append(answer.context)
+        if not answer.allows and answer.action != "ask":
+            return answer.reason
+        if answer.args is not None:
+            self.args = self.names.to_native(self.name, answer.args)
+        if answer.action != "ask":
+            return None
+        if self.approve is None:
+            return approval_needed(answer.reason)
+        agreed = await self._ask(self.approve, answer.reason or "")
+        return None if agreed is True else f"{approval_needed(answer.reason)} (it was not given)"
+
+    async def _ask(self, approve: Callable[[str, dict[str, object], str], object], reason: str) -> object:
+        """Return the user's decision; an error in asking is logged and does not approve."""
+        try:
+            return await self._settled(approve(self.name, dict(self.args), reason))
+        except self.through:
+            raise
+        except Exception:
+            log.exception("hookrun: the user could not be asked about %s, so it is blocked", self.name)
+            return False
+
+    async def _attempt(self) -> tuple[object, Exception | None]:
+        """Run the tool once; return its value, or the exception that it raised."""
+        try:
+            return await self._settled(self.call(**self.args)), None
+        except self.through:
+            raise
+        except Exception as error:
+            return None, error
+
+    async def _succeeded(self, value: object) -> ToolOutcome:
+        try:
+            output = as_text(self.text(value))
+        except Exception:  # the program's `text` failed, but the tool has run
+            log.exception("hookrun: the program's `text` could not convert the result of %s", self.name)
+            output = as_text(value)
+        await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        if self.names.tool(self.name) in CHANGES_FILES:
+            path = self.names.arguments(self.name, self.args).get("file_path")
+            if isinstance(path, str) and path:
+                await self._tell("file_changed", file_path=path)
+        return self._outcome(output, result=value)
+
+    async def _fire(self, event: str, **more: object) -> tuple[Reply, Result]:
         about = {
             "agent_tool_name": self.name,
             **self.fields,
@@ -252,7 +219,7 @@ class _Call:
             "tool_args": self.names.arguments(self.name, self.args),
             **more,
         }
-        result: Result = yield FireStep(event, about)
+        result = await answers.fire(self.engine, event, about, self.on_error, sync=self.sync)
         answer = reply_of(result)
         if answer.user_message:
             self.to_person.append(answer.user_message)
@@ -260,18 +227,29 @@ class _Call:
             self.stop_reason = answer.reason
         return answer, result
 
-    def tell(self, event: str, **more: object) -> Generator[FireStep, Any, None]:
-        answer, _ = yield from self.fire(event, **more)
-        self.note(answer)
+    async def _tell(self, event: str, **more: object) -> None:
+        answer, _ = await self._fire(event, **more)
+        self._note(answer)
 
-    def note(self, answer: Reply) -> None:
+    def _note(self, answer: Reply) -> None:
         """Keep the text of a reply that comes too late to block anything."""
         if answer.action == "ask":
             answer.reason = approval_needed(answer.reason)
         if answer.text:
             self.notes.append(answer.text)
 
-    def outcome(self, content: str | None, **more: Any) -> ToolOutcome:
+    async def _settled(self, value: Any) -> object:
+        """Return the value, awaited if it is awaitable; with `sync` that raises TypeError, since there is no loop."""
+        if not isawaitable(value):
+            return value
+        if not self.sync:
+            return await value
+        close = getattr(value, "close", None)
+        if callable(close):
+            close()
+        raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
+
+    def _outcome(self, content: str | None, **more: Any) -> ToolOutcome:
         return ToolOutcome(
             content=join_paragraphs(content, *self.notes) or "",
             action=self.action,
@@ -284,70 +262,6 @@ class _Call:
             to_person=tuple(self.to_person),
             **more,
         )
-
-
-def steps(
-    name: str,
-    args: Mapping[str, object],
-    fields: Mapping[str, object],
-    *,
-    can_ask: bool,
-    names: NameMap | None = None,
-    text: Callable[[object], str] | None = None,
-) -> Script:
-    """Yield the steps around one call of a tool, and return its outcome.
-
-    `fields` are those of every context. Without `can_ask`, an `ask` blocks.
-    """
-    call = _Call(name, dict(args), names or NameMap(), text or as_text, dict(fields))
-    refusal = yield from _before(call, can_ask=can_ask)
-    if refusal is not None:
-        yield from call.tell("tool_call_aborted", reason=refusal)
-        return call.outcome(refusal)
-    while True:
-        call.attempts += 1
-        ended: ToolReturned = yield RunStep(call.args)
-        if ended.exception is None:
-            return (yield from _succeeded(call, ended.value))
-        error = why(ended.exception)
-        answer, result = yield from call.fire("post_tool_failure", tool_result_error=error, attempt=call.attempts)
-        after = _again(result, call.attempts)
-        if after is None:
-            call.note(answer)
-            return call.outcome(error, error=error, exception=ended.exception)
-        yield WaitStep(after)
-
-
-def _before(call: _Call, *, can_ask: bool) -> Generator[FireStep | AskStep, Any, str | None]:
-    """Return why the call is blocked, or None after setting the arguments that it runs with."""
-    answer, _ = yield from call.fire("pre_tool_use")
-    call.action = answer.action
-    if answer.context:
-        call.notes.append(answer.context)
-    if not answer.allows and answer.action != "ask":
-        return answer.reason
-    if answer.args is not None:
-        call.args = call.names.to_native(call.name, answer.args)
-    if answer.action != "ask":
-        return None
-    if not can_ask:
-        return approval_needed(answer.reason)
-    agreed: object = yield AskStep(dict(call.args), answer.reason or "")
-    return None if agreed is True else f"{approval_needed(answer.reason)} (it was not given)"
-
-
-def _succeeded(call: _Call, value: object) -> Generator[FireStep, Any, ToolOutcome]:
-    try:
-        output = as_text(call.text(value))
-    except Exception:  # the program's `text` failed, but the tool has run
-        log.exception("hookrun: the program's `text` could not convert the result of %s", call.name)
-        output = as_text(value)
-    yield from call.tell("post_tool_use", tool_result_output=output, attempt=call.attempts)
-    if call.names.tool(call.name) in CHANGES_FILES:
-        path = call.names.arguments(call.name, call.args).get("file_path")
-        if isinstance(path, str) and path:
-            yield from call.tell("file_changed", file_path=path)
-    return call.outcome(output, result=value)
 
 
 def _again(result: Result, attempts: int) -> float | None:

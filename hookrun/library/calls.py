@@ -6,7 +6,7 @@ import asyncio
 from inspect import CORO_CREATED, getcoroutinestate
 from time import monotonic
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookrun.library.handler_context import Context, deep_copy
 from hookrun.library.result import Abort, Skip
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
 
     from hookrun.library.handlers import Handler
+
+Value = TypeVar("Value")
 
 CANCEL_GRACE = 1.0
 """Seconds that a cancelled coroutine has for cleanup; then it is closed, wherever it waits."""
@@ -269,6 +271,17 @@ def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
 
 async def _awaited(wanted: Any) -> Any:
     return await wanted
+
+
+def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """Return the result of a coroutine that never waits: a function for tasks as one for threads."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        result: Value = end.value
+        return result
+    coroutine.close()
+    raise RuntimeError("a synchronous run has waited")
 
 
 class TimeLimited:

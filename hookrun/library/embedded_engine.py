@@ -15,7 +15,7 @@ from hookrun import context as contexts
 from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
-from hookrun.library.calls import FOREVER
+from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import check_names
@@ -305,7 +305,7 @@ class Engine:
         >>> engine.close_sync()
         """
         fire = self._begin(event, context, fields, state, deadline)
-        return fire if isinstance(fire, Result) else fire.run_sync()
+        return fire if isinstance(fire, Result) else result_at_once(fire.run(sync=True))
 
     def _begin(
         self,

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from hookrun.library.engine_state import EngineState, Journal
     from hookrun.library.registry import TableCandidates
 
-    Report = tuple[Handler, Context]
-
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
 """Number of hooks that enclose this process."""
@@ -47,8 +45,8 @@ class EngineFire:
     """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
-        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_request_id",
-        "_selection", "_services", "_started", "_state", "_steps", "_told",
+        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_reported", "_request_id",
+        "_selection", "_services", "_started", "_state", "_steps",
     )  # fmt: skip
 
     def __init__(
@@ -68,7 +66,7 @@ class EngineFire:
         self._deadline = deadline
         self._class = CLASSES.get(event, Context)
         self._processes: Processes | None = None
-        self._told = 0
+        self._reported = 0
         self._request_id = urandom(8).hex()  # the program may seed `random` alike in several of its processes
         self._selection = selection
         self._given = contexts.with_defaults(data, event, self._request_id, services.directory)
@@ -97,63 +95,39 @@ class EngineFire:
         """The current context, with or without a chain."""
         return self._given if self._made is None else self._made.context
 
-    async def run(self) -> Result:
-        """Run the chain in the current task. If that is cancelled, no hook is left running."""
+    async def run(self, *, sync: bool = False) -> Result:
+        """Run the chain in the current task. If that is cancelled, no hook is left running.
+
+        With `sync` this never waits: it runs in any thread, and async handlers in the loop of a thread of the engine.
+        """
         nesting = self._go_deeper()
         try:
             hooks = self._first()
             before = None  # no hook before it could have cancelled the task
-            if self._steps is not None and (task := current_task()) is not None:
+            if not sync and self._steps is not None and (task := current_task()) is not None:
                 before = task.cancelling()
             while hooks is not None:
                 hook = hooks[0]
                 if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                     call = HandlerCall(hook, self._context(hook), self._deadline, before)
                     wanted = call.begin()
-                    if wanted is not None and (bounded := call.step(wanted)) is not None:
-                        await call.wait(bounded)
-                    outcomes = [call.outcome]
-                else:
-                    outcomes = await self._group(hooks).run()
-                hooks = self._next(hooks, outcomes)
-                if self._made is not None:
-                    for run, report in self._failures():
-                        wanted = _begin_report(run, report)
-                        if wanted is not None:
-                            await _finish_report(run, wanted, self._deadline, before)
-        except BaseException:
-            self._interrupted()
-            raise
-        finally:
-            _come_back(nesting)
-        return self._result()
-
-    def run_sync(self) -> Result:
-        """Run the chain in this thread; async handlers run in the loop of a thread of the engine."""
-        nesting = self._go_deeper()
-        try:
-            hooks = self._first()
-            while hooks is not None:
-                hook = hooks[0]
-                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = HandlerCall(hook, self._context(hook), self._deadline)
-                    wanted = call.begin()
-                    if wanted is not None:
+                    if wanted is None:
+                        pass
+                    elif sync:
                         try:
                             self._services.loop_thread.run(call.await_result(wanted))
                         finally:
                             close_unstarted(wanted)
+                    elif (bounded := call.step(wanted)) is not None:
+                        await call.wait(bounded)
                     outcomes = [call.outcome]
-                elif not any(isinstance(each, Handler) for each in hooks):
+                elif sync and not any(isinstance(each, Handler) for each in hooks):
                     outcomes = self._to_run().run(hooks)
                 else:
-                    outcomes = self._group(hooks).run_sync()
+                    outcomes = self._group(hooks).run_sync() if sync else await self._group(hooks).run()
                 hooks = self._next(hooks, outcomes)
                 if self._made is not None:
-                    for run, report in self._failures():
-                        wanted = _begin_report(run, report)
-                        if wanted is not None:
-                            self._services.loop_thread.run(_finish_report(run, wanted, self._deadline))
+                    await self._report_failures(before, sync=sync)
         except BaseException:
             self._interrupted()
             raise
@@ -236,9 +210,7 @@ class EngineFire:
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
             run.failure = failure
-            wanted = None
-            if handler.on_error is not None:
-                wanted = _begin_report(run, (handler, self._context(handler)))
+            wanted = self._begin_report(run)
             return None if wanted is None else _finish_report(run, wanted)
 
         nesting = NESTING.set(OUTSIDE)
@@ -247,20 +219,34 @@ class EngineFire:
         finally:
             NESTING.reset(nesting)
 
-    def _failures(self) -> Sequence[tuple[HookResult, Report]]:
-        """Log notes and failures of the hooks that just ran; return those with an `on_error` to call."""
-        runs = self._chain.runs
-        told, self._told = self._told, len(runs)
-        found: list[tuple[HookResult, Report]] = []
-        for run in runs[told:]:
+    async def _report_failures(self, before: int | None, *, sync: bool) -> None:
+        """Log notes and failures of the hooks that just ran, and call their `on_error`."""
+        runs = self._chain.runs[self._reported :]
+        self._reported += len(runs)
+        for run in runs:
             for note in run.notes:
                 LOG.warning("hook %s: %s", run.hook.name, note)
-            if run.failure is None:
-                continue
-            LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
-            if isinstance(run.hook, Handler) and run.hook.on_error is not None:
-                found.append((run, (run.hook, self._context(run.hook))))
-        return found
+            if run.failure is not None:
+                LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+        for run in runs:
+            wanted = self._begin_report(run)
+            if wanted is not None:
+                finishing = _finish_report(run, wanted, self._deadline, before)
+                self._services.loop_thread.run(finishing) if sync else await finishing
+
+    def _begin_report(self, run: HookResult) -> Any:
+        """Call a handler's `on_error`; return its awaitable, or None."""
+        handler = run.hook
+        if not isinstance(handler, Handler) or handler.on_error is None or run.failure is None:
+            return None
+        try:
+            wanted: Any = handler.on_error(run.failure, self._context(handler))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            _report_failed(run, error)
+            return None
+        return wanted if is_awaitable(wanted) else None
 
     def _result(self) -> Result:
         services = self._services
@@ -336,21 +322,6 @@ def _come_back(nesting: contextvars.Token[int]) -> None:
         NESTING.reset(nesting)
     except ValueError:  # a fire that is no longer awaited is closed from elsewhere
         return
-
-
-def _begin_report(run: HookResult, report: Report) -> Any:
-    """Call a handler's `on_error`; return its awaitable, or None."""
-    handler, context = report
-    if handler.on_error is None or run.failure is None:
-        return None
-    try:
-        wanted: Any = handler.on_error(run.failure, context)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        _report_failed(run, error)
-        return None
-    return wanted if is_awaitable(wanted) else None
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import weakref
 from concurrent.futures import Future
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -26,54 +27,27 @@ if TYPE_CHECKING:
     from hookrun.process.pool import Batch
 
 
-class _End:
-    """The end of a batch: reported by the pool's thread, awaited by a task, also again after a cancellation."""
+def _notifier(end: asyncio.Future[None]) -> Callable[[], None]:
+    """Return a function that sets the future from any thread, without keeping the task that waits for it alive."""
+    loop, found = end.get_loop(), weakref.ref(end)
 
-    __slots__ = ("__weakref__", "_come", "_loop", "_waiter")
+    def note() -> None:
+        future = found()
+        if future is not None:
+            future.set_result(None)
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
-        self._come = False
+    def tell() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(note)
 
-    def notifier(self) -> Callable[[], None]:
-        """Return a function that reports the end from any thread, without keeping the waiting task alive."""
-        end, loop = weakref.ref(self), self._loop
-
-        def note() -> None:
-            waited_for = end()
-            if waited_for is not None:
-                waited_for.note()
-
-        def tell() -> None:
-            try:
-                loop.call_soon_threadsafe(note)
-            except RuntimeError:  # the loop is closed
-                return
-
-        return tell
-
-    def note(self) -> None:
-        """Wake the waiting task; call it in the loop."""
-        self._come = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def come(self) -> None:
-        """Wait for the end."""
-        if not self._come:
-            self._waiter = self._loop.create_future()
-            await self._waiter
+    return tell
 
 
-async def _shielded(end: _End) -> None:
+async def _shielded(end: asyncio.Future[None]) -> None:
     """Wait for the end, even if the task is cancelled meanwhile."""
-    while True:
-        try:
-            await end.come()
-        except asyncio.CancelledError:
-            continue
-        return
+    while not end.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(end)
 
 
 class ParallelGroup:
@@ -98,31 +72,21 @@ class ParallelGroup:
 
     async def run(self) -> list[Outcome]:
         """Run the hooks and return their outcomes in order. If the task is cancelled, none is left running."""
-        work: list[Coroutine[Any, Any, None]] = []
-        end = _End()
-        batch = None
-        if self._declared:
-            batch = self._processes.start([hook for _, hook in self._declared], end.notifier())
-            work.append(self._declared_over(batch, end))
+        calls: list[Coroutine[Any, Any, None]] = []
+        end = asyncio.get_running_loop().create_future()
+        batch = self._start_declared(_notifier(end))
         try:
-            work += [
-                self._thread_over(n, call, self._in_thread(call)) for n, call in self._calls.items() if call.thread
-            ]
-            for n, call in self._calls.items():
-                if not call.thread:
-                    wanted = call.begin()
-                    self._outcomes[n] = call.outcome
-                    if wanted is not None:
-                        self._wanted.append(wanted)
-                        work.append(call.await_result(wanted))
+            threads = self._begin_calls(calls.append)
         except BaseException:  # Ctrl-C in a handler
-            for each in work:
+            for each in calls:
                 each.close()
             self._dismiss()
             if batch is not None:
                 self._services.pool.cancel(batch)
                 await _shielded(end)
             raise
+        work = [self._declared_over(batch, end)] if batch is not None else []
+        work += [*(self._thread_over(n, future) for n, future in threads.items()), *calls]
         try:
             if len(work) == 1:
                 await work[0]
@@ -139,9 +103,9 @@ class ParallelGroup:
         for job in reversed(self._jobs.values()):  # queued before running ones, whose threads would start them
             self._services.workers.abandon(job)
 
-    async def _declared_over(self, batch: Batch, end: _End) -> None:
+    async def _declared_over(self, batch: Batch, end: asyncio.Future[None]) -> None:
         try:
-            await end.come()
+            await asyncio.shield(end)
         except asyncio.CancelledError:
             self._services.pool.cancel(batch)
             await _shielded(end)
@@ -151,7 +115,8 @@ class ParallelGroup:
             raise
         self._take(batch.outcomes)
 
-    async def _thread_over(self, index: int, call: HandlerCall, future: Future[Outcome]) -> None:
+    async def _thread_over(self, index: int, future: Future[Outcome]) -> None:
+        call = self._calls[index]
         try:
             self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(future), call.left())
         except TimeoutError:
@@ -164,12 +129,18 @@ class ParallelGroup:
         if any(call.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()
-        batch = None
-        if self._declared:
-            batch = self._processes.start([hook for _, hook in self._declared], lambda: over.set_result(None))
+        batch = self._start_declared(lambda: over.set_result(None))
         tasks: list[Work] = []
         try:
-            self._call_all(tasks)
+            threads = self._begin_calls(lambda each: tasks.append(self._services.loop_thread.start(each)))
+            for task in tasks:
+                task.wait()
+            for n, future in threads.items():
+                call = self._calls[n]
+                try:
+                    self._outcomes[n] = future.result(call.left())
+                except TimeoutError:
+                    self._outcomes[n] = call.abandoned(begun=self._jobs[call].begun)
             if batch is not None:
                 over.result()
                 self._take(batch.outcomes)
@@ -184,7 +155,13 @@ class ParallelGroup:
             self._dismiss()
         return self._in_order()
 
-    def _call_all(self, tasks: list[Work]) -> None:
+    # --- in a task or a thread
+
+    def _start_declared(self, over: Callable[[], None]) -> Batch | None:
+        return self._processes.start([hook for _, hook in self._declared], over) if self._declared else None
+
+    def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> dict[int, Future[Outcome]]:
+        """Call the functions; `start` what waits. Return the futures of those in threads, which begin first."""
         threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
         for n, call in self._calls.items():
             if not call.thread:
@@ -192,17 +169,8 @@ class ParallelGroup:
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
                     self._wanted.append(wanted)
-                    tasks.append(self._services.loop_thread.start(call.await_result(wanted)))
-        for task in tasks:
-            task.wait()
-        for n, future in threads.items():
-            call = self._calls[n]
-            try:
-                self._outcomes[n] = future.result(call.left())
-            except TimeoutError:
-                self._outcomes[n] = call.abandoned(begun=self._jobs[call].begun)
-
-    # --- in a task or a thread
+                    start(call.await_result(wanted))
+        return threads
 
     def _take(self, outcomes: list[Outcome]) -> None:
         hooks = [hook for _, hook in self._declared]

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from hookrun.config.diagnostics import Diagnostic, key_text
+from hookrun.config.diagnostics import Diagnostic, Location, key_text
 from hookrun.config.document import Document
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
-from hookrun.config.schema import HOOK_FIELDS, Bool, Field, names
+from hookrun.config.schema import HOOK_FIELDS
+from hookrun.config.shapes import Bool, Field, names, validate_into
 from hookrun.config.validate import split_matcher
-from hookrun.config.validate_value import Location, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.handler_context import Context

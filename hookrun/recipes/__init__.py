@@ -20,3 +20,6 @@ RECIPES: tuple[str, ...] = (
     "ticket_from_branch",
 )
 """The modules of this package that hold a recipe, as `RECIPE`."""
+
+YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+"""The values of an option that is yes or no."""

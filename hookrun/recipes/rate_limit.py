@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hookrun.recipes.recipe import Environment
+
 NAME = "rate-limit"
 MAX_CALLS = 5000
 """The largest limit: each call within the time window is remembered."""
@@ -55,31 +57,49 @@ def most_calls(recipe: Recipe) -> int:
 @RECIPE.hook("pre_tool_use", "Limit how often a tool is called", priority=900, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit, None for one within it, which is counted."""
+    return _verdict(RECIPE, context)
+
+
+def may_exceed(context: Mapping[str, object], environment: Environment) -> bool:
+    """Count a call that is within the limit and return False. Return True, with nothing changed, to have it checked.
+
+    This is the look of the recipe (looks.py), with the environment of the hook.
+    """
+    home = environment.get("HOME", "").rstrip("/")
+    if not home.startswith("/"):
+        return True
+    try:
+        return _verdict(RECIPE.configured(environment), context, home) is not None
+    except (Exception, SystemExit):  # `check` fails for the same reason, and reports it
+        return True
+
+
+def _verdict(recipe: Recipe, context: Mapping[str, object], ready_in: str | None = None) -> dict[str, object] | None:
     tool = context.get("tool_name")
-    if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(RECIPE, "tools")):
+    if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(recipe, "tools")):
         return None
-    most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
-    wait = _wait(context, tool, most, seconds)
+    most, seconds = most_calls(recipe), number(recipe, "seconds")
+    session, request = str(context.get("session_id") or ""), context.get("request_id")
+    with recipe_state.LockedState(NAME, session, tool, ready_in=ready_in) as remembered:
+        wait = _wait(remembered, request, most, seconds)
     if wait is None:
         return None
     then = f"wait {wait} s before the next call" if most else "do not call it"
     return {"action": "block", "message": f"{tool} is limited to {most} calls in {seconds:g} s: {then}"}
 
 
-def _wait(context: Mapping[str, object], tool: str, most: int, seconds: float) -> int | None:
+def _wait(remembered: dict[str, object], request: object, most: int, seconds: float) -> int | None:
     """Count a call and return None; over the limit, return the seconds to wait instead."""
-    session, request = context.get("session_id"), context.get("request_id")
-    with recipe_state.LockedState(NAME, str(session or ""), tool) as remembered:
-        now = time.time()
-        calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
-        if any(call[1] == request for call in calls):  # the same call, checked again after a hook changed it
-            return None
-        if len(calls) < most:
-            calls.append((now, str(request)))
-            remembered["calls"] = calls
-            return None
-        oldest = calls[-most][0] if most else now
-        return max(-int((now - oldest - seconds) // 1), 1)
+    now = time.time()
+    calls = [call for call in _calls(remembered.get("calls")) if now - seconds < call[0] <= now]
+    if any(call[1] == request for call in calls):  # the same call, checked again after a hook changed it
+        return None
+    if len(calls) < most:
+        calls.append((now, str(request)))
+        remembered["calls"] = calls
+        return None
+    oldest = calls[-most][0] if most else now
+    return max(-int((now - oldest - seconds) // 1), 1)
 
 
 def _calls(kept: object) -> list[tuple[float, str]]:

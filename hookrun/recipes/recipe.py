@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 
-from hookrun.recipes.looks import NO, YES
+from hookrun.recipes import NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from re import Pattern
-    from typing import NoReturn, TypeVar
+    from typing import NoReturn, Protocol, TypeVar
+
+    class Environment(Protocol):
+        """Variables, such as `os.environ`."""
+
+        def get(self, name: str, default: str, /) -> str:
+            """Return the value of a variable, or the default."""
 
     Check = Callable[["Recipe", str], object]
     Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
@@ -63,7 +69,7 @@ class Recipe:
         options: tuple[Option, ...] = (),
         catches: str = "",
         misses: str = "",
-        environment: Mapping[str, str] | None = None,
+        environment: Environment | None = None,
         version: int = 1,
         until: str = "",
     ) -> None:
@@ -106,14 +112,17 @@ class Recipe:
 
         return add
 
+    def configured(self, environment: Environment) -> Recipe:
+        """Return the recipe with its options from another environment."""
+        return Recipe(self.name, self.summary, options=self.options, environment=environment)
+
     def wrong_value(self, name: str, value: str) -> str | None:
         """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
         found = next((each for each in self.options if each.name == name), None)
         if found is None or found.check is None:
             return None
-        given = Recipe(self.name, self.summary, options=self.options, environment={found.variable: value})
         try:
-            found.check(given, name)
+            found.check(self.configured({found.variable: value}), name)
         except WrongOptionError as error:
             return error.expected
         return None

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+from errno import EFBIG
 
 from hookrun.fastjson import dumps, loads
-from hookrun.session import mark_notice_shown
-from hookrun.state import (
-    NoHomeError,
-    file_name_for,
-    home_directory,
-    open_private,
-    remove_oldest,
-    state_dir,
-)
+from hookrun.state import NoHomeError, file_name_for, home_directory, open_private, remove_oldest, state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +17,16 @@ MAX_FILES = 256
 """Files of one recipe; beyond that the oldest are removed."""
 MAX_BYTES = 1 << 20
 """A larger file is not ours and is overwritten."""
+MAX_READY_BYTES = 1 << 14
+"""A larger file is not read in hookrun's own process."""
 MAX_ATTEMPTS = 100
 """How often a file is reopened because another process has just removed it."""
 
 
-def directory(recipe: str) -> str:
+def directory(recipe: str, home: str | None = None) -> str:
     """Return the directory of a recipe's files. The hook fails if the account has no home directory."""
     try:
-        return f"{state_dir(home_directory())}/recipes/{recipe}"
+        return f"{state_dir(home or home_directory())}/recipes/{recipe}"
     except NoHomeError as error:
         raise SystemExit(f"{recipe}: {error}") from None
 
@@ -41,16 +36,19 @@ class LockedState:
 
     It is empty at first, and if the file holds something else. It is written back at the end, unless an exception is
     raised. The hook fails, with the reason, if the file cannot be used.
+
+    With `ready_in`, a home directory, it must be there, small and not in use: nothing is created, nothing waited for.
     """
 
-    def __init__(self, recipe: str, *key: str) -> None:
+    def __init__(self, recipe: str, *key: str, ready_in: str | None = None) -> None:
         self._recipe = recipe
-        self._directory = directory(recipe)
+        self._is_ready = ready_in is not None
+        self._directory = directory(recipe, ready_in)
         self._path = f"{self._directory}/{file_name_for(*key)}"
 
     def __enter__(self) -> dict[str, object]:
         try:
-            self._fd = _open_locked(self._path)
+            self._fd = _open_locked(self._path, ready=self._is_ready)
         except OSError as error:
             raise _unusable(self._recipe, self._path, error) from None
         try:
@@ -66,6 +64,7 @@ class LockedState:
             if kind is None:
                 self._write()
         finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a process that another thread has forked keeps the descriptor
             os.close(self._fd)
         if kind is None and not self._before:
             remove_oldest(self._directory, MAX_FILES)
@@ -74,7 +73,7 @@ class LockedState:
         after = dumps(self._data).encode()
         if after != self._before:
             try:
-                os.pwrite(self._fd, after, 0)
+                os.pwrite(self._fd, after.ljust(len(self._before)), 0)  # whole even if this is the last we do
                 os.ftruncate(self._fd, len(after))
             except OSError as error:
                 raise _unusable(self._recipe, self._path, error) from None
@@ -88,6 +87,8 @@ def session_id(context: Mapping[str, object]) -> str:
 
 def first_time(context: Mapping[str, object], cause: str) -> bool:
     """Return whether this is the first time in the session, and remember it."""
+    from hookrun.session import mark_notice_shown
+
     return mark_notice_shown(home_directory(), session_id(context) or None, f"recipe {cause}")
 
 
@@ -101,13 +102,16 @@ def _unusable(recipe: str, path: str, error: OSError) -> SystemExit:
     return SystemExit(f"{recipe}: cannot store its state: {why}")
 
 
-def _open_locked(path: str) -> int:
+def _open_locked(path: str, *, ready: bool) -> int:
     for _ in range(MAX_ATTEMPTS):
-        fd = open_private(path, os.O_RDWR | os.O_CREAT)
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(path, flags) if ready else open_private(path, flags | os.O_CREAT)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB * ready)
             # Another process may have removed the file, as one of the oldest, while we waited for the lock.
             mine, there = os.fstat(fd), os.lstat(path)
+            if ready and mine.st_size > MAX_READY_BYTES:
+                raise OSError(EFBIG, os.strerror(EFBIG))  # noqa: TRY301  # one way out
             if (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino):
                 return fd
         except FileNotFoundError:

@@ -339,7 +339,7 @@ def _catch_signals() -> int:
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end)
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    for number in ENDING:
         signal.signal(number, lambda _number, _frame: None)
     return read_end
 
@@ -349,7 +349,7 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
     status = NO_ANSWER
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        for number in ENDING:
             signal.signal(number, signal.SIG_DFL)
         for each in others:
             each.detach()

@@ -16,7 +16,7 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.events import UnknownEventError, resolve_event
-from hookrun.library.engine_state import EngineState
+from hookrun.library.calls import result_at_once
 from hookrun.library.registry import HookTable, TableCandidates
 from hookrun.library.result import Result
 from hookrun.model import Hook
@@ -30,6 +30,7 @@ from hookrun.testing.sandbox import (
     HOME,
     CaseConfig,
     CaseFire,
+    CaseState,
     Sandbox,
     account_home,
     config_from_files,
@@ -109,7 +110,7 @@ class CaseRunner:
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
-        self._services: dict[CaseConfig, EngineState] = {}
+        self._services: dict[CaseConfig, CaseState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: list[str] = []
@@ -228,7 +229,7 @@ class CaseRunner:
         concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
-            fired = fire.run_sync()
+            fired = result_at_once(fire.run(sync=True))
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -250,7 +251,7 @@ class CaseRunner:
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
         fire = CaseFire(self._services_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
-        (run,) = fire.run_sync().runs
+        (run,) = result_at_once(fire.run(sync=True)).runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
@@ -266,11 +267,11 @@ class CaseRunner:
             self._tables[key] = HookTable([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _services_for(self, config: CaseConfig) -> EngineState:
+    def _services_for(self, config: CaseConfig) -> CaseState:
         services = self._services.get(config)
         if services is None:
             root = f"{self._temporary}/project" if config.rootless else config.root
-            services = EngineState(root, max_processes=self.at_once)
+            services = CaseState(root, max_processes=self.at_once)
             services.home = f"{self._temporary}/home"
             services.trusted = True
             services.pool, services.background_pool = self._pool, self._background_pool

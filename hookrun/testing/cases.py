@@ -10,23 +10,10 @@ from dataclasses import dataclass, field
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.config.document import EMPTY, Document, SourceError, read
-from hookrun.config.schema import (
-    EVENT,
-    HOOK_FIELDS,
-    NOT_BLANK,
-    PATH,
-    WORD,
-    AnyObject,
-    Choice,
-    Field,
-    ListOf,
-    MapOf,
-    Str,
-    names,
-)
-from hookrun.config.validate_value import Location, validate_into
+from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
+from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file

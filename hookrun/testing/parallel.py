@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
-from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS, Verdict
-from hookrun.testing.results import CaseRun, hook_key
+from hookrun.library.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
     from hookrun.testing.case_runner import CaseRunner
+    from hookrun.testing.results import CaseRun
 
     OnDone = Callable[[CaseRun], object]
 
@@ -93,12 +92,14 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
             for ready in connection.wait(open_ends):
                 assert isinstance(ready, connection.Connection)  # noqa: S101  # not one of the other things it can wait for
                 try:
-                    index = _unpack(ready.recv_bytes(), runs)
+                    index, *result = ready.recv()
                 except (EOFError, OSError):  # OSError in the middle of a result
                     open_ends.remove(ready)
                     continue
+                run = runs[index]
+                run.result, run.differences, run.problems, run.directory = result
                 left.discard(index)
-                on_done(runs[index])
+                on_done(run)
     finally:
         os.close(queue)
         for receiver, worker in workers.items():
@@ -116,8 +117,14 @@ def _work(
 ) -> None:
     os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which passes it on
     indices = {id(run): index for index, run in enumerate(runs)}
+
+    def report(run: CaseRun) -> None:
+        if run.result is not None and isinstance(run.result.verdict, Result):
+            run.result.verdict.context_after = None  # it refers to the fire
+        results.send((indices[id(run)], run.result, run.differences, run.problems, run.directory))
+
     try:
-        run_in_threads(runner, pending, width, lambda run: results.send_bytes(_pack(indices[id(run)], run)))
+        run_in_threads(runner, pending, width, report)
     except (KeyboardInterrupt, BrokenPipeError):  # the parent is ending or gone
         pass
     finally:
@@ -129,27 +136,3 @@ def _take_chunks(queue: int, runs: Sequence[CaseRun], size: int) -> Iterator[Cas
     while data := os.read(queue, INDEX_SIZE):
         start = int.from_bytes(data)
         yield from runs[start : start + size]
-
-
-def _pack(index: int, run: CaseRun) -> bytes:
-    """Return a result as bytes, without its hooks, which the parent has."""
-    result = run.result
-    hooks = []
-    if result is not None:
-        fields = {name: getattr(result.verdict, name) for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS)}
-        result.verdict = Verdict(result.verdict.action, **fields)  # a subclass refers to its fire
-        for each in result.runs:
-            hooks.append(hook_key(each.hook))
-            del each.hook
-    return pickle.dumps((index, hooks, result, run.differences, run.problems, run.directory), pickle.HIGHEST_PROTOCOL)
-
-
-def _unpack(data: bytes, runs: Sequence[CaseRun]) -> int:
-    index: int
-    index, hooks, result, *rest = pickle.loads(data)  # noqa: S301  # written by one of our own processes
-    run = runs[index]
-    run.result, (run.differences, run.problems, run.directory) = result, rest
-    if result is not None and run.config is not None:
-        for each, key in zip(result.runs, hooks, strict=True):
-            each.hook = next(hook for hook in run.config.hooks if hook_key(hook) == key)
-    return index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +16,7 @@ from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.validate import validate_settings
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
-from hookrun.library.group import Processes
+from hookrun.library.engine_state import EngineState
 from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
@@ -26,7 +27,6 @@ from hookrun.testing.results import HookFailure
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.engine_state import EngineState
     from hookrun.library.registry import TableCandidates
     from hookrun.process.coprocess import Coprocesses
 
@@ -163,42 +163,38 @@ class CaseEnvironment(HookEnvironment):
         return {**inherited(self.env_policy(hook)), **own}
 
 
-class CaseProcesses(Processes):
-    """Runs configured hooks in the environment of a case, without asking for approval."""
+class CaseState(EngineState):
+    """The state of all runs with one configuration. No hook needs approval: the home has no trust store."""
 
     sandbox: Sandbox
 
-    def _is_asked_about(self, hook: Hook) -> bool:  # noqa: ARG002  # of no hook
-        return False
+    def within(self, sandbox: Sandbox) -> CaseState:
+        """Return the same state for runs in this sandbox."""
+        state = copy(self)
+        state.sandbox = sandbox
+        state.project = sandbox.project or self.project
+        return state
 
-    @property
-    def _around(self) -> HookEnvironment:
-        if self._surroundings is None:
-            self._surroundings = around = CaseEnvironment(
-                self._chain.context,
-                project=self.sandbox.project or self._services.project,
-                request_id=self._request_id,
-                program=program,
-                may_fork=False,
-            )
-            around.coprocesses = self.sandbox.coprocesses
-            around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
-        return self._surroundings
+    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+        """Return the environment that the hooks of one fire share."""
+        around = CaseEnvironment(context, project=self.project, request_id=request_id, program=program, may_fork=False)
+        around.coprocesses = self.sandbox.coprocesses
+        around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
+        return around
 
 
 class CaseFire(EngineFire):
-    """A run in a sandbox: it writes no record, and collects the failures of its background hooks."""
+    """A run in a sandbox that collects the failures of its background hooks."""
 
     def __init__(
         self,
-        services: EngineState,
+        services: CaseState,
         event: str,
         data: Mapping[str, object],
         selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
-        super().__init__(services, event, data, selection, state=None, deadline=FOREVER)
-        self._sandbox = sandbox
+        super().__init__(services.within(sandbox), event, data, selection, state=None, deadline=FOREVER)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
 
     def background_failures(self, count: int) -> list[HookFailure]:
@@ -206,24 +202,8 @@ class CaseFire(EngineFire):
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
-    def _to_run(self) -> Processes:
-        if self._processes is None:
-            self._processes = processes = CaseProcesses(
-                self._services,
-                self._chain,
-                request_id=self._request_id,
-                deadline=self._deadline,
-                on_background_end=self._record_background,
-            )
-            processes.sandbox = self._sandbox
-        return self._processes
-
-    def _audit(self, *_: object, **__: object) -> None:
-        """Write no audit record."""
-
-    def _failures(self) -> tuple[()]:
+    async def _report_failures(self, *_: object, **__: object) -> None:
         """Log no failures: they are part of the case's result."""
-        return ()
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Collect the result of a background hook; called in another thread."""

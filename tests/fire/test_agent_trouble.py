@@ -309,17 +309,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
     os.mkfifo(claude.project.root / "running")
     claude.project.hooks({"command": "echo > running; sleep 300"})
     claude.project.approve()
-    process = subprocess.Popen(
-        claude.project.command("fire", "--agent", "claude", "--home", str(claude.project.home)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=claude.project.root,
-        env=claude.project.environment(),
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(claude.shell()).encode())
-    process.stdin.close()
-    process.stdin = None
+    process = claude.project.start(claude.shell(), "fire", "--agent", "claude", "--home", str(claude.project.home))
     (claude.project.root / "running").read_text()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)

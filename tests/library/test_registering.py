@@ -203,6 +203,7 @@ def test_a_programs_own_events(fire: Fire) -> None:
         ({"priority": -1}, "`priority` must be an integer from 0 to 1000, not -1"),
         ({"priority": "1"}, '`priority` must be an integer from 0 to 1000, not "1"'),
         ({"priority": True}, "`priority` must be an integer from 0 to 1000, not true"),
+        ({"priority": float("inf")}, "`priority` must be an integer from 0 to 1000, not Infinity"),
         ({"timeout": 0}, "`timeout` must be a number greater than 0, not 0"),
         ({"timeout": "5"}, '`timeout` must be a number greater than 0, not "5"'),
         ({"timeout": float("inf")}, "not Infinity"),

@@ -79,20 +79,9 @@ def test_a_refusal_is_told_though_hookrun_is_ended_while_a_watcher_runs(project:
     project.user_hooks(GUARD)
     project.hooks({"name": "hang", "always": True, "command": "echo > began; sleep 300"})
     os.mkfifo(project.root / "began")
-    process = subprocess.Popen(
-        project.command("fire", "pre_tool_use"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=project.root,
-        env=project.environment(),
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(FORCE).encode())
-    process.stdin.close()
+    process = project.start(FORCE, "fire", "pre_tool_use")
     (project.root / "began").read_text()
     process.send_signal(signal.SIGTERM)
-    process.stdin = None
     stdout, stderr = process.communicate()
     assert process.returncode == 2
     assert json.loads(stdout)["message"] == "no force"

@@ -287,18 +287,8 @@ def test_a_server_ends_when_it_is_told_to(tmp_path: Path) -> None:
         Project.server = server
         project = Project(tmp_path)
         project.hooks({"command": "touch began; sleep 1; echo no >&2; exit 2"})
-        process = subprocess.Popen(
-            project.command("fire", "pre_tool_use"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=project.root,
-            env=project.environment(),
-        )
+        process = project.start(CONTEXT, "fire", "pre_tool_use")
         Project.server = None
-        assert process.stdin is not None
-        process.stdin.write(CONTEXT)
-        process.stdin.close()
         until((project.root / "began").exists)
         os.kill(server.pid, signal.SIGTERM)
         assert process.wait(60) == 2

@@ -219,19 +219,9 @@ def test_a_signal_ends_the_hashing(project: Project, number: signal.Signals) -> 
     """It is looked at between the pieces of a file; what was refused before stays refused."""
     project.user_hooks(GUARD, trusted=[ANY_DIGEST])
     links(project, parallel=True, always=True)
-    process = subprocess.Popen(
-        project.command(*fire(project)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=project.root,
-        env=project.environment(),
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps({**MESSAGE, "cwd": str(project.root)}).encode())
-    process.stdin.close()
+    process = project.start({**MESSAGE, "cwd": str(project.root)}, *fire(project))
     wait_until_open(process.pid, project.root / "link0")
     process.send_signal(number)
-    process.stdin = None
     answer = json.loads(process.communicate(timeout=DEADLINE)[0])
     assert answer["hookSpecificOutput"]["permissionDecisionReason"] == "no"
     [fired] = [each for each in project.audit() if each["kind"] == "fire"]

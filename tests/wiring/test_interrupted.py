@@ -24,6 +24,8 @@ run(["install", "codex", "--trust", "--home", sys.argv[1], "--dry-run"])
 calls = ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "rmdir", "close")
 
 def killed_at(home, number):
+    if sys.argv[2] == "uninstall":
+        assert run(["install", "codex", "--trust", "--home", home]) == 0
     left, opened = [number], os.open
     def counted(function):
         def call(*arguments, **more):
@@ -56,31 +58,15 @@ MOST = 160
 """Homes that are made: the command has to be done within so many calls."""
 
 
-def _homes(project: Project, tmp_path: Path, *, wired: bool) -> Path:
-    """Make homes with settings in them, each for one try, wired or not yet."""
+def _homes(tmp_path: Path) -> Path:
+    """Make homes with settings in them, each for one try."""
     homes = tmp_path / "homes"
     for number in range(MOST):
         directory = homes / str(number) / ".codex"
         directory.mkdir(parents=True)
         (directory / "hooks.json").write_bytes(OLD)
         (directory / "config.toml").write_bytes(CONFIG)
-    if wired:
-        subprocess.run(
-            [sys.executable, "-c", INSTALL_ALL, str(homes)],
-            cwd=project.root,
-            env=project.environment(),
-            capture_output=True,
-            check=True,
-        )
     return homes
-
-
-INSTALL_ALL = """
-import os, sys
-from hookrun.cli import run
-for name in os.listdir(sys.argv[1]):
-    assert run(["install", "codex", "--trust", "--home", os.path.join(sys.argv[1], name)]) == 0
-"""
 
 
 def _drive(project: Project, homes: Path, command: str, *options: str) -> int:
@@ -104,7 +90,7 @@ def _declared(project: Project) -> None:
 
 def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """Each file is the old or the new one; installing again completes it; taking it out gives the old ones back."""
-    homes = _homes(project, tmp_path, wired=False)
+    homes = _homes(tmp_path)
     tried = _drive(project, homes, "install", "--trust", "--trust")
     assert 20 < tried < MOST
     new_hooks, new_config = _both(homes / str(tried))
@@ -127,7 +113,7 @@ def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Pro
 
 def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """The same on the way out: each file is with hookrun or without, and a second uninstall ends it."""
-    homes = _homes(project, tmp_path, wired=True)
+    homes = _homes(tmp_path)
     tried = _drive(project, homes, "uninstall")
     assert 10 < tried < MOST
     for number in range(tried):

@@ -1,0 +1,304 @@
+"""Shapes of values in a config file: each is named in messages, validates a value, and is written as JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from hookrun.config.diagnostics import Invalid, Location, did_you_mean, field_name
+from hookrun.text import one_of, quote
+
+Schema = dict[str, object]
+
+MAX_NUMBER = 1.7976931348623157e308
+"""Largest float: a larger integer cannot become one."""
+
+
+class Shape:
+    """The shape of a value: `says` is its name in messages, `schema` its JSON Schema, `known` are suggested values."""
+
+    def __init__(self, says: str, schema: Schema, known: tuple[str, ...] = ()) -> None:
+        self.says = says
+        self.schema = schema
+        self.known = known
+
+    def check(self, value: object, at: Location) -> object:
+        """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
+        normal = self._normal(value)
+        if normal is None:
+            raise at.type_error(value, self.says, did_you_mean(value, self.known))
+        return normal
+
+    def _normal(self, value: object) -> object:
+        """Return a value without parts, normalized; None if it does not fit."""
+        raise NotImplementedError
+
+
+class Bool(Shape):
+    """`true` or `false`."""
+
+    def __init__(self) -> None:
+        super().__init__("true or false", {"type": "boolean"})
+
+    def _normal(self, value: object) -> bool | None:
+        return value if isinstance(value, bool) else None
+
+
+class Number(Shape):
+    """A finite number greater than 0."""
+
+    def __init__(self) -> None:
+        super().__init__("a number greater than 0", {"type": "number", "exclusiveMinimum": 0})
+
+    def _normal(self, value: object) -> float | None:
+        return float(value) if _is_number(value) and 0 < value <= MAX_NUMBER else None
+
+
+class Integer(Shape):
+    """A whole number from `low` to `high`."""
+
+    def __init__(self, low: int, high: int | None = None) -> None:
+        says = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+        super().__init__(says, {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high}))
+        self._low, self._high = low, high
+
+    def _normal(self, value: object) -> int | None:
+        if not _is_number(value) or value % 1 or value < self._low:
+            return None
+        return int(value) if self._high is None or value <= self._high else None
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class Choice(Shape):
+    """One string out of `values`."""
+
+    def __init__(self, values: tuple[str, ...]) -> None:
+        super().__init__(one_of(f'"{value}"' for value in values), {"enum": list(values)}, values)
+
+    def _normal(self, value: object) -> str | None:
+        return value if isinstance(value, str) and value in self.known else None
+
+
+class Scalar(Shape):
+    """A string, a number or a boolean; numbers and booleans are converted to their JSON text."""
+
+    def __init__(self) -> None:
+        super().__init__("a string, number or boolean", {"type": ["string", "number", "boolean"]})
+
+    def _normal(self, value: object) -> str | None:
+        return value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
+
+
+class AnyObject(Shape):
+    """Any object."""
+
+    def __init__(self) -> None:
+        super().__init__("an object", {"type": "object"})
+
+    def _normal(self, value: object) -> dict[str, object] | None:
+        return value if isinstance(value, dict) else None
+
+
+class Str(Shape):
+    """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
+
+    `but_not` are rejected values.
+    """
+
+    def __init__(
+        self, says: str, pattern: str | None = None, known: tuple[str, ...] = (), but_not: tuple[str, ...] = ()
+    ) -> None:
+        schema: Schema = {"type": "string"}
+        if but_not:
+            schema["not"] = {"enum": list(but_not)}
+        if pattern is not None:  # in Python, `$` alone also matches before a final line break
+            schema["pattern"] = rf"^(?:{pattern})(?!\n)$"
+        if known:
+            schema = {"anyOf": [{"enum": list(known)}, schema]}
+        super().__init__(says, schema, known)
+        self.pattern = pattern
+        self._but_not = but_not
+
+    def check(self, value: object, at: Location) -> object:
+        """Return the string. Raises Invalid."""
+        if isinstance(value, str) and "\0" in value:
+            at.report(f"{field_name(at.path)} contains a NUL character", "remove it")
+            raise Invalid
+        text = super().check(value, at)
+        if text in self._but_not:
+            at.report(f"{quote(text)} is already known", "remove it")
+            raise Invalid
+        return text
+
+    def _normal(self, value: object) -> str | None:
+        fits = isinstance(value, str) and (self.pattern is None or re.fullmatch(self.pattern, value))
+        return value if isinstance(value, str) and fits else None
+
+
+class ListOf(Shape):
+    """A list of at least `least` items, or, if `alone` is set, one value for a list of one.
+
+    The `first` item may have another shape. With `record`, an item may be such an object as well.
+    """
+
+    def __init__(
+        self,
+        item: Shape,
+        says: str,
+        alone: Shape | None = None,
+        *,
+        first: Shape | None = None,
+        record: Record | None = None,
+        least: int = 1,
+        unique: bool = False,
+    ) -> None:
+        schema: Schema = {
+            "type": "array",
+            "items": item.schema if record is None else {"anyOf": [item.schema, record.schema]},
+        }
+        if least:
+            schema["minItems"] = least
+        if first is not None:
+            schema["prefixItems"] = [first.schema]
+        if unique:
+            schema["uniqueItems"] = True
+        super().__init__(says, schema if alone is None else {"anyOf": [alone.schema, schema]})
+        self._item, self._alone, self._first, self._record = item, alone, first or item, record
+        self._least, self._unique = least, unique
+
+    def check(self, value: object, at: Location) -> list[object]:
+        """Return the list. Raises Invalid."""
+        if self._alone is not None and not isinstance(value, list):
+            try:
+                return [self._alone.check(value, Location(at.document, at.path))]
+            except Invalid:
+                raise at.type_error(value, self.says, did_you_mean(value, self._alone.known)) from None
+        if not isinstance(value, list) or len(value) < self._least:
+            raise at.type_error(value, self.says)
+        before = len(at.problems)
+        items: list[object] = []
+        seen: set[object] = set()
+        for index, each in enumerate(value):
+            shape: Shape = self._item if index else self._first
+            if self._record is not None and isinstance(each, dict):
+                shape = self._record
+            try:
+                items.append(shape.check(each, at.at(index)))
+            except Invalid:
+                continue
+            if self._unique and items[-1] in seen:
+                at.at(index).report(f"{quote(items[-1])} is listed twice", "remove one of the two")
+            if self._unique:
+                seen.add(items[-1])
+        if len(at.problems) > before:
+            raise Invalid
+        return items
+
+
+class MapOf(Shape):
+    """An object of at least `least` keys that fit `key` and values that fit `value`."""
+
+    def __init__(self, key: Str, value: Shape, says: str, least: int = 0) -> None:
+        schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
+        super().__init__(says, schema | ({"minProperties": least} if least else {}))
+        self._key, self._value, self._least = key, value, least
+
+    def check(self, value: object, at: Location) -> dict[str, object]:
+        """Return the object. Raises Invalid."""
+        if not isinstance(value, dict) or len(value) < self._least:
+            raise at.type_error(value, self.says, "add a key, or remove the field" if value == {} else None)
+        before = len(at.problems)
+        normal: dict[str, object] = {}
+        for key, each in value.items():
+            if self._key.pattern is not None and not re.fullmatch(self._key.pattern, key):
+                at.at(key).report(f"invalid key {quote(key)} in {field_name(at.path)}", f"use {self._key.says}")
+                continue
+            try:
+                normal[key] = self._value.check(each, at.at(key))
+            except Invalid:
+                continue
+        if len(at.problems) > before:
+            raise Invalid
+        return normal
+
+
+class Record(Shape):
+    """An object with these fields and no others, none of them required."""
+
+    def __init__(self, fields: tuple[Field, ...], says: str) -> None:
+        super().__init__(says, object_schema(fields))
+        self.fields = fields
+
+    def check(self, value: object, at: Location) -> dict[str, object]:
+        """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
+        if not isinstance(value, dict):
+            raise at.type_error(value, self.says)
+        fields = names(self.fields)
+        valid: dict[str, object] = {}
+        for key, each in value.items():
+            if key in fields:
+                validate_into(valid, fields[key], each, at)
+            else:
+                hint = did_you_mean(key, fields, f"use {one_of(fields)}")
+                at.unknown_key(key, f"{at.path[-1]} field", fields, hint)
+        return valid
+
+
+class BoolOr(Shape):
+    """`true`, `false`, or a record."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(f"true, false or {record.says}", {"anyOf": [{"type": "boolean"}, record.schema]})
+        self._record = record
+
+    def check(self, value: object, at: Location) -> object:
+        """Return the value, or the valid fields of an object. Raises Invalid."""
+        if not isinstance(value, bool | dict):
+            raise at.type_error(value, self.says)
+        return self._record.check(value, at) if isinstance(value, dict) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field: its name, the shape of its value, its description and its default (None for none).
+
+    `runs` marks the fields that name what a hook runs; a hook has exactly one of them.
+    """
+
+    name: str
+    shape: Shape
+    description: str
+    default: object = None
+    runs: bool = False
+
+
+def names(fields: Iterable[Field]) -> dict[str, Field]:
+    """Return the fields by name."""
+    return {field.name: field for field in fields}
+
+
+def object_schema(fields: Iterable[Field]) -> Schema:
+    """Return the JSON Schema of an object with these fields and no others."""
+    properties = {
+        field.name: {
+            **field.shape.schema,
+            "description": field.description,
+            **({} if field.default is None else {"default": field.default}),
+        }
+        for field in fields
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def validate_into(result: dict[str, object], field: Field, value: object, at: Location) -> None:
+    """Add the value of a field to the result if it is valid; report it otherwise."""
+    try:
+        result[field.name] = field.shape.check(value, at.at(field.name))
+    except Invalid:
+        return
