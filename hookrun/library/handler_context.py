@@ -144,6 +144,11 @@ class Context(Mapping[str, object]):
     transcript_path = text("The agent's transcript file.")
     metadata = ObjectField("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
 
+    def __init_subclass__(cls, *, event: str | None = None) -> None:
+        super().__init_subclass__()
+        if event is not None:
+            cls.event_name = event
+
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
         """Create a context of `event` (by default that of the class) with these fields.
 
