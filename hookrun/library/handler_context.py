@@ -256,7 +256,7 @@ class Context(Mapping[str, object]):
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
         changed: dict[str, set[Any]] = {}
-        for name, copied in (self._copies or {}).items():
+        for name, copied in self._copies.items() if self._copies is not None else ():
             was = self._data.get(name) or {}
             if _differs(copied, was) and isinstance(was, dict):
                 keys = copied.keys() | was.keys()
@@ -264,8 +264,3 @@ class Context(Mapping[str, object]):
                     key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
                 }
         return changed
-
-    @property
-    def gave_copies(self) -> bool:
-        """Whether the handler got any copy that it could have changed."""
-        return self._copies is not None
