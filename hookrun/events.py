@@ -78,6 +78,27 @@ ALIASES: dict[str, tuple[str, ...]] = {
 EVENTS: dict[str, str] = {alias: event for event, aliases in ALIASES.items() for alias in (event, *aliases)}
 """Every name of an event -> its canonical name."""
 
+CLAUDE_EVENTS = {
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "UserPromptSubmit": "user_prompt_submit",
+    "MessageDisplay": "assistant_response",
+    "PreToolUse": "pre_tool_use",
+    "PostToolUse": "post_tool_use",
+    "PostToolUseFailure": "post_tool_failure",
+    "PermissionRequest": "permission_request",
+    "PermissionDenied": "tool_call_aborted",
+    "FileChanged": "file_changed",
+    "Stop": "stop",
+    "StopFailure": "error",
+    "SubagentStart": "subagent_start",
+    "SubagentStop": "subagent_stop",
+    "PreCompact": "pre_compact",
+    "PostCompact": "post_compact",
+    "Notification": "notification",
+}
+"""Claude Code's name of an event, which other agents have adopted -> its canonical name."""
+
 WITH_TOOL = frozenset(
     {
         "pre_tool_use",

@@ -21,14 +21,7 @@ from hookrun.agents.base import (
     text_of,
     text_of_blocks,
 )
-from hookrun.agents.formats import (
-    ResponseFormat,
-    render_notification,
-    render_permission,
-    render_post_tool,
-    render_pre_tool,
-    render_stop,
-)
+from hookrun.agents.formats import ResponseFormat, claude_formats, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.tables import LEGACY_TOOLS
 
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import Arguments, Message, ToNativeArgs
     from hookrun.agents.formats import Json, Reply
-    from hookrun.agents.types import InstallSpec, McpForm
+    from hookrun.agents.types import InstallSpec
 
 RENAMED = {
     "hookEventName": "hook_event_name",
@@ -62,10 +55,16 @@ OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content
 """Keys for the text in a tool's response, at its top or one level below."""
 
 
+NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
+READS_USER_SETTINGS: InstallSpec = {**NO_FILES, "reads_user_settings": True}
+REFUSED_BY_STATUS: InstallSpec = {**NO_FILES, "refused_by_status": True}
+"""The installation of an agent without hook files of its own."""
+
+
 class Caller:
     """An agent that runs Claude Code's hooks, in the form of a module of hookrun.agents (see types.Agent).
 
-    `formats` lists what it obeys; the rest is as in types.InstallSpec. Its tools are in known_tools.OTHER_CALLERS.
+    `formats` lists what it obeys. Its tools are in known_tools.OTHER_CALLERS.
     """
 
     EVENTS = claude.EVENTS
@@ -86,26 +85,14 @@ class Caller:
         *,
         tested: str = "",
         project: tuple[str, ...] = claude.PROJECT_ENV_VARS,
-        mcp: McpForm | None = None,
-        refused_by_status: bool = False,
-        reads_user_settings: bool = False,
+        install: InstallSpec,
     ) -> None:
         self.NAME = name
         self.TESTED_VERSIONS = tested
         self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", claude.TOOLS))
         self.RESPONSE_FORMATS = formats
         self.PROJECT_ENV_VARS = project
-        self.INSTALL: InstallSpec = {
-            "program": name,
-            "directory": "",
-            "user": "",
-            "project": "",
-            "form": "",
-            "refused_by_status": refused_by_status,
-            "reads_user_settings": reads_user_settings,
-        }
-        if mcp is not None:
-            self.INSTALL["mcp"] = mcp
+        self.INSTALL: InstallSpec = {**install, "program": name}
 
     def with_formats(self, formats: dict[str, ResponseFormat]) -> Caller:
         """Return the same agent with other response formats."""
@@ -215,15 +202,15 @@ def _stop(reply: Reply, message: Message) -> Json:
 
 
 GROK_FORMATS = {
-    "PreToolUse": ResponseFormat("ask, modify, block, context", render_pre_tool),
-    "PostToolUse": ResponseFormat("block, context", render_post_tool),
-    "PostToolUseFailure": ResponseFormat("context", render_post_tool),
-    "UserPromptSubmit": ResponseFormat("block, context later", render_post_tool),
-    "SessionStart": ResponseFormat("context later", render_notification),
-    "Stop": ResponseFormat("block, stop", render_stop),
-    "SubagentStop": ResponseFormat("block, stop", render_stop),
+    "PreToolUse": "ask, modify, block, context",
+    "PostToolUse": "block, context",
+    "PostToolUseFailure": "context",
+    "UserPromptSubmit": "block, context later",
+    "SessionStart": "context later",
+    "Stop": "block, stop",
+    "SubagentStop": "block, stop",
 }
-GROK_UNASKED = {**GROK_FORMATS, "PreToolUse": ResponseFormat("modify, block, context", render_pre_tool)}
+GROK_UNASKED = claude_formats({**GROK_FORMATS, "PreToolUse": "modify, block, context"})
 """What it obeys in a mode without questions: with `--always-approve` an `ask` runs the tool."""
 
 UNKNOWN = Caller(
@@ -231,12 +218,14 @@ UNKNOWN = Caller(
     {
         **claude.RESPONSE_FORMATS,
         "PreToolUse": ResponseFormat("block, context, user_message", _before_tool),
-        "PermissionRequest": ResponseFormat("block", render_permission),
+        **claude_formats({"PermissionRequest": "block"}),
     },
-    mcp={"prefix": "mcp_", "joins": ("__", "_"), "unsafe": "_", "servers": ()},
-    refused_by_status=True,
+    install={
+        **REFUSED_BY_STATUS,
+        "mcp": {"prefix": "mcp_", "joins": ("__", "_"), "unsafe": "_", "servers": ()},
+        "read_by": {},
+    },
 )
-UNKNOWN.INSTALL["read_by"] = {}
 """An agent whose tools are not Claude Code's: only a block is sure to be obeyed."""
 
 CALLERS = {
@@ -244,14 +233,16 @@ CALLERS = {
     for caller in (
         Caller(
             "grok",
-            GROK_FORMATS,
+            claude_formats(GROK_FORMATS),
             tested="1.0.41, `grok -p`",
-            mcp={
-                "joins": ("__",),
-                "unsafe": "_",
-                "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
+            install={
+                **READS_USER_SETTINGS,
+                "mcp": {
+                    "joins": ("__",),
+                    "unsafe": "_",
+                    "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
+                },
             },
-            reads_user_settings=True,
         ),
         Caller(
             "cursor",
@@ -264,32 +255,28 @@ CALLERS = {
                 "SubagentStop": ResponseFormat("block", _stop),
             },
             project=("CURSOR_PROJECT_DIR", *claude.PROJECT_ENV_VARS),
-            reads_user_settings=True,
+            install=READS_USER_SETTINGS,
         ),
         Caller(
             "devin",
             {
                 "PreToolUse": ResponseFormat("modify, block, context later", _before_tool),
                 "PermissionRequest": ResponseFormat("block", _before_tool),
-                "PostToolUse": ResponseFormat("block, context", render_post_tool),
-                "UserPromptSubmit": ResponseFormat("block, context", render_post_tool),
-                "SessionStart": ResponseFormat("context", render_notification),
-                "Stop": ResponseFormat("block", render_stop),
+                **claude_formats({"PostToolUse": "block, context", "UserPromptSubmit": "block, context"}),
+                **claude_formats({"SessionStart": "context", "Stop": "block"}),
             },
             project=("DEVIN_PROJECT_DIR", *claude.PROJECT_ENV_VARS),
-            refused_by_status=True,
+            install=REFUSED_BY_STATUS,
         ),
         Caller(
             "vscode",
             {
                 **claude.RESPONSE_FORMATS,
                 "UserPromptSubmit": ResponseFormat("block, stop, user_message", _prompt),
-                "Stop": ResponseFormat("block, stop, user_message", _stop),
-                "SubagentStop": ResponseFormat("block, stop, user_message", _stop),
+                **dict.fromkeys(("Stop", "SubagentStop"), ResponseFormat("block, stop, user_message", _stop)),
             },
             project=(),
-            mcp={"prefix": "mcp_", "joins": ("_",), "unsafe": "_", "servers": ()},
-            reads_user_settings=True,
+            install={**READS_USER_SETTINGS, "mcp": {"prefix": "mcp_", "joins": ("_",), "unsafe": "_", "servers": ()}},
         ),
     )
 }

@@ -7,14 +7,8 @@ measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.int
 from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
-from hookrun.agents.formats import (
-    ResponseFormat,
-    render_notification,
-    render_permission,
-    render_post_tool,
-    render_pre_tool,
-    render_stop,
-)
+from hookrun.agents.formats import claude_formats
+from hookrun.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,25 +21,7 @@ NAME = "claude"
 DISPLAY_NAME = "Claude Code"
 TESTED_VERSIONS = "2.1.329 and 2.1.197, headless"
 
-EVENTS = {
-    "SessionStart": "session_start",
-    "SessionEnd": "session_end",
-    "UserPromptSubmit": "user_prompt_submit",
-    "MessageDisplay": "assistant_response",
-    "PreToolUse": "pre_tool_use",
-    "PostToolUse": "post_tool_use",
-    "PostToolUseFailure": "post_tool_failure",
-    "PermissionRequest": "permission_request",
-    "PermissionDenied": "tool_call_aborted",
-    "FileChanged": "file_changed",
-    "Stop": "stop",
-    "StopFailure": "error",
-    "SubagentStart": "subagent_start",
-    "SubagentStop": "subagent_stop",
-    "PreCompact": "pre_compact",
-    "PostCompact": "post_compact",
-    "Notification": "notification",
-}
+EVENTS = CLAUDE_EVENTS
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
 
@@ -115,24 +91,22 @@ def read(payload: dict[str, object], event: str) -> Message:
     return read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
 
 
-RESPONSE_FORMATS = {
-    "PreToolUse": ResponseFormat(
-        "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, user_message",
-        render_pre_tool,
-    ),
-    "PermissionRequest": ResponseFormat(
-        "allow, allow with arguments, ask, block, stop, user_message", render_permission
-    ),
-    "PostToolUse": ResponseFormat("block, stop, context, user_message", render_post_tool),
-    "PostToolUseFailure": ResponseFormat("block, stop, context, user_message", render_post_tool),
-    "UserPromptSubmit": ResponseFormat("block, stop, context, user_message", render_post_tool),
-    "SessionStart": ResponseFormat("context, user_message", render_notification),
-    "Stop": ResponseFormat("block, stop, user_message", render_stop),
-    "SubagentStop": ResponseFormat("block, stop, user_message", render_stop),
-    "SubagentStart": ResponseFormat("stop, context, user_message", render_notification),
-    "PreCompact": ResponseFormat("block", render_post_tool),
-    "Notification": ResponseFormat("stop, context, user_message", render_notification),
-}
+RESPONSE_FORMATS = claude_formats(
+    {
+        "PreToolUse": "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, "
+        "user_message",
+        "PermissionRequest": "allow, allow with arguments, ask, block, stop, user_message",
+        "PostToolUse": "block, stop, context, user_message",
+        "PostToolUseFailure": "block, stop, context, user_message",
+        "UserPromptSubmit": "block, stop, context, user_message",
+        "SessionStart": "context, user_message",
+        "Stop": "block, stop, user_message",
+        "SubagentStop": "block, stop, user_message",
+        "SubagentStart": "stop, context, user_message",
+        "PreCompact": "block",
+        "Notification": "stop, context, user_message",
+    }
+)
 
 
 def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: ARG001, FBT001  # see InstallSpec

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from hookrun.agents import patch
 from hookrun.agents.base import NameMap, read_claude_style, string_in
-from hookrun.agents.formats import (
-    Reply,
-    ResponseFormat,
-    render_notification,
-    render_permission,
-    render_post_tool,
-    render_pre_tool,
-    render_stop,
-    with_system_message,
-)
+from hookrun.agents.formats import Reply, claude_formats, render_pre_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,10 +73,6 @@ def read(payload: dict[str, object], event: str) -> Message:
     return message if text is None else patch.split_by_file(message, text)
 
 
-def _render_system_message(reply: Reply, _message: Message) -> Json:
-    return with_system_message(reply, {})
-
-
 def _render_pre_tool(reply: Reply, message: Message) -> Json:
     # New arguments count only with an `allow`, which here approves nothing; an `allow` without them is an error.
     if reply.args is not None:
@@ -93,18 +80,21 @@ def _render_pre_tool(reply: Reply, message: Message) -> Json:
     return render_pre_tool(reply, message)
 
 
-RESPONSE_FORMATS = {
-    "SessionStart": ResponseFormat("context, user_message", render_notification),
-    "UserPromptSubmit": ResponseFormat("block, context, user_message", render_post_tool),
-    "PreToolUse": ResponseFormat("modify, block, context, user_message", _render_pre_tool),
-    "PermissionRequest": ResponseFormat("allow, ask, block, user_message", render_permission),
-    "PostToolUse": ResponseFormat("block, context, user_message", render_post_tool),
-    "SubagentStart": ResponseFormat("context, user_message", render_notification),
-    "SubagentStop": ResponseFormat("block, user_message", render_stop),
-    "Stop": ResponseFormat("block, user_message", render_stop),
-    "PreCompact": ResponseFormat("user_message", _render_system_message),
-    "PostCompact": ResponseFormat("user_message", _render_system_message),
-}
+RESPONSE_FORMATS = claude_formats(
+    {
+        "SessionStart": "context, user_message",
+        "UserPromptSubmit": "block, context, user_message",
+        "PreToolUse": "modify, block, context, user_message",
+        "PermissionRequest": "allow, ask, block, user_message",
+        "PostToolUse": "block, context, user_message",
+        "SubagentStart": "context, user_message",
+        "SubagentStop": "block, user_message",
+        "Stop": "block, user_message",
+        "PreCompact": "user_message",
+        "PostCompact": "user_message",
+    },
+    PreToolUse=_render_pre_tool,
+)
 
 
 def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: FBT001  # see InstallSpec

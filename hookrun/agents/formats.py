@@ -6,7 +6,7 @@ from hookrun.model import PRECEDENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.agents.base import Message
     from hookrun.model import HookResult, Verdict
@@ -203,3 +203,24 @@ def render_notification(reply: Reply, message: Message) -> Json:
     fields: Json = {"additionalContext": reply.text} if reply.text else {}
     top = end_of_turn(reply) if reply.action == "stop" else {}
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
+
+
+RENDERERS = {
+    "PreToolUse": render_pre_tool,
+    "PermissionRequest": render_permission,
+    "PostToolUse": render_post_tool,
+    "PostToolUseFailure": render_post_tool,
+    "UserPromptSubmit": render_post_tool,
+    "PreCompact": render_post_tool,
+    "Stop": render_stop,
+    "SubagentStop": render_stop,
+}
+"""An event of Claude Code -> how it is rendered; every other one by `render_notification`."""
+
+
+def claude_formats(capabilities: Mapping[str, str], **own: Render) -> dict[str, ResponseFormat]:
+    """Return the formats of an agent that obeys Claude Code's JSON, except for the events that `own` renders."""
+    renderers = {**RENDERERS, **own}
+    return {
+        event: ResponseFormat(able, renderers.get(event, render_notification)) for event, able in capabilities.items()
+    }

@@ -7,14 +7,8 @@ model, and one interactive run of 0.24.4.
 from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
-from hookrun.agents.formats import (
-    ResponseFormat,
-    render_notification,
-    render_permission,
-    render_post_tool,
-    render_pre_tool,
-    render_stop,
-)
+from hookrun.agents.formats import claude_formats, render_notification
+from hookrun.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,24 +19,7 @@ NAME = "qwen"
 DISPLAY_NAME = "Qwen Code"
 TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
 
-EVENTS = {
-    "SessionStart": "session_start",
-    "SessionEnd": "session_end",
-    "UserPromptSubmit": "user_prompt_submit",
-    "MessageDisplay": "assistant_response",
-    "PreToolUse": "pre_tool_use",
-    "PostToolUse": "post_tool_use",
-    "PostToolUseFailure": "post_tool_failure",
-    "PermissionRequest": "permission_request",
-    "PermissionDenied": "tool_call_aborted",
-    "Stop": "stop",
-    "StopFailure": "error",
-    "SubagentStart": "subagent_start",
-    "SubagentStop": "subagent_stop",
-    "PreCompact": "pre_compact",
-    "PostCompact": "post_compact",
-    "Notification": "notification",
-}
+EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
 
@@ -92,19 +69,20 @@ def read(payload: dict[str, object], event: str) -> Message:
     return message
 
 
-RESPONSE_FORMATS = {
-    "SessionStart": ResponseFormat("context, user_message later", render_notification),
-    "UserPromptSubmit": ResponseFormat("block, context, user_message later", render_post_tool),
-    "PreToolUse": ResponseFormat("ask, block, context later, user_message later", render_pre_tool),
-    "PermissionRequest": ResponseFormat(
-        "allow, allow with arguments, ask, block, user_message later", render_permission
-    ),
-    "PostToolUse": ResponseFormat("stop, context, user_message later", render_notification),
-    "PostToolUseFailure": ResponseFormat("context, user_message later", render_notification),
-    "Stop": ResponseFormat("block, user_message", render_stop),
-    "SubagentStop": ResponseFormat("block, user_message later", render_stop),
-    "Notification": ResponseFormat("user_message later", render_notification),
-}
+RESPONSE_FORMATS = claude_formats(
+    {
+        "SessionStart": "context, user_message later",
+        "UserPromptSubmit": "block, context, user_message later",
+        "PreToolUse": "ask, block, context later, user_message later",
+        "PermissionRequest": "allow, allow with arguments, ask, block, user_message later",
+        "PostToolUse": "stop, context, user_message later",
+        "PostToolUseFailure": "context, user_message later",
+        "Stop": "block, user_message",
+        "SubagentStop": "block, user_message later",
+        "Notification": "user_message later",
+    },
+    PostToolUse=render_notification,
+)
 
 INSTALL: InstallSpec = {
     "program": "qwen",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookrun.events import CLAUDE_EVENTS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -9,25 +11,7 @@ if TYPE_CHECKING:
     Holds = str | tuple[str, ...]
     FieldTypes = Mapping[str, Holds]
 
-EVENTS = {
-    "session_start": "SessionStart",
-    "session_end": "SessionEnd",
-    "user_prompt_submit": "UserPromptSubmit",
-    "assistant_response": "MessageDisplay",
-    "pre_tool_use": "PreToolUse",
-    "post_tool_use": "PostToolUse",
-    "post_tool_failure": "PostToolUseFailure",
-    "permission_request": "PermissionRequest",
-    "tool_call_aborted": "PermissionDenied",
-    "file_changed": "FileChanged",
-    "stop": "Stop",
-    "error": "StopFailure",
-    "subagent_start": "SubagentStart",
-    "subagent_stop": "SubagentStop",
-    "pre_compact": "PreCompact",
-    "post_compact": "PostCompact",
-    "notification": "Notification",
-}
+EVENTS = {event: native for native, event in CLAUDE_EVENTS.items()}
 """hookrun's event -> Claude's. Other events keep their name."""
 
 TOOLS = {

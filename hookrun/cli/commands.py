@@ -13,7 +13,7 @@ GROUPS = {
         "doctor": ("doctor", "Check whether your hooks will run in each agent, and if not, why."),
     },
     "Write hooks": {
-        "new": ("new", "Create a hook from a template, with tests."),
+        "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
     },
@@ -32,7 +32,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
+        "config": ("show_config", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("fire_command", "Run the hooks for an event and print their verdict.")},

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from hookrun.cli.printing import CommandReport, relative_path
+from hookrun.cli.printing import CommandReport
 from hookrun.config.discovery import claude_directory, find
+from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
-    from hookrun.doctor.agent_state import AgentState
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
@@ -185,23 +185,3 @@ def declarations_at(location: InstallLocation) -> Declarations:
     from hookrun.config.load import load_config  # as above
 
     return load_config(find(os.getcwd(), location.home)).declarations
-
-
-def declared_events(agent: Agent, declared: Declarations) -> list[str]:
-    """Return the canonical events that have a hook for this agent, broken hooks included."""
-    events: dict[str, None] = {}
-    for hook in declared.hooks:
-        native = agent.NAME == "claude" and hook.claude is not None and hook.claude.get("own")  # Claude runs it itself
-        if hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents):
-            events.update(dict.fromkeys(hook.events))
-    return list(events)
-
-
-def agent_to_json(case: AgentState) -> dict[str, object]:
-    """Return an agent's names, program and version."""
-    return {
-        "agent": case.agent.NAME,
-        "title": case.agent.DISPLAY_NAME,
-        "program": case.installed.program if case.installed is not None else None,
-        "version": case.installed.version if case.installed is not None else None,
-    }

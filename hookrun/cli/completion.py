@@ -169,10 +169,8 @@ def attach(name: str, command: click.Command) -> None:
 
 def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
     """Return what is offered for `fire` after these words."""
-    after = FIRE_VALUES.get(before[-1]) if before else None
-    if after is not None:
-        return after.shell_complete(ctx, ctx.command.params[0], incomplete)
     if incomplete.startswith("-"):
         options = sorted({*TAKE_VALUE, "--explain", "--help"})
         return [CompletionItem(option) for option in options if option.startswith(incomplete)]
-    return completions(_events, incomplete)
+    after = FIRE_VALUES.get(before[-1]) if before else None
+    return after.shell_complete(ctx, ctx.command.params[0], incomplete) if after else completions(_events, incomplete)

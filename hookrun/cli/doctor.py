@@ -9,23 +9,19 @@ import click
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
     FAILED,
-    agent_to_json,
     agents_named,
     command,
     declarations_at,
-    declared_events,
     home_option,
     install_location,
     json_option,
     load_project,
 )
 from hookrun.cli.printing import ERROR, OK as SUCCESS, WARNING, print_json, print_table
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, inspect_agent
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, inspect_agents
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.prove import prove
-from hookrun.recipes.protect_hooks import missing
 from hookrun.trust.store import StoreError
-from hookrun.wiring.wired_command import this_program
 
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is enabled."""
@@ -62,19 +58,15 @@ def doctor_command(
     Without a name: every agent on this machine. Your hooks are not run, even with --prove.
     """
     location = install_location(home)
-    declared = declarations_at(location)
-    cases = [
-        inspect_agent(agent, location, this_program(), declared_events(agent, declared), declared.problems)
-        for agent in agents_named(names or AGENTS)
-    ]
+    cases = inspect_agents(agents_named(names or AGENTS), location, declarations_at(location))
     unapproved, undecided = _unapproved(home)
     for case in cases:
-        case.unapproved, case.undecided, case.unprotected = unapproved, undecided, missing(declared.hooks)
+        case.unapproved, case.undecided = unapproved, undecided
     shown = [case for case in cases if names or case.is_here]
     examined = [(case, [*run_checks(case), *(prove(case) if proving else ())]) for case in shown]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
-        agents = [{**agent_to_json(case), "findings": list(map(asdict, found))} for case, found in examined]
+        agents = [{**case.to_json(), "findings": list(map(asdict, found))} for case, found in examined]
         print_json({"ok": not wrong, "agents": agents})
     else:
         for case, findings in examined:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.printing import count, relative_path
+from hookrun.cli.printing import count
 from hookrun.config import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
+from hookrun.files import relative_path
 from hookrun.model import file_path
 from hookrun.text import quote
 

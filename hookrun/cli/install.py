@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,9 @@ import click
 from hookrun import boot_writer
 from hookrun.agents import AGENTS
 from hookrun.cli.common import (
-    agent_to_json,
     agents_named,
     command,
     declarations_at,
-    declared_events,
     home_option,
     install_location,
     json_option,
@@ -27,7 +24,7 @@ from hookrun.cli.common import (
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_json, print_table
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.trust import UNDECIDED, review
-from hookrun.doctor.agent_state import AgentState, inspect_agent
+from hookrun.doctor.agent_state import AgentState, declared_events, inspect_agents
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
@@ -387,28 +384,22 @@ def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], c
 @home_option
 def agents_command(home: str | None, *, as_json: bool) -> None:
     """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    cases = inspect_agents(home)
+    cases = supported_agents(home)
     if as_json:
         print_json({"agents": [_to_json(each) for each in cases]})
     else:
         print_table(COLUMNS, [*map(_row, cases)], wrap=True)
 
 
-def inspect_agents(home: str | None) -> list[AgentState]:
+def supported_agents(home: str | None) -> list[AgentState]:
     """Return the state of every supported agent."""
     location = install_location(home)
-    declarations = declarations_at(location)
-
-    def inspect(agent: Agent) -> AgentState:
-        return inspect_agent(agent, location, this_program(), declared_events(agent, declarations), [])
-
-    with ThreadPoolExecutor() as threads:  # some agents are run for their version
-        return list(threads.map(inspect, agents_named(AGENTS)))
+    return inspect_agents(agents_named(AGENTS), location, declarations_at(location))
 
 
 def _to_json(case: AgentState) -> dict[str, object]:
     return {
-        **agent_to_json(case),
+        **case.to_json(),
         "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
         "hand_written": {
             scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
@@ -417,23 +408,15 @@ def _to_json(case: AgentState) -> dict[str, object]:
         "narrowed": {each.event: each.only for each in case.all_wired if each.only},
         "unreadable": case.unreadable,
         "declared": case.declared,
-        "not_wired": missing_events(case),
+        "not_wired": case.missing_events,
     }
-
-
-def missing_events(case: AgentState) -> list[str]:
-    """Return the agent's events that have a hook, but no entry of hookrun."""
-    have = {each.event for each in case.all_wired}
-    return [event for event in plan.events_for(case.agent, case.declared) if event not in have]
 
 
 def _row(case: AgentState) -> list[str]:
     version = "not found" if case.installed is None else case.installed.version or "?"
     scopes = [
-        f"{scope} (by hand)" if any(not each.is_ours for each in found) else scope
-        for scope, found in case.wired.items()
-        if found
+        f"{scope} (by hand)" if any(not each.is_ours for each in case.wired[scope]) else scope for scope in case.scopes
     ]
     wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
     events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
-    return [case.agent.NAME, version, wired, events or "-", ", ".join(missing_events(case)) or "-"]
+    return [case.agent.NAME, version, wired, events or "-", ", ".join(case.missing_events) or "-"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
-from hookrun.cli.printing import is_interactive, print_json, print_message, relative_path, warn
+from hookrun.cli.printing import is_interactive, print_json, print_message, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, load_file
@@ -18,6 +18,7 @@ from hookrun.config.load import included_path, load_config
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
+from hookrun.files import relative_path
 from hookrun.state import config_directory
 from hookrun.text import escape, quote
 

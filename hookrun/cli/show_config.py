@@ -1,4 +1,4 @@
-"""Show the configuration in force: `hookrun list`, `hookrun config show` and `hookrun config schema`."""
+"""Show the configuration in force: `hookrun list`, and `hookrun config` with its commands `show` and `schema`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hookrun.cli.commands import CONFIG
 from hookrun.cli.common import (
     FAILED,
     agent_option,
     agents_named,
     command,
     config_options,
+    epilog,
     event_option,
     hook_option,
     hooks_named,
     load_project,
     read_config,
 )
+from hookrun.cli.dispatch import Commands, require_command
 from hookrun.cli.printing import (
     BOLD,
     DIM,
@@ -240,7 +243,20 @@ def without_credentials(value: object) -> object:
     return value
 
 
-# --- hookrun config show
+# --- hookrun config
+
+
+@click.group(
+    "config",
+    cls=Commands,
+    table=CONFIG,
+    invoke_without_command=True,
+    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate", "config completion bash"),
+)
+@click.pass_context
+def config_command(ctx: click.Context) -> None:
+    """Show the merged config, print its schema, convert Claude Code hooks, print completion scripts."""
+    require_command(ctx)
 
 
 @command(
@@ -351,9 +367,6 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
 
 def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-# --- hookrun config schema
 
 
 @command(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import __version__, audit_reader
-from hookrun.cli.common import agent_to_json, command, home_option, json_option, load_project, resolve_home
-from hookrun.cli.install import inspect_agents, missing_events
+from hookrun.cli.common import command, home_option, json_option, load_project, resolve_home
+from hookrun.cli.install import supported_agents
 from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
@@ -38,7 +38,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project = load_project(None, home)
     errors = list(project.declarations.problems)
-    agents = [case for case in inspect_agents(home) if case.is_here or any(case.wired.values())]
+    agents = [case for case in supported_agents(home) if case.is_here or case.scopes]
     states: Counter[str] = Counter()
     pauses: list[dict[str, object]] = []
     try:
@@ -60,7 +60,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
             {
                 "version": __version__,
                 "project": project.root,
-                "agents": [{**agent_to_json(each), **_connection(each)} for each in agents],
+                "agents": [{**each.to_json(), **_connection(each)} for each in agents],
                 "hooks": dict(states),
                 "to_approve": _to_approve(states),
                 "paused": pauses,
@@ -79,8 +79,8 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
 
 def _connection(case: AgentState) -> dict[str, object]:
     """Return in which scopes hookrun is connected, and the events that have a hook but no connection."""
-    scopes = [scope for scope, found in case.wired.items() if found]
-    return {"connected": scopes, "missing": missing_events(case) if scopes else [], "unreadable": case.unreadable}
+    missing = case.missing_events if case.scopes else []
+    return {"connected": case.scopes, "missing": missing, "unreadable": case.unreadable}
 
 
 def _to_approve(states: Counter[str]) -> int:
@@ -107,7 +107,7 @@ def _lines(
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, case in enumerate(agents):
-        yield (f"{'' if index else 'agents':<11}{_agent(case)}", OK if any(case.wired.values()) else WARNING)
+        yield (f"{'' if index else 'agents':<11}{_agent(case)}", OK if case.scopes else WARNING)
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
     total = sum(states.values())
@@ -136,12 +136,11 @@ def _agent(case: AgentState) -> str:
     )
     if case.unreadable:
         return f"{name:<20} settings cannot be read: `hookrun doctor {case.agent.NAME}`"
-    scopes = [scope for scope, found in case.wired.items() if found]
-    if not scopes:
+    if not case.scopes:
         return f"{name:<20} not connected: run `hookrun install {case.agent.NAME}`"
-    missing = missing_events(case)
+    missing = case.missing_events
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {case.agent.NAME}`" if missing else ""
-    return f"{name:<20} connected ({' and '.join(scopes)}){more}"
+    return f"{name:<20} connected ({' and '.join(case.scopes)}){more}"
 
 
 def _run(last: dict[str, object] | None) -> str:

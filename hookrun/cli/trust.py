@@ -27,10 +27,10 @@ from hookrun.cli.printing import (
     print_lines,
     print_problems,
     print_wrapped,
-    relative_path,
     warn,
 )
 from hookrun.config.config_file import load_file
+from hookrun.files import relative_path
 from hookrun.process.prepare import resolve
 from hookrun.terminal import terminal_width
 from hookrun.text import escape, quote

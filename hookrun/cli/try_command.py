@@ -33,9 +33,9 @@ from hookrun.cli.printing import (
     count,
     print_json,
     print_line,
+    print_paragraphs,
     print_problems,
     print_table,
-    print_wrapped,
     warn,
 )
 from hookrun.events import resolve_event
@@ -250,8 +250,7 @@ class Trial:
         if rows:
             print_table(columns, rows, styles=STYLES, wrap=True)
             print_line("")
-        for text, style in self._result_lines(has_rows=bool(rows), repeated=repeated):
-            print_wrapped(text, style=style)
+        print_paragraphs(self._result_lines(has_rows=bool(rows), repeated=repeated))
         unapproved = self._unapproved()
         if unapproved:
             hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
-from hookrun.doctor.settings_checks import read_settings
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import one_line, quote
@@ -58,10 +57,8 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
 
 def check_missing_events(agent: AgentState) -> Iterable[Finding]:
     """Is hookrun installed for every event that has a hook?"""
-    have = {each.event for each in agent.all_wired}
-    missing = [event for event in plan.events_for(agent.agent, agent.declared) if event not in have]
-    if missing and have:
-        found = f"not installed for {', '.join(missing)}, for which there are hooks"
+    if agent.missing_events and agent.all_wired:
+        found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
         yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", install_remedy(agent))
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:

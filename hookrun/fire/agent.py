@@ -186,7 +186,7 @@ class AgentFire:
         return None
 
     def _has_own_wiring(self, command: FireInvocation, event: str) -> bool:
-        from hookrun.agents.detect import has_own_hooks
+        from hookrun.wiring.presence import has_own_hooks
 
         repository = command.config_files.repository if command.config_files is not None else None
         return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())

@@ -12,7 +12,7 @@ from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell_recipe import block, parse, unreadable
+from hookrun.recipes.shell_recipe import block, linked_files, parse, physical, unreadable
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
 from hookrun.shell.prefilter import ENDS, may_run
@@ -125,8 +125,9 @@ class Watch:
 
     def of_file(self, path: str) -> str | None:
         """Return why a file must not be changed, None if it may."""
-        path = os.path.normpath(os.path.join(self._directory, self._from_home(path)))
-        for each in dict.fromkeys((path, os.path.realpath(path))):
+        given = os.path.join(self._directory, self._from_home(path))
+        path = os.path.normpath(given)
+        for each in dict.fromkeys((path, os.path.realpath(given))):  # `..` of a link is elsewhere
             what = self._what(each)
             if what is not None:
                 return f"{path} is {what}, which only the user may change"
@@ -177,9 +178,11 @@ class Watch:
                 continue
             # What find looks for may be further down.
             deep = command.program == "find" or "find" in command.wrappers
-            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(path)
-            if reason is None and (file.removed or (file.restored and path != self._root)):
-                reason = self._of_tree(path.removesuffix("/*") or "/")
+            given = os.path.join(directory, file.path)
+            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(given)
+            if file.removed or (file.restored and path != self._root):
+                trees = (path, physical(file.path, directory) or path)
+                reason = reason or next(filter(None, map(self._of_tree, trees)), None)
             if reason is not None:
                 return reason
         changed = command.words[1:] if command.program in OF_MODES else []
@@ -198,10 +201,11 @@ class Watch:
                 reason = self.of_file(path)
                 if reason is not None:
                     return reason
-        return None
+        return next(filter(None, map(self.of_file, linked_files(pattern))), None)
 
     def _of_tree(self, full: str) -> str | None:
-        """Return why a directory must not be removed or replaced."""
+        """Return why a directory, or all in it (`/*`), must not be removed or replaced."""
+        full = full.removesuffix("/*") or "/"
         for each in self._held():
             if is_within(each, full):
                 return f"{full} contains {each}, which only the user may change"

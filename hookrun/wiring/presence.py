@@ -1,4 +1,4 @@
-"""Which agents are on this machine, and whether the user's own wiring of one answers an event.
+"""Which agents are on this machine, and whether another installation than the calling one answers an event.
 
 A fire asks the second: what the first needs is imported where it is used.
 """
@@ -7,10 +7,38 @@ from __future__ import annotations
 
 import os
 
+from hookrun.agents.base import native_event
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.types import Agent, InstallSpec
+    from hookrun.agents.types import Agent
     from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
+
+
+def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
+    """Return whether hookrun is installed for the event in the directories that only this agent reads.
+
+    If so, the message that arrives through another agent's settings is ignored, so that no hook runs twice. Unreadable
+    files are ignored, too: a hook that runs twice is better than one that does not run.
+    """
+    directories = [each.format(home=home, project=project) for each in agent.INSTALL.get("own_hooks", ())]
+    paths = [f"{each}/{name}" for each in directories for name in next(os.walk(each), ("", [], []))[2]]
+    return any(_fires(agent, path, event) for path in paths if path.endswith(".json") and _names_hookrun(path))
+
+
+def _fires(agent: Agent, path: str, event: str) -> bool:
+    from hookrun.edit.file_change import FileError, existing
+    from hookrun.fastjson import loads
+    from hookrun.wiring.targets import SettingsFile
+
+    try:
+        now = existing(path)
+        settings = loads((now.data or b"").decode())  # with a byte-order mark it counts as unreadable
+        wired = SettingsFile(agent.NAME, path, agent.INSTALL).wired(now)
+    except (FileError, ValueError):
+        return False
+    is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
+    return not is_off and any(native_event(agent, each.event) == event for each in wired)
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
@@ -21,20 +49,9 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     agent: twice is better than not at all.
     """
     # Read from the settings each time, never from a note of ours: the user may have taken the wiring out.
-    return _may_be_there(agent.INSTALL, event, home) and _is_there(agent, event, home)
-
-
-def _may_be_there(spec: InstallSpec, event: str, home: str) -> bool:
-    """Look for our name only: mostly it is not in the file, and to parse it takes many imports."""
-    path = f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"
-    try:
-        with open(path, "rb") as file:
-            return b"hookrun" in file.read()
-    except OSError:
+    spec = agent.INSTALL
+    if not _names_hookrun(f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"):
         return False
-
-
-def _is_there(agent: Agent, event: str, home: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.wiring.targets import InstallLocation, install_targets
 
@@ -46,6 +63,15 @@ def _is_there(agent: Agent, event: str, home: str) -> bool:
             for each in target.wired(existing(target.path))
         )
     except FileError:
+        return False
+
+
+def _names_hookrun(path: str) -> bool:
+    """Look for our name only: mostly it is not in the file, and to parse it takes many imports."""
+    try:
+        with open(path, "rb") as file:
+            return b"hookrun" in file.read()
+    except OSError:
         return False
 
 

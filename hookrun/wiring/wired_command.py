@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 
 import hookrun
 from hookrun import launcher_file
@@ -207,21 +208,25 @@ def portable_argv(flags: FireFlags, form: PortableForm) -> list[str]:
     return [*begins, form.when_missing, form.variable, said, *flags.arguments()]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WiredCommand:
     """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
 
-    A handwritten or portable one has no known program; that of a `launcher` is what it starts at present. `answers`
-    says that hookrun can be started and that nothing around the call keeps its answer from the agent, as far as that
-    can be seen.
+    `answers` says that hookrun can be started and that nothing around the call keeps its answer from the agent, as far
+    as that can be seen.
     """
 
     flags: FireFlags
-    program: HookrunProgram | None = None
+    named: HookrunProgram | None = None
     version: int = BY_HAND
     plain: bool = False
     form: PortableForm | None = None
     launcher: str | None = None
+
+    @cached_property
+    def program(self) -> HookrunProgram | None:
+        """The program that it names, or that its launcher starts; None where that is not known."""
+        return self.named if self.launcher is None else program_of(self.launcher)
 
     @property
     def is_ours(self) -> bool:
@@ -291,7 +296,7 @@ def _launcher(words: list[str], agent: str) -> WiredCommand | None:
     flags = _flags(["--agent", agent, *words[1:]])
     if flags is None or os.path.basename(words[0]) != agent or launcher_argv(words[0], flags) != words:
         return None
-    return WiredCommand(flags, program_of(words[0]), LAUNCHER, launcher=words[0])
+    return WiredCommand(flags, version=LAUNCHER, launcher=words[0])
 
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:

@@ -16,6 +16,7 @@ from hookrun.agents import load
 from hookrun.client import compiled_client
 from hookrun.wiring import launchers, plan
 from hookrun.wiring.launchers import launcher_path, plan_launcher
+from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import InstallLocation
 from hookrun.wiring.wired_command import HookrunProgram, this_program
@@ -295,6 +296,29 @@ def test_a_launcher_has_the_deadline_that_install_wrote_into_the_settings(form: 
     assert run_line(project, line, message).returncode == 0
     (start,) = [each for each in project.audit() if each["kind"] == "fire"]
     assert start["cold"] in ("no-client", "no-server", "off"), form
+
+
+def test_an_install_does_not_read_launcher_conf_for_every_line(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a launcher starts is read when somebody asks, once for each line that is asked about."""
+    project.hooks({"name": "a", "command": "true"})
+    assert hookrun(project, "install", "claude", "--all-events").status == 0
+    found: list[str] = []
+    read = launcher_file.read
+
+    def counted(path: str) -> launcher_file.LauncherFile | None:
+        found.append(path)
+        return read(path)
+
+    monkeypatch.setattr(launcher_file, "read", counted)
+    request = InstallRequest(load("claude"), "user", InstallLocation(str(project.home), "/", {}), this_program())
+    events = plan.all_events(request.agent)
+    assert len(plan.plan_install(request, events, Ledger(str(project.home)))) == 1
+    assert found == []
+    wired = plan.wired_events(request)
+    assert [wired[0].command.program, wired[0].command.program] == [this_program()] * 2
+    assert found == [str(launcher_conf(project))]
 
 
 def test_events_and_lines_are_those_of_every_agent(project: Project) -> None:
