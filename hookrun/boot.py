@@ -219,8 +219,9 @@ def complete() -> None:
 
     light.__dict__.update(os.__dict__)
     for module in list(sys.modules.values()):
-        if getattr(module, "os", None) is light:
-            module.os = os  # type: ignore[attr-defined]
+        names = getattr(module, "__dict__", {})
+        if names.get("os") is light:  # never `module.os`: a module may import more for what it does not have
+            names["os"] = os
     for module in Boot.taken:
         module.__spec__ = spec = spec_from_file_location(module.__name__, module.__file__)
         module.__loader__ = spec.loader if spec is not None else None
