@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import boot_writer
-from hookrun.config import cache_writer, load_compiled
+from hookrun.config import cache_writer
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import find
 from tests import test_import_budget as budget
 
