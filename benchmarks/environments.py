@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 INSTALL_TIMEOUT = 900.0  # seconds
+PIP = ("-m", "pip", "--disable-pip-version-check")
+PLATFORM = f"{'macos' if sys.platform == 'darwin' else 'linux'}-{platform.machine()}"
+"""As `scripts/build_client.py` names it."""
 _MARK = "complete"
 
 
@@ -48,12 +53,25 @@ def default_cache() -> Path:
 def install_checkout(cache: Path, checkout: Path = CHECKOUT) -> Environment:
     """Install a checkout, by default the one this file stands in, not editable, into a new environment.
 
+    As from a package index: the wheel of this platform, with its static client. Where Zig's compiler cannot be
+    installed `cc` compiles the client, if there is one.
+
     Raises:
         InstallError: pip could not.
 
     """
     name = "hookrun" if checkout == CHECKOUT else "hookrun-other"
-    return _create(_place(cache, name), [str(checkout.resolve())])
+    made = _create(_place(cache, name))
+    with tempfile.TemporaryDirectory() as directory:
+        wheel = [made.python, *PIP, "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, checkout.resolve()]
+        try:
+            _run(wheel, HOOKRUN_WHEEL=PLATFORM)
+        except InstallError as error:
+            note = f"note: the client is not that of the {PLATFORM} wheel, so warm runs cost more: {error}"
+            print(note, file=sys.stderr, flush=True)
+            _run(wheel)
+        _install(made, [str(each) for each in Path(directory).glob("*.whl")])
+    return made
 
 
 def install(cache: Path, name: str, requirements: list[str]) -> Environment:
@@ -68,7 +86,8 @@ def install(cache: Path, name: str, requirements: list[str]) -> Environment:
     wanted = "\n".join(requirements)
     if mark.exists() and mark.read_text() == wanted:
         return Environment(home)
-    made = _create(home, requirements)
+    made = _create(home)
+    _install(made, requirements)
     mark.write_text(wanted)
     return made
 
@@ -77,18 +96,23 @@ def _place(cache: Path, name: str) -> Path:
     return cache / f"{name}-{sys.implementation.cache_tag}"
 
 
-def _create(home: Path, requirements: list[str]) -> Environment:
-    print(f"installing {' '.join(requirements)} ...", file=sys.stderr, flush=True)
+def _create(home: Path) -> Environment:
     shutil.rmtree(home, ignore_errors=True)
     venv.create(home, with_pip=True, symlinks=True)
-    made = Environment(home)
-    _run([made.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements])
-    return made
+    return Environment(home)
 
 
-def _run(argv: list[str | Path]) -> str:
+def _install(made: Environment, requirements: list[str]) -> None:
+    print(f"installing {' '.join(requirements)} ...", file=sys.stderr, flush=True)
+    _run([made.python, *PIP, "install", "--quiet", *requirements])
+
+
+def _run(argv: list[str | Path], **variables: str) -> str:
+    environment = {**os.environ, **variables}
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=INSTALL_TIMEOUT, check=False)
+        done = subprocess.run(
+            argv, env=environment, capture_output=True, text=True, timeout=INSTALL_TIMEOUT, check=False
+        )
     except subprocess.TimeoutExpired as error:
         message = f"not done after {INSTALL_TIMEOUT:.0f} s"
         raise InstallError(message) from error

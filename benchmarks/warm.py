@@ -111,7 +111,7 @@ def main() -> int:
             rows = [_row(bar.claim, bar.limit, bar.kind, bar.measured(samples)) for bar in BARS if bar.known(samples)]
             rows += [_row(*bar) for bar in warm.own_bars(cases, options.rounds)]
             if options.session:
-                sessions = warm_session.run(options.session, options.calls, options.seed)
+                sessions = warm_session.run(hookrun, options.session, options.calls, options.seed)
         except (BrokenCaseError, InstallError) as error:
             print(f"warm.py: {error}", file=sys.stderr)
             return 2
@@ -120,7 +120,7 @@ def main() -> int:
                 warm.stop()
     facts = run_facts(load, options.rounds, options.seed) | {"hook": HOOK}
     if sessions is not None:
-        rows += [_row(claim, limit, kind, [found]) for claim, limit, kind, found in sessions.bars()]
+        rows.append(_row(*sessions.bar()))
     _print_report(facts, cases, absent, samples, rows)
     if sessions is not None:
         print(f"\nClaude Code, one of {options.calls} shell calls, {options.session} sessions\n{sessions.table()}")

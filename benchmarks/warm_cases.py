@@ -232,6 +232,17 @@ class Warm:
                 time.sleep(0.01)
 
 
+def awaited_server(home: Path) -> int:
+    """Return the process id of the server that a home's first run has started. Raises BrokenCaseError."""
+    until = time.monotonic() + WARM_UP
+    while time.monotonic() < until:
+        try:
+            return server_of(home)
+        except BrokenCaseError:
+            time.sleep(0.05)
+    return server_of(home)
+
+
 def server_of(home: Path) -> int:
     """Return the process id of the server that listens for a home's launchers. Raises BrokenCaseError if none does."""
     file = home / ".local" / "share" / "hookrun" / "launcher.conf"

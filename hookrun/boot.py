@@ -41,7 +41,7 @@ class Boot:
     """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
     extensions: "Mapping[str, str]" = {}  # noqa: RUF012
-    """Modules of the interpreter that are files -> where: looking for them costs as much as loading them."""
+    """Compiled modules -> their files: looking for them costs as much as loading them. "" -> the interpreter's."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
     """When it was found that something could not be taken, in nanoseconds since 1970."""
@@ -94,6 +94,12 @@ def _unchanged(group: "Group") -> bool:
     except OSError:  # hookrun is being replaced
         return False
     return True
+
+
+def installed(name: str) -> "ModuleSpec | None":
+    """Return the spec of a compiled module of another package, for which `site` would have to look."""
+    place = Boot.extensions.get(name)
+    return spec_from_file_location(name, place) if place and Boot.extensions[""] == sys.executable else None
 
 
 class BootFinder:
@@ -219,8 +225,9 @@ def complete() -> None:
 
     light.__dict__.update(os.__dict__)
     for module in list(sys.modules.values()):
-        if getattr(module, "os", None) is light:
-            module.os = os  # type: ignore[attr-defined]
+        names = getattr(module, "__dict__", {})
+        if names.get("os") is light:  # never `module.os`: a module may import more for what it does not have
+            names["os"] = os
     for module in Boot.taken:
         module.__spec__ = spec = spec_from_file_location(module.__name__, module.__file__)
         module.__loader__ = spec.loader if spec is not None else None

@@ -28,6 +28,26 @@ def relative_path(path: str) -> str:
     return min(ways, key=len)
 
 
+class NotRegularError(OSError):
+    """What was to be read is no regular file, and no directory either."""
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """Return the bytes of a file, at most one more than `limit`, without waiting for a FIFO.
+
+    Raises OSError; IsADirectoryError or NotRegularError if it is no regular file.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise IsADirectoryError if stat.S_ISDIR(mode) else NotRegularError
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    finally:
+        os.close(fd)
+
+
 class Locked:
     """The exclusive lock of a file, created with mode 0600 if missing, or of a directory, held in a `with`.
 

@@ -10,10 +10,10 @@ GROUPS = {
         "add": ("recipes", "Add a recipe: a ready-made hook with tests."),
         "install": ("install", "Connect hookrun to your coding agents."),
         "status": ("status", "Show agents, hooks, approvals and the last run on one screen."),
-        "doctor": ("doctor", "Check whether your hooks will run in each agent, and if not, why."),
+        "doctor": ("status", "Check whether your hooks will run in each agent, and if not, why."),
     },
     "Write hooks": {
-        "new": ("new", "Create a hook from a template, with tests."),
+        "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
     },
@@ -32,7 +32,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
+        "config": ("show_config", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("fire_command", "Run the hooks for an event and print their verdict.")},
@@ -47,7 +47,7 @@ MORE = {
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
     "serve": ("serve", "Run hooks for agents in a server that is always loaded."),
-    "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
+    "agents": ("status", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),
     "version": ("help", "Print the version."),
 }

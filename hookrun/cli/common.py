@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from hookrun.cli.printing import CommandReport, relative_path
+from hookrun.cli.printing import CommandReport
 from hookrun.config.discovery import claude_directory, find
+from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
-    from hookrun.doctor.agent_state import AgentState
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
-Function = TypeVar("Function", bound="Callable[..., None]")
+Function = TypeVar("Function", bound="Callable[..., int | None]")
 
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
@@ -39,8 +39,8 @@ def epilog(*examples: str, note: str = "") -> str:
 
 def command(
     name: str, *examples: str, note: str = "", short_help: str | None = None
-) -> Callable[[Callable[..., None]], click.Command]:
-    """Return the decorator that makes a command of a function, with examples in its help."""
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Return the decorator that makes a command of a function, which may return its exit status."""
     return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help)
 
 
@@ -57,17 +57,17 @@ def config_options(function: Function) -> Function:
     return config_option(home_option(json_option(function)))
 
 
-def report_options(function: Callable[..., None]) -> Callable[..., None]:
+def report_options(function: Callable[..., None]) -> Callable[..., int]:
     """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
     @home_option
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
     @wraps(function)
-    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> None:
+    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> int:
         report = CommandReport(home, as_json=as_json, dry_run=dry_run)
         function(report=report, **arguments)
-        report.end()
+        return report.end()
 
     return with_report
 
@@ -185,23 +185,3 @@ def declarations_at(location: InstallLocation) -> Declarations:
     from hookrun.config.load import load_config  # as above
 
     return load_config(find(os.getcwd(), location.home)).declarations
-
-
-def declared_events(agent: Agent, declared: Declarations) -> list[str]:
-    """Return the canonical events that have a hook for this agent, broken hooks included."""
-    events: dict[str, None] = {}
-    for hook in declared.hooks:
-        native = agent.NAME == "claude" and hook.claude is not None and hook.claude.get("own")  # Claude runs it itself
-        if hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents):
-            events.update(dict.fromkeys(hook.events))
-    return list(events)
-
-
-def agent_to_json(case: AgentState) -> dict[str, object]:
-    """Return an agent's names, program and version."""
-    return {
-        "agent": case.agent.NAME,
-        "title": case.agent.DISPLAY_NAME,
-        "program": case.installed.program if case.installed is not None else None,
-        "version": case.installed.version if case.installed is not None else None,
-    }

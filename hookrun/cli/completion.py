@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import COMMANDS, topics
 from hookrun.cli.common import command
-from hookrun.config import load_compiled
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
 from hookrun.fire.command import TAKE_VALUE
@@ -169,10 +169,8 @@ def attach(name: str, command: click.Command) -> None:
 
 def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
     """Return what is offered for `fire` after these words."""
-    after = FIRE_VALUES.get(before[-1]) if before else None
-    if after is not None:
-        return after.shell_complete(ctx, ctx.command.params[0], incomplete)
     if incomplete.startswith("-"):
         options = sorted({*TAKE_VALUE, "--explain", "--help"})
         return [CompletionItem(option) for option in options if option.startswith(incomplete)]
-    return completions(_events, incomplete)
+    after = FIRE_VALUES.get(before[-1]) if before else None
+    return after.shell_complete(ctx, ctx.command.params[0], incomplete) if after else completions(_events, incomplete)

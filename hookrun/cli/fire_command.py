@@ -10,24 +10,19 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+def _complete(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[CompletionItem]:
+    """Return what can come after the words so far."""
+    from hookrun.cli.completion import complete_fire  # only where a shell asks
+
+    return complete_fire(ctx, tuple(ctx.params.get("arguments") or ()), incomplete)
+
+
 class FireCommand(click.Command):
     """A command that parses its options itself, and offers them to a shell."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the options that begin like this."""
-        from hookrun.cli.completion import complete_fire  # only where a shell asks
-
-        return complete_fire(ctx, (), incomplete)
-
-
-class FireArguments(click.types.UnprocessedParamType):
-    """The words after `fire`."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return what can come next."""
-        from hookrun.cli.completion import complete_fire  # only where a shell asks
-
-        return complete_fire(ctx, tuple(ctx.params.get(param.name or "") or ()), incomplete)
+        return _complete(ctx, None, incomplete)
 
 
 @click.command(
@@ -36,7 +31,7 @@ class FireArguments(click.types.UnprocessedParamType):
     add_help_option=False,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("arguments", nargs=-1, type=FireArguments())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=_complete)
 @click.pass_context
 def fire_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the hooks for an event and print their verdict."""

@@ -1,4 +1,4 @@
-"""`hookrun init`: set up a project in three questions: which hooks, which agents, and whether to go ahead."""
+"""Write hooks: `hookrun init` sets up a project in three questions, `hookrun new` creates a hook from a template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import agents_named, command, install_location, report_options, resolve_home, working_directory
+from hookrun.cli.common import (
+    agents_named,
+    command,
+    install_location,
+    parse_pairs,
+    report_options,
+    resolve_home,
+    working_directory,
+)
 from hookrun.cli.install import (
     SECOND,
     Installation,
@@ -19,7 +27,6 @@ from hookrun.cli.install import (
     review_hooks,
     user_is_present,
 )
-from hookrun.cli.new import EVENT, event_option, matcher_option, next_steps, report_changes, yaml_option
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
@@ -27,21 +34,29 @@ from hookrun.cli.trust import approve_written
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, canonical_event, plan_hook
-from hookrun.scaffold.suggestions import kinds, suggest, template_language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from hookrun.agents.types import Agent
 
+EVENT = "pre_tool_use"
+
+event_option = click.option("--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use.")
+matcher_option = click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
+yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
+
 CUSTOM = "custom"
 """The choice that writes a hook from a template."""
 
 GUARD = "block-destructive-commands"
 TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
+
+
+# --- hookrun init
 
 
 @command(
@@ -199,7 +214,7 @@ class Setup:
             if report.as_json or status.state != ADDED:
                 report.add_hook(status.name, status.state)
         if changes:
-            report_changes(changes, report)
+            report.show_written(changes)
         if not (report.as_json or self._needs_build):
             approve_written(self._declaring.root, self._home, names, changes, report)
         if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
@@ -233,8 +248,8 @@ class Setup:
     def _next_steps(self, directory: str, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         report, own = self.report, self._own
         if own is not None:
-            if shutil.which(LANGUAGES[self._language_of(own)].program) is None:
-                report.warn(f"command not found: `{LANGUAGES[self._language_of(own)].program}`, which {own.name} needs")
+            if shutil.which(own.program) is None:
+                report.warn(f"command not found: `{own.program}`, which {own.name} needs")
             yield from next_steps(own, report, approved=approved, directory=directory)
         elif os.path.realpath(directory) != os.path.realpath(self._declaring.root):
             yield f"cd {relative_path(self._declaring.root)}", "go to the project's root"
@@ -246,11 +261,83 @@ class Setup:
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
 
-    def _language_of(self, own: HookPlan) -> str:
-        suffix = os.path.splitext(own.files[0].path)[1]
-        return next(name for name, language in LANGUAGES.items() if language.suffix == suffix)
-
 
 def _events(entry: object, own: list[str]) -> list[str]:
     events = entry.get("event") if isinstance(entry, dict) else None
     return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
+
+
+# --- hookrun new
+
+
+@command(
+    "new",
+    "new no-sudo",
+    "new check-edits --lang python --event post_tool_use",
+    "new ask-before-push --when 'tool_args.command=*git push*'",
+)
+@click.argument("name")
+@click.option(
+    "--lang", type=click.Choice(list(LANGUAGES)), help="The language; default by the project's files, else sh."
+)
+@event_option
+@matcher_option
+@click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context; repeatable.")
+@click.option(
+    "--serve", is_flag=True, help="Answer one line of JSON after the other, to be kept running between calls."
+)
+@yaml_option
+@report_options
+def new_command(
+    name: str,
+    lang: str | None,
+    event: str | None,
+    matcher: str | None,
+    when: tuple[str, ...],
+    *,
+    report: CommandReport,
+    as_yaml: bool,
+    serve: bool,
+) -> None:
+    """Create the hook NAME from a template: a script and its tests in hooks/, and its entry in coder.json.
+
+    The script is a stub: it reads the context, but it and its tests fail until you write the check. These names create
+    a finished example: protect-env, no-conflict-markers, house-rules, finish-the-job, read-the-rules, tell-me.
+
+    No file is overwritten. At a terminal the hook is approved too.
+    """
+    directory, home = working_directory(), resolve_home(report.home)
+    declaring = project_file(directory, home, "yaml" if as_yaml else None)
+    conditions = parse_pairs(when, "PATH=GLOB", "--when")
+    language = lang or template_language(declaring.root)
+    request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name, serve)
+    made = plan_hook(request, declaring)
+    changes = [*made.files, *declaring.changes()]
+    if report.dry_run:
+        report.show_diff(changes)
+        return
+    apply_all(changes)
+    report.show_written(changes)
+    if made.stub:
+        effect = ", and it blocks every matching call," if made.blocks else ""
+        report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")
+    approved = False
+    if made.build:
+        report.add_approvals((), [made.name])
+    else:
+        approved = approve_written(declaring.root, home, [made.name], changes, report)
+    report.next_steps(next_steps(made, report, approved=approved, directory=directory))
+
+
+def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands that finish a new hook."""
+    if os.path.realpath(directory) != os.path.realpath(made.declaring.root):
+        yield f"cd {relative_path(made.declaring.root)}", "go to the project's root"
+    if made.build:
+        yield made.build, "build the hook; it fails until then"
+    yield "hookrun test", "runs its tests"
+    if not approved:
+        yield (
+            report.with_home("hookrun trust"),
+            "review and approve it; it does not run until then, but may block calls",
+        )

@@ -15,12 +15,12 @@ from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.common import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_lines, relative_path
-from hookrun.terminal import terminal_width, wrap
-from hookrun.text import diff, escape, quote, truncate
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_paragraphs
+from hookrun.files import relative_path
+from hookrun.text import diff, quote, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from hookrun.cli.printing import Line
 
@@ -89,7 +89,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
     tail = AuditTail(runs.home) if follow else None
     found = runs.latest(limit)
     if not found and not follow and not as_json:
-        _show_lines([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
+        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
     for fired in found:
         _show(fired, as_json=as_json)
     seen = {fired.request_id for fired in found}
@@ -109,26 +109,17 @@ def _show(fired: FireRecords, *, as_json: bool) -> None:
     lines: list[Line] = [(_headline(fired), STYLES.get(_action(fired), ERROR if fired.failed else BOLD))]
     for record in fired.hooks:
         lines += _hook_lines(record, "  ", MAX_LOG_TEXT)
-    _show_lines([*lines, *((f"  {problem}", WARNING) for problem in _problems(fired.header))])
-
-
-def _show_lines(lines: Iterable[Line]) -> None:
-    """Print lines, on a terminal wrapped at words, further lines indented."""
-    width = terminal_width(1)
-    for text, style in lines:
-        indent = " " * (len(text) - len(text.lstrip()))
-        wrapped = [text] if width is None else wrap(escape(text), width, f"{indent}  ")
-        print_lines((each, style) for each in wrapped)
+    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(fired.header))])
 
 
 def _headline(fired: FireRecords) -> str:
     header = fired.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (_local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
+    parts = (local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
     return "  ".join(part for part in parts if part)
 
 
-def _local_time(header: Record, *, with_date: bool = False) -> str:
+def local_time(header: Record, *, with_date: bool = False) -> str:
     """Return the local time of a record, with the date unless it is today."""
     try:
         when = datetime.fromisoformat(str(header.get("time"))).astimezone()
@@ -279,7 +270,7 @@ def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> No
         report = {"answer": _answer(fired), "fire": fired.fire, "start": fired.start, "hooks": fired.hooks}
         print_json(report)
     else:
-        _show_lines(_details(fired))
+        print_paragraphs(_details(fired))
 
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
@@ -307,7 +298,7 @@ def _answer(fired: FireRecords) -> str:
 def _decision(fired: FireRecords) -> str:
     header, action = fired.header, _action(fired)
     if fired.unfinished:
-        return f"not finished: it began at {_local_time(header)} and still runs, or was killed"
+        return f"not finished: it began at {local_time(header)} and still runs, or was killed"
     if not action:
         return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
     verdict = str(header.get("action"))
@@ -345,7 +336,7 @@ def _details(fired: FireRecords) -> Iterator[Line]:
         ("agent", header.get("agent")),
         ("session", header.get("session_id")),
         ("project", header.get("project")),
-        ("time", f"{_local_time(header, with_date=True)}{ms}{own}"),
+        ("time", f"{local_time(header, with_date=True)}{ms}{own}"),
         ("run", fired.request_id),
     ):
         if value:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from hookrun import files
+from hookrun.files import relative_path
 from hookrun.terminal import render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
 from hookrun.text import escape, message_lines, one_line
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     """A line of text and its style on a terminal, empty for none."""
 
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
-
-
-relative_path = files.relative_path
 
 
 def localized(text: str) -> str:
@@ -92,15 +89,21 @@ def print_lines(lines: Iterable[Line]) -> None:
         console.print(Text(escape(text), style=style))
 
 
-def print_wrapped(text: str, indent: str = "  ", style: str = "") -> None:
-    """Print a line, on a terminal wrapped at words with the lines after the first one indented."""
+def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
+    """Print a line, on a terminal wrapped at words, further lines after `indent`: by default two more spaces."""
     width = terminal_width(1)
     text = escape(text)
-    margin = text[: len(text) - len(text.lstrip())]
-    lines = (
-        wrap_words(text.lstrip(), width - len(margin), indent[len(margin) :]) if width is not None else [text.lstrip()]
-    )
+    body = text.lstrip()
+    margin = text[: len(text) - len(body)]
+    more = "  " if indent is None else indent[len(margin) :]
+    lines = wrap_words(body, width - len(margin), more) if width is not None else [body]
     print_lines((margin + line, style) for line in lines)
+
+
+def print_paragraphs(lines: Iterable[Line]) -> None:
+    """Print lines, on a terminal wrapped at words with further lines indented."""
+    for text, style in lines:
+        print_wrapped(text, style=style)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -279,6 +282,15 @@ class CommandReport:
         if not self.as_json:
             print_message(message)
 
+    def show_written(self, changes: Iterable[FileChange]) -> None:
+        """Report the files that were written and removed."""
+        paths = [(relative_path(each.path), each.after is None) for each in changes if each.has_effect]
+        self.add_files(changes)
+        for verb, was_removed in (("wrote", False), ("removed", True)):
+            found = [path for path, removed in paths if removed is was_removed]
+            if found and not self.as_json:
+                print_wrapped(f"{verb} {', '.join(found)}")
+
     def add_files(self, changes: Iterable[FileChange]) -> None:
         """Add the files that are written and removed to the JSON object."""
         for each in changes:
@@ -322,8 +334,8 @@ class CommandReport:
         for index, (command, purpose) in enumerate(rows):
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
-    def end(self) -> None:
-        """Print the JSON object if that is asked for, and exit."""
+    def end(self) -> int:
+        """Print the JSON object if that is asked for, and return the exit status."""
         if self.as_json:
             print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
-        click.get_current_context().exit(0 if self.ok else 1)
+        return 0 if self.ok else 1

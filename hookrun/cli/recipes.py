@@ -20,12 +20,12 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.new import report_changes
-from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped, relative_path
+from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.trust import approve_written
 from hookrun.config.git_includes import GitInclude, tree_digest
 from hookrun.config.load import git_include
 from hookrun.edit.file_change import apply_all
+from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import (
@@ -131,7 +131,7 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
         if lines:
             click.echo(f"\n{title}:")
         for line in lines:
-            print_wrapped(f"  - {line}", "    ")
+            print_wrapped(f"  - {line}")
     click.echo("\ndeclares:")
     for line in json.dumps(data["hooks"], indent=2, ensure_ascii=False).splitlines():
         print_line(f"  {line}")
@@ -282,7 +282,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         if recipes.changes or not any(each.state == FETCHED for each in recipes.statuses):
             report.show_diff(recipes.changes)
     elif recipes.changes:
-        report_changes(recipes.changes, report)
+        report.show_written(recipes.changes)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
 
@@ -296,7 +296,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
 )
 @click.argument("names", metavar="[RECIPE]...", nargs=-1)
 @json_option
-def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
+def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> int:
     """Run the tests that the recipes named, or all, come with, each in a directory of its own.
 
     They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
@@ -308,7 +308,7 @@ def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
     recipes = [catalog.find(name) for name in dict.fromkeys(names or catalog.names())]
     given = config_from_data({"hooks": [dict(hook) for recipe in recipes for hook in recipe.hooks]})
     files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in recipes]
-    click.get_current_context().exit(0 if report_run(files, given, as_json=as_json) else FAILED)
+    return 0 if report_run(files, given, as_json=as_json) else FAILED
 
 
 for each_command in (

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import click
 
 from hookrun.cli.common import command, read_config, report_options, unknown_hook
-from hookrun.cli.new import report_changes
-from hookrun.cli.printing import CommandReport, is_interactive, relative_path
+from hookrun.cli.printing import CommandReport, is_interactive
 from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
 from hookrun.edit.file_change import apply_all
+from hookrun.files import relative_path
 from hookrun.model import Hook
 from hookrun.scaffold.configured_recipes import ConfiguredRecipes, recipe_of
 from hookrun.scaffold.declaration_file import DeclarationFile
@@ -105,7 +105,7 @@ def _remove(
         return
     apply_all(changes)
     report.add_hook(name, f"removed from {where}")
-    report_changes(changes, report)
+    report.show_written(changes)
     left = sorted({path for hook, _ in hooks for path in _files_of(hook, declaring.root)})
     if left:
         report.note(f"not removed: {', '.join(map(relative_path, left))}")

@@ -9,8 +9,9 @@ import click
 
 from hookrun import audit, audit_reader
 from hookrun.cli.common import agent_option, command, event_option, home_option, hook_option, resolve_home
-from hookrun.cli.printing import print_json, print_table, relative_path
+from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
+from hookrun.files import relative_path
 from hookrun.fire.repeat import percentile
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -22,9 +23,10 @@ from hookrun.cli.common import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems, relative_path
+from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.files import relative_path
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
@@ -51,16 +53,25 @@ class TestOptions:
     paths: tuple[str, ...]
     pattern: str | None
     at_once: int | None
-    coverage: bool
+    coverage: bool | None
     fail_under: float | None
     update: bool
     junit: str | None
     as_json: bool
     verbose: bool
-    missing: bool
     hook: str | None
     event: str | None
     agent: str | None
+
+    @property
+    def shows_coverage(self) -> bool:
+        """Whether the coverage is computed: a part of the tests says nothing about it."""
+        return self.coverage if self.coverage is not None else self.fail_under is not None or not self.filters
+
+    @property
+    def lists_missing(self) -> bool:
+        """Whether what no test covers is listed."""
+        return self.verbose or self.coverage is True or self.fail_under is not None
 
     @property
     def filters(self) -> str:
@@ -111,7 +122,7 @@ class TestOptions:
 @event_option
 @agent_option
 @click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
-@click.option("--update", "accept", is_flag=True, help="Update the expected results with the actual ones.")
+@click.option("--update", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
 @click.option("--coverage/--no-coverage", default=None, help="List what no test covers. Default: only the percentage.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage.")
@@ -122,54 +133,40 @@ class TestOptions:
 )
 @click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
 @click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
-@click.pass_context
 def test_command(
-    ctx: click.Context,
     *,
     paths: tuple[str, ...],
-    pattern: str | None,
-    at_once: int | None,
-    fail_under: float | None,
-    junit: str | None,
     recorded: str | None,
     into: str | None,
     home: str | None,
-    hook: str | None,
-    event: str | None,
-    agent: str | None,
-    verbose: bool,
-    accept: bool,
     watch: bool,
-    coverage: bool | None,
-    as_json: bool,
-) -> None:
+    **given: Any,
+) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
+    options = TestOptions(paths or (".",), **given)
     if recorded is not None:
-        _nothing_to_run(ctx)
-        if into is not None and as_json:
+        _nothing_to_run(click.get_current_context())
+        if into is not None and options.as_json:
             raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
-        _from_log(recorded, into, home, as_json=as_json)
-        return
+        _from_log(recorded, into, home, as_json=options.as_json)
+        return 0
     if into is not None or home is not None:
         raise click.UsageError("--into and --home go with --from-log.")
-    if watch and as_json:
+    if watch and options.as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
-    missing = verbose or coverage is True or fail_under is not None
-    if coverage is None:
-        coverage = fail_under is not None or (pattern, hook, event, agent) == (None,) * 4
-    if agent is not None:
-        agent = agents_named([agent])[0].NAME
-    options = TestOptions(
-        *(paths or (".",), pattern, at_once, coverage, fail_under, accept, junit),
-        *(as_json, verbose, missing, hook, event, agent),
-    )
+    if options.agent is not None:
+        agents_named([options.agent])
     if watch:
         _watch(options)
-    ctx.exit(0 if _once(options)[1] else FAILED)
+    return 0 if _once(options)[1] else FAILED
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
-    tested = _run(options)
+    """Run the tests once and report. Raises click.ClickException where there are none."""
+    files = load_all(options.paths)
+    cases = select_cases(files, options.pattern)
+    tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
+    _nothing_is_no_success(tested, files, options.filters)
     coverage = Coverage(tested.results)
     good, updated = tested.ok, None
     if options.update:
@@ -180,25 +177,16 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
-    shown = coverage if options.coverage else None
+    shown = coverage if options.shows_coverage else None
     if options.as_json:
         data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         print_json(data)
     else:
-        TestReporter(verbose=options.verbose, missing=options.missing).all(tested, shown, updated)
+        TestReporter(verbose=options.verbose, missing=options.lists_missing).all(tested, shown, updated)
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(tested))
     return tested, good
-
-
-def _run(options: TestOptions) -> TestRun:
-    """Read and run the tests. Raises click.ClickException where there are none."""
-    files = load_all(options.paths)
-    cases = select_cases(files, options.pattern)
-    tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
-    _nothing_is_no_success(tested, files, options.filters)
-    return tested
 
 
 def _run_shown(

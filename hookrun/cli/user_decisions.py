@@ -10,7 +10,8 @@ import time
 import click
 
 from hookrun.cli.common import command, config_option, home_option, hooks_named, load_project, resolve_home
-from hookrun.cli.printing import count, print_line, print_wrapped, relative_path
+from hookrun.cli.printing import count, print_line, print_wrapped
+from hookrun.files import relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX

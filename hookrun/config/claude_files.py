@@ -147,7 +147,10 @@ def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
 
 
 def variables(file: ConfigFile) -> Variables:
-    """Return the variables that a file's `env` sets, without those that select whose decisions apply."""
+    """Return the variables that a file's `env` sets.
+
+    Without those that decide whose configuration, approvals or options are used.
+    """
     given = file.says("env")
     if given is None or file.document is None:
         return {}
@@ -162,17 +165,12 @@ def variables(file: ConfigFile) -> Variables:
             at.at(name).type_error(value, "a string")
         elif not name or "=" in name or "\0" in name + text:
             at.at(name).report(f"invalid environment variable {quote(name)}", "remove it")
-        elif not _is_kept_back(name):
+        elif name != "HOME" and not name.startswith(("HOOKRUN_", "XDG_")):
             taken[name] = text
     if sum(len(name) + len(text) for name, text in taken.items()) > MAX_CHARACTERS:
         at.report(f"more than {MAX_CHARACTERS >> 10} KiB of variables: none of them is used", "remove some")
         return {}
     return taken
-
-
-def _is_kept_back(name: str) -> bool:
-    """Return whether a variable decides whose configuration, approvals or options are used."""
-    return name == "HOME" or name.startswith(("HOOKRUN_", "XDG_"))
 
 
 def give_variables(hook: Hook, found: ByLayer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude import permissions
@@ -14,12 +14,8 @@ from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
 from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.files import relative_path
+from hookrun.model import Hook
 from hookrun.text import one_of, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.model import Hook
 
 BUILT_IN = MORE_TOOLS["claude"] | frozenset(
     ("Agent", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "PowerShell", "Read", "WebFetch", "WebSearch", "Write")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
-from hookrun.config import command_words
 from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
 from hookrun.config.diagnostics import Location, did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import Bool, Choice, Field, ListOf, Number, Str, names, validate_into
 from hookrun.config.validate import (
@@ -19,20 +21,14 @@ from hookrun.config.validate import (
     Scope,
     ValidatedHook,
     default_name,
+    make_hook,
     reject_relative_paths,
+    texts,
     unique_name,
-    words_of,
 )
 from hookrun.events import EVENTS
-from hookrun.model import Hook
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys of a handler that Claude Code ignores in a group."""
@@ -209,11 +205,12 @@ def validate_handler(
     if event is None:
         at.warn(f"only Claude Code has the event `{entry.event}`: hookrun never runs this hook")
         return checked
-    if not isinstance(entry.handler, dict):
-        at.type_error(entry.handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
+    handler = entry.handler
+    if not isinstance(handler, dict):
+        at.type_error(handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
         checked.for_file = [*checked.problems]
         return checked
-    calls = fire_calls(str(entry.handler.get("command")))
+    calls = fire_calls(str(handler.get("command")))
     if calls:  # our own installation: it runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
         if others:
@@ -221,45 +218,31 @@ def validate_handler(
             at.at("command").warn(message, "write a handler for each")
         return checked
 
-    given = _given(entry.handler, at)
-    type_ = entry.handler.get("type")
-    error = _unsupported(type_, given, entry, at)
+    given = _given(handler, at)
+    type_ = handler.get("type")
+    error = _unsupported(handler, given, at)
     kind, target = _target(given, str(type_), plugin)
     if scope.layer in TRUSTED_LAYERS:
         reject_relative_paths({kind: target}, at)
-    _doubtful(entry, given, at)
+    _doubtful(entry.event, handler, given, at)
     errors = [problem.text for problem in checked.problems if problem.severity == "error"]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
-    fields |= _meaning(entry, given, ends_in, default=fields.get("on_failure"))
+    fields |= _meaning(entry.event, {"onFailure": fields.get("on_failure") or "continue", **handler}, given, ends_in)
     claude: dict[str, object] = {"event": entry.event}
     claude |= {key: value for key, value in (("matcher", entry.matcher), ("if", given.get("if"))) if value is not None}
     if plugin is not None:
         claude["plugin_root"] = plugin
-    checked.hook = Hook.from_dict(
-        {
-            **fields,
-            "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
-            "events": [event],
-            "kind": kind,
-            "target": target,
-            "layer": scope.layer,
-            "source": document.path,
-            "line": document.position(entry.path)[0],
-            "dialect": "claude",
-            "cwd": "event",
-            "parallel": True,
-            "look": command_words.program_and_script(kind, target, filled=FILLED) if scope.reads_commands else [],
-            "words": words_of(kind, target, _variables(fields), "claude", scope),
-            "error": "; ".join([*errors, *([error] if error else [])]) or None,
-            "claude": claude,
-        }
-    )
+    fields |= {
+        "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
+        "events": [event],
+        "dialect": "claude",
+        "cwd": "event",
+        "parallel": True,
+        "error": "; ".join([*errors, *([error] if error else [])]) or None,
+        "claude": claude,
+    }
+    checked.hook = make_hook(fields, kind, target, at, scope, filled=FILLED)
     return checked
-
-
-def _variables(fields: dict[str, object]) -> dict[str, str]:
-    env = fields.get("env")
-    return {str(name): str(value) for name, value in env.items()} if isinstance(env, dict) else {}
 
 
 def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
@@ -267,29 +250,26 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
     for key, value in handler.items():
         if key in FIELDS:
             validate_into(given, FIELDS[key], value, at)
-        elif key not in KNOWN and (near := _near(key)):
+        elif key not in KNOWN and (near := closest(key.partition("_")[0], KNOWN)):
             at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", f"did you mean {quote(near)}?")
     return given
 
 
-def _near(key: str) -> str | None:
-    return closest(key.partition("_")[0], KNOWN) if "_" in key else closest(key, KNOWN)
-
-
-def _unsupported(type_: object, given: dict[str, object], entry: HandlerEntry, at: Location) -> str | None:
+def _unsupported(handler: dict[str, object], given: dict[str, object], at: Location) -> str | None:
     """Return why hookrun cannot run a valid handler, or None; report one that Claude Code would reject."""
+    type_ = handler.get("type")
     if type_ in UNSUPPORTED_HANDLERS:
         message = f"only Claude Code can run handlers of type {quote(type_)}"
         at.at("type").warn(message)
         return f"{at.document.path}: {message}"
     if not isinstance(type_, str) or type_ not in HANDLER_TARGETS:
-        where = at.at("type") if "type" in (entry.handler if isinstance(entry.handler, dict) else ()) else at
+        where = at.at("type") if "type" in handler else at
         message = f"unknown handler type {quote(type_)}" if type_ is not None else "the handler has no `type`"
         hint = did_you_mean(type_, [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS], 'write "type": "command" or "http"')
         where.report(f"{message}{VOID}", hint)
         return None
-    needed = HANDLER_TARGETS[str(type_)]
-    if needed not in given and isinstance(entry.handler, dict) and needed not in entry.handler:
+    needed = HANDLER_TARGETS[type_]
+    if needed not in handler:
         at.report(f'a handler of type "{type_}" needs `{needed}`{VOID}', f"add `{needed}`")
     if given.get("shell") == "powershell" and "args" not in given:
         message = "hookrun does not run PowerShell commands"
@@ -319,14 +299,12 @@ def _in_plugin(text: str, plugin: str | None) -> str:
     return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
 
 
-def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, default: object) -> dict[str, object]:
-    handler = entry.handler if isinstance(entry.handler, dict) else {}
+def _meaning(event: str, handler: dict[str, object], given: dict[str, object], ends_in: float) -> dict[str, object]:
     background = given.get("async") is True or given.get("asyncRewake") is True
-    wanted = handler.get("onFailure", default or "continue")
-    blocks = wanted != "continue" and not background and entry.event not in NEVER_BLOCKS
-    timeout = given.get("timeout", ends_in if entry.event == "SessionEnd" else TIMEOUTS.get(entry.event, ORDINARY))
+    blocks = handler["onFailure"] != "continue" and not background and event not in NEVER_BLOCKS
+    timeout = given.get("timeout", ends_in if event == "SessionEnd" else TIMEOUTS.get(event, ORDINARY))
     seconds = float(timeout) if isinstance(timeout, int | float) else ORDINARY
-    if entry.event == "SessionEnd":
+    if event == "SessionEnd":
         seconds = min(seconds, ends_in)
     if given.get("async") is True and given.get("asyncRewake") is not True:
         seconds = A_DAY  # Claude Code applies no timeout to such a hook
@@ -335,7 +313,7 @@ def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, defa
         "on_failure": "block" if blocks else "continue",
         "timeout": seconds,
     }
-    allowed = [str(each) for each in _list(given.get("allowedEnvVars"))]
+    allowed = texts(given, "allowedEnvVars")
     headers = given.get("headers")
     if isinstance(headers, dict):
         meaning["headers"] = {
@@ -346,23 +324,18 @@ def _meaning(entry: HandlerEntry, given: dict[str, object], ends_in: float, defa
     return meaning
 
 
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
 def _only(allowed: list[str], text: str) -> str:
     return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 
-def _doubtful(entry: HandlerEntry, given: dict[str, object], at: Location) -> None:
+def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], at: Location) -> None:
     """Warn about values that Claude Code accepts but that are rarely intended."""
     at.at("timeout").warn_milliseconds(given.get("timeout"))
-    if "if" in given and entry.event in TOOL_EVENTS:
+    if "if" in given and event in TOOL_EVENTS:
         lint_rule(str(given["if"]), at.at("if"))
     elif "if" in given:
-        message = f"`if` works only on events with a tool: on {entry.event} the hook never runs"
+        message = f"`if` works only on events with a tool: on {event} the hook never runs"
         at.at("if").warn(message, "remove it")
-    handler = entry.handler if isinstance(entry.handler, dict) else {}
     if handler.get("onFailure", "continue") not in ("continue", "block"):
         message = f"unknown `onFailure` {quote(handler['onFailure'])} is read as block"
         at.at("onFailure").warn(message, 'write "continue" or "block"')

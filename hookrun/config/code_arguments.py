@@ -6,23 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hookrun.config.discovery import CODE_SUFFIXES
-from hookrun.config.interpreters import (
-    CHDIR,
-    CLASSES,
-    DATA,
-    FLAG,
-    GLUED,
-    INLINE,
-    LIBRARY,
-    LIBRARY_VARIABLES,
-    MAYBE,
-    MODULE,
-    NODE,
-    PATH,
-    RUN,
-    SKIP2,
-    Program,
-)
+from hookrun.config.interpreters import LIBRARY_VARIABLES, Program
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 if TYPE_CHECKING:
@@ -119,8 +103,8 @@ class Arguments:
                 operands.append(word)
                 if unsure:
                     self._reader.path(word, self._directory)
-                elif self._is_script():
-                    return [*operands, *words]
+                elif program.first in {"path", "node", "run"} and not self._given and not self._from_stdin:
+                    return [*operands, *words]  # a script, whose arguments are all words after it
                 unsure = False
                 continue
             option, value = self._option(word)
@@ -128,24 +112,19 @@ class Arguments:
                 self._reader.maybe(word, self._directory)
                 unsure = text[:2] == "--" and "=" not in text
                 continue
-            action = program.options[option]
+            kind = program.options[option]
             self._given = self._given or option in program.without
-            self._apply(action, value or self._value(action, words))
-            if action in {INLINE, MODULE} and program.language == "python":
+            self._take_value(kind, value or self._value(kind, words))
+            if kind in {"inline", "module"} and program.language == "python":
                 return [*operands, *words]
         return operands
 
-    def _is_script(self) -> bool:
-        """Return whether the first operand is a script, whose arguments are all words after it."""
-        given = self._given or self._from_stdin
-        return not given and self._program.first in {PATH, NODE, RUN}
-
     @staticmethod
-    def _value(action: int, words: list[Word]) -> Word:
-        if action in {GLUED, FLAG} or not words:
+    def _value(kind: str, words: list[Word]) -> Word:
+        if kind in {"glued", "stdin"} or not words:
             return Word("")
         value = words.pop(0)
-        if action == SKIP2 and words:
+        if kind == "skip2" and words:
             words.pop(0)
         return value
 
@@ -164,24 +143,24 @@ class Arguments:
                     return option, Word(text[index + 1 :], globs=word.globs) if text[index + 1 :] else None
         return None, None
 
-    def _apply(self, action: int, value: Word) -> None:
+    def _take_value(self, kind: str, value: Word) -> None:
         reader, directory = self._reader, self._directory
-        if action == PATH:
+        if kind == "path":
             self._named_file = True
             reader.path(value, directory)
-        elif action == NODE:
+        elif kind == "node":
             self._node(value)
-        elif action == INLINE:
+        elif kind == "inline":
             self._inline.append(value)
-        elif action == MODULE:
+        elif kind == "module":
             self._modules.append(value)
-        elif action == LIBRARY:
+        elif kind == "library":
             self._libraries.append(value.text)
-        elif action == CLASSES:
+        elif kind == "classes":
             self._classes += directories(value.text)
-        elif action == CHDIR:
+        elif kind == "chdir":
             self._directory = absolute(value.text, directory)
-        elif action == FLAG:
+        elif kind == "stdin":
             self._from_stdin = True
 
     def _node(self, value: Word) -> None:
@@ -200,30 +179,26 @@ class Arguments:
 
     def _take(self, operands: list[Word], command: SimpleCommand) -> None:
         reader, program = self._reader, self._program
-        first = program.first
-        if self._given:
-            rest = operands
-        elif self._from_stdin:
-            rest = operands
+        rest = operands
+        if self._from_stdin and not self._given:
             reader.stdin(program, command)
-        elif not operands or operands[0].text == "-" or operands[0].text in NO_FILES - {"."}:
+        elif not self._given:
             rest = operands[1:]
-            if program.reads_stdin and first != RUN:
+            if operands and operands[0].text not in NO_FILES - {"."}:
+                self._first(operands[0], operands, command)
+            elif program.reads_stdin and program.first != "run":
                 reader.stdin(program, command)
-        else:
-            rest = operands[1:]
-            self._first(operands[0], operands, command)
         for word in rest:
-            if program.rest == MAYBE:
+            if program.rest == "maybe":
                 reader.maybe(word, self._directory)
-            elif program.rest == INLINE:
+            elif program.rest == "inline":
                 reader.inline(program.language, word, self._directory, [])
         self._look_for(operands)
 
     def _look_for(self, operands: list[Word]) -> None:
         reader, program = self._reader, self._program
         named = bool(operands) and ("/" in operands[0].text or looks_like_code(operands[0].text))
-        if not self._named_file and not (named and program.first in {PATH, NODE}):
+        if not self._named_file and not (named and program.first in {"path", "node"}):
             for name in program.looks_for:
                 reader.up(name, self._directory)
         for entry in self._classes:
@@ -231,15 +206,15 @@ class Arguments:
 
     def _first(self, word: Word, operands: list[Word], command: SimpleCommand) -> None:
         reader, program = self._reader, self._program
-        if program.first == INLINE:
+        if program.first == "inline":
             reader.inline(program.language, word, self._directory, self._libraries)
-        elif program.first == NODE:
+        elif program.first == "node":
             reader.path(word, self._directory, "node")
-        elif program.first == RUN:
+        elif program.first == "run":
             reader.installed(self._name, operands, command)
-        elif program.first == MAYBE:
+        elif program.first == "maybe":
             reader.maybe(word, self._directory)
-        elif program.first == DATA:
+        elif program.first == "data":
             if program.reads_stdin and (command.beside or any(each.reads for each in command.redirections)):
                 reader.stdin(program, command)
         else:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from bisect import bisect_right
 
+from hookrun import files
 from hookrun.config.diagnostics import Diagnostic, key_text
 from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, PositionedData, parse_json
 
@@ -98,29 +97,19 @@ def _error(path: str, message: str, hint: str) -> SourceError:
 
 def _read_bytes(path: str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        data = files.read_regular(path, MAX_BYTES)
     except FileNotFoundError as error:
         raise _error(path, "no such file", "create it, or correct the path") from error
+    except (IsADirectoryError, files.NotRegularError) as error:
+        message = "is a directory" if isinstance(error, IsADirectoryError) else "not a regular file"
+        raise _error(path, message, "name a JSON or YAML file") from error
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            message = "is a directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "not a regular file"
-            raise _error(path, message, "name a JSON or YAML file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1) or b""  # None from what would make us wait
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    finally:
-        os.close(descriptor)
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        message = f"cannot read the file: {reason}"
+        raise _error(path, message, "check its permissions (`ls -l`) and its path") from error
     if len(data) > MAX_BYTES:
         raise _error(path, f"larger than {MAX_BYTES >> 20} MiB", "split it with `hookrun.include`")
     return data
-
-
-def _unreadable(path: str, error: OSError | ValueError) -> SourceError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return _error(path, f"cannot read the file: {reason}", "check its permissions (`ls -l`) and its path")
 
 
 def decode(path: str, data: bytes) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
+from typing import NamedTuple
 
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
 from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
@@ -57,37 +58,34 @@ RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
 MOST_DIRECTORIES = 8
 
 
-class Executed:
+class Executed(NamedTuple):
     """The references of a hook's `code`, and the parts of its command that are known only at run time (`unknown`)."""
 
-    __slots__ = ("code", "unknown")
+    code: list[str]
+    unknown: list[str]
 
-    def __init__(self) -> None:
-        self.code: list[str] = []
-        self.unknown: list[str] = []
+
+def _unread(reason: str) -> Executed:
+    return Executed([f"{UNREAD}its command {reason}"], [])
 
 
 def executed(
     kind: str, target: str | Sequence[str], env: Mapping[str, str] | None = None, dialect: str = "hookrun"
 ) -> Executed:
     """Return the files that the command of a hook executes; `kind` is its field, `env` its declared variables."""
-    made = Executed()
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
     if is_slow_to_parse(line):
-        made.code = [f"{UNREAD}its command has more than {MAX_SLOW} pipes, here documents or arrays"]
-        return made
+        return _unread(f"has more than {MAX_SLOW} pipes, here documents or arrays")
     if len(line) + sum(map(len, values.values())) > LONGEST_LINE:
-        made.code = [f"{UNREAD}its command is longer than {LONGEST_LINE >> 10} KiB: put it into a script"]
-        return made
+        return _unread(f"is longer than {LONGEST_LINE >> 10} KiB: put it into a script")
     reader = CodeReader(values)
     reader.variables(values, WORKING_DIRECTORY)
     if line:
         reader.line(line)
-    made.code, made.unknown = [*reader.code], [*reader.unknown]
-    if len(made.code) > MOST:
-        made.code = [f"{UNREAD}its command names more than {MOST} files"]
-    return made
+    if len(reader.code) > MOST:
+        return _unread(f"names more than {MOST} files")._replace(unknown=[*reader.unknown])
+    return Executed([*reader.code], [*reader.unknown])
 
 
 def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:

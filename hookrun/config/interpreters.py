@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Literal, TypedDict, Unpack
 
-PATH, INLINE, LINE, MODULE, NODE, LIBRARY, CLASSES, CHDIR, SKIP, SKIP2, GLUED, RUN, FLAG, MAYBE = range(14)
-"""What the value of an option is: a file of code, code itself, a shell's line, a module, what `require` takes, a
-directory of modules, a class path, a directory to change to, one or two words of data, data only without a space, what
-runs (the rest of the words), nothing (it reads its code from standard input), what may be code."""
-
-DATA = -1
-"""Operands that are no code."""
+Operand = Literal["path", "inline", "node", "run", "maybe", "data"]
+"""What an operand is: as in OptionKinds, or a program with its arguments, what may be code, no code."""
 
 
-class Program(NamedTuple):
+class OptionKinds(TypedDict, total=False):
+    """The options of a program by what their value is, with spaces between them."""
+
+    path: str  # a file of code
+    inline: str  # code itself
+    line: str  # a shell's line
+    module: str
+    node: str  # what `require` takes
+    library: str  # a directory of modules
+    classes: str  # a class path
+    chdir: str  # a directory to change to
+    skip: str  # a word of data
+    skip2: str  # two of them
+    glued: str  # data only without a space
+    stdin: str  # nothing: the program reads its code from standard input
+
+
+class Program:
     """The command line syntax of a program.
 
     `options` say what the values of options are, `first` what the first operand is, `rest` what the others are.
@@ -23,70 +35,65 @@ class Program(NamedTuple):
     in its working directory or above. Without `clusters` an option has several letters behind one dash.
     """
 
-    options: dict[str, int]
-    first: int = PATH
-    rest: int = MAYBE
-    language: str = ""
-    without: frozenset[str] = frozenset()
-    reads_stdin: bool = True
-    looks_for: tuple[str, ...] = ()
-    clusters: bool = True
-
-
-ACTIONS = (
-    *("path", "inline", "line", "module", "node", "library", "classes"),
-    *("chdir", "skip", "skip2", "glued", "run", "flag"),
-)
-"""What the value of an option is, as `_program` takes it, in the order of the numbers above."""
-
-
-def _program(
-    *,
-    first: int = PATH,
-    rest: int = MAYBE,
-    language: str = "",
-    without: str = "",
-    reads_stdin: bool = True,
-    looks_for: str = "",
-    clusters: bool = True,
-    **given: str,
-) -> Program:
-    options = {name: ACTIONS.index(action) for action, names in given.items() for name in names.split()}
-    found = tuple(looks_for.split())
-    return Program(options, first, rest, language, frozenset(without.split()), reads_stdin, found, clusters)
+    def __init__(
+        self,
+        *,
+        first: Operand = "path",
+        rest: Operand = "maybe",
+        language: str = "",
+        without: str = "",
+        reads_stdin: bool = True,
+        looks_for: str = "",
+        clusters: bool = True,
+        **options: Unpack[OptionKinds],
+    ) -> None:
+        self.options = {name: value for value, names in options.items() for name in str(names).split()}
+        self.first, self.rest = first, rest
+        self.language = language
+        self.without = frozenset(without.split())
+        self.reads_stdin = reads_stdin
+        self.looks_for = looks_for.split()
+        self.clusters = clusters
 
 
 def _build(looks_for: str, path: str = "-f --file", chdir: str = "-C --directory", skip: str = "") -> Program:
-    return _program(
-        path=path, chdir=chdir, skip=skip, first=DATA, rest=DATA, reads_stdin=False, looks_for=looks_for, without=path
+    return Program(
+        path=path,
+        chdir=chdir,
+        skip=skip,
+        first="data",
+        rest="data",
+        reads_stdin=False,
+        looks_for=looks_for,
+        without=path,
     )
 
 
-_SHELL = _program(path="--rcfile --init-file", skip="-o +o -O +O", line="-c", flag="-s", without="-c", language="shell")
-_PYTHON = _program(inline="-c", module="-m", skip="-W -X --check-hash-based-pycs", language="python", without="-c -m")
-_NODE = _program(
+_SHELL = Program(path="--rcfile --init-file", skip="-o +o -O +O", line="-c", stdin="-s", without="-c", language="shell")
+_PYTHON = Program(inline="-c", module="-m", skip="-W -X --check-hash-based-pycs", language="python", without="-c -m")
+_NODE = Program(
     inline="-e --eval -p --print -pe",
     node="-r --require --import --loader --experimental-loader",
     path="--env-file --env-file-if-exists --experimental-config-file",
     skip="-C --conditions --input-type --title --inspect-port",
-    first=NODE,
+    first="node",
     language="node",
     without="-e --eval -p --print -pe",
 )
-_RUNNER = _program(
+_RUNNER = Program(
     inline="-e --eval",
     node="-r --require --import --preload",
     path="--env-file -c --config --config-file --tsconfig --import-map -P --project",
     skip="--cwd -C",
-    first=NODE,
+    first="node",
     language="node",
     without="-e --eval",
     looks_for="package.json bunfig.toml deno.json deno.jsonc",
 )
-_PERL = _program(
+_PERL = Program(
     inline="-e -E", module="-M -m", library="-I", glued="-i -0 -l -F -C -D -d -x -V", language="perl", without="-e -E"
 )
-_RUBY = _program(
+_RUBY = Program(
     inline="-e",
     module="-r --require",
     library="-I",
@@ -96,77 +103,77 @@ _RUBY = _program(
     language="ruby",
     without="-e",
 )
-_PHP = _program(
+_PHP = Program(
     inline="-r -B -R -E --run -d", path="-f --file -F -c --php-ini -z", skip="-S -t", language="php", without="-r -f"
 )
-_LUA = _program(inline="-e", module="-l", language="lua", without="-e")
-_AWK = _program(
+_LUA = Program(inline="-e", module="-l", language="lua", without="-e")
+_AWK = Program(
     path="-f --file -i --include -l --load -E --exec",
     inline="-e --source",
     skip="-v --assign -F --field-separator",
-    first=INLINE,
-    rest=DATA,
+    first="inline",
+    rest="data",
     language="awk",
     without="-f --file -e --source -E --exec",
     reads_stdin=False,
 )
-_SED = _program(
+_SED = Program(
     path="-f --file",
     inline="-e --expression",
     skip="-l --line-length",
     glued="-i --in-place",
-    first=INLINE,
-    rest=DATA,
+    first="inline",
+    rest="data",
     language="sed",
     without="-f --file -e --expression",
     reads_stdin=False,
 )
-_JQ = _program(
+_JQ = Program(
     path="-f --from-file",
     library="-L",
     skip="--indent --tab",
     skip2="--arg --argjson --slurpfile --rawfile --argfile",
-    first=INLINE,
-    rest=DATA,
+    first="inline",
+    rest="data",
     language="jq",
     without="-f --from-file",
     reads_stdin=False,
 )
-_SQL = _program(
+_SQL = Program(
     path="-init -f --file",
     inline="-cmd -c --command -e --execute",
     skip="-separator -nullvalue -d -U -h -p",
-    first=DATA,
-    rest=INLINE,
+    first="data",
+    rest="inline",
     language="sql",
     clusters=False,
 )
-_EDITOR = _program(path="-S -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first=MAYBE, language="editor")
-_DEBUGGER = _program(
+_EDITOR = Program(path="-S -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first="maybe", language="editor")
+_DEBUGGER = Program(
     path="-x --command -s --source",
     inline="-ex -o -eval-command --eval-command",
-    first=MAYBE,
+    first="maybe",
     language="editor",
     clusters=False,
 )
-_SCRIPT = _program(inline="-e -c --eval -Command", path="-f -File -l --load --script --file", language="script")
-_JAVA = _program(
+_SCRIPT = Program(inline="-e -c --eval -Command", path="-f -File -l --load --script --file", language="script")
+_JAVA = Program(
     classes="-cp -classpath --class-path -p --module-path",
     path="-jar",
     skip="-m --module --add-modules --add-opens --add-exports",
-    first=PATH,
+    first="path",
     language="java",
     without="-jar",
     reads_stdin=False,
     clusters=False,
 )
-_PACKAGES = _program(
+_PACKAGES = Program(
     chdir="--prefix -C --dir --cwd",
-    first=DATA,
+    first="data",
     reads_stdin=False,
     looks_for="package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
 )
-_EXEC = _program(line="-c --call", skip="-p --package", first=RUN, reads_stdin=False, looks_for="package.json .npmrc")
+_EXEC = Program(line="-c --call", skip="-p --package", first="run", reads_stdin=False, looks_for="package.json .npmrc")
 
 _SCRIPTED = (
     "rscript r tclsh wish expect osascript pwsh powershell nu elvish xonsh groovy scala kotlin julia octave guile "

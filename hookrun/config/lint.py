@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hookrun.agents import AGENTS, OTHERS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
@@ -18,10 +19,6 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.globs import glob
 from hookrun.state import config_directory
 from hookrun.text import one_of, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *OTHERS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
@@ -129,9 +126,14 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
 
 
 MCP = "mcp__"
-NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 SERVER, MARK, MARKED, TOOL = range(len(MCP) + 1, len(MCP) + 5)
-"""States after the first character of a server's name, one `_`, two, and the first character of a tool's name."""
+STEPS = (
+    *((state, char, state + 1) for state, char in enumerate(MCP)),
+    *((len(MCP), NAME, SERVER), (SERVER, NAME, SERVER), (SERVER, "_", MARK), (MARK, "_", MARKED)),
+    *((MARKED, NAME, TOOL), (TOOL, f"{NAME}./", TOOL)),
+)
+"""The states of reading `mcp__SERVER__TOOL`: in one, these characters lead to the other."""
 
 
 def can_be_mcp(pattern: str) -> bool:
@@ -158,19 +160,7 @@ def can_be_mcp(pattern: str) -> bool:
 
 def _after(states: set[int], char: str | None) -> set[int]:
     """Return the states that follow on a character; None is any character."""
-    found: set[int] = set()
-    is_name = char is None or char in NAME
-    for state in states:
-        if state < len(MCP):
-            found |= {state + 1} if char in (None, MCP[state]) else set()
-            continue
-        if is_name:
-            found.add({len(MCP): SERVER, SERVER: SERVER, MARK: SERVER, MARKED: TOOL, TOOL: TOOL}[state])
-        elif state == TOOL and char in (".", "/"):
-            found.add(TOOL)
-        if state in (SERVER, MARK) and char in (None, "_"):
-            found.add(MARK if state == SERVER else MARKED)
-    return found
+    return {after for before, chars, after in STEPS if before in states and (char is None or char in chars)}
 
 
 # --- conditions

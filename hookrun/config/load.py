@@ -134,12 +134,12 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     such the nearest that enable or disable plugins.
     """
     declarations = examined.declarations
-    by_directory: dict[str, list[ConfigFile]] = {}
+    by_directory: dict[str, list[tuple[str, str]]] = {}
     for layer, path, _ in found.files:
         if layer in {"project", "local"}:
-            by_directory.setdefault(_directory(path, found.cwd), []).append(ConfigFile(path, layer))
-    for directory, empty in by_directory.items():
-        files = [load_file(file.path, file.layer) for file in empty]
+            by_directory.setdefault(_directory(path, found.cwd), []).append((path, layer))
+    for directory, there in by_directory.items():
+        files = [load_file(path, layer) for path, layer in there]
         declarations.files += [file.path for file in files]
         # Nearest *with hooks in it*: a coder.json of another program does not hide the repository's hooks.
         if any(file.is_effective for file in files):

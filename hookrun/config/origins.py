@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from hookrun.config.config_file import ConfigFile
+from hookrun.config.load import LoadedConfig
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_versions import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import Hook
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.config.config_file import ConfigFile
-    from hookrun.config.load import LoadedConfig
-    from hookrun.config.parse import KeyPath
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
 """Origins: the entry, the recipe that it names, the file's `defaults`, made from other fields, hookrun's default."""

@@ -90,13 +90,7 @@ MISTAKEN = {
 
 def parse_json(text: str, limit: int = MAX_VALUES) -> PositionedData:
     """Return the data of a JSON text of at most `limit` values. Raises ParseError unless it is one JSON value."""
-    parser = JsonParser(text, limit)
-    start = parser.skip(0)
-    parser.parsed.data, end = parser.value(start, (), 0)
-    end = parser.skip(end)
-    if end < len(text):
-        parser.refuse(end, "remove everything after the first value")
-    return parser.parsed
+    return JsonParser(text, limit).parse()
 
 
 class JsonParser:
@@ -105,6 +99,14 @@ class JsonParser:
     def __init__(self, text: str, limit: int = MAX_VALUES) -> None:
         self.text = text
         self.parsed = PositionedData(limit)
+
+    def parse(self) -> PositionedData:
+        """Return the data of the text."""
+        self.parsed.data, end = self.value(self.skip(0), (), 0)
+        end = self.skip(end)
+        if end < len(self.text):
+            self.refuse(end, "remove everything after the first value")
+        return self.parsed
 
     def skip(self, offset: int) -> int:
         """Return the offset of the next character that is not white space."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_versions import (
     expanded,
     hooks_of,
@@ -18,16 +20,10 @@ from hookrun.config.recipe_versions import (
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
+from hookrun.model import Hook
 from hookrun.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
-    from hookrun.model import Hook
-
-    Entry = dict[str, object]
+Entry = dict[str, object]
 
 
 def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:

@@ -16,6 +16,7 @@ from hookrun.config.shapes import (
     Scalar,
     Str,
 )
+from hookrun.context import EMPTY
 from hookrun.events import ALIASES, EVENTS
 
 NO_NUL = r"[^\u0000]*"
@@ -49,11 +50,9 @@ SYNONYMS = {
 """Common wrong names -> the field."""
 
 CONTEXT_FIELDS = (
-    "session_id", "event", "tool_name", "tool_args", "tool_result_output", "tool_result_error", "user_prompt",
-    "assistant_response", "root_session_id", "file_path", "working_dir", "version", "agent", "agent_event",
-    "agent_tool_name", "request_id", "timestamp", "hook", "metadata", "tool_use_id", "permission_mode", "agent_id",
-    "transcript_path", "stop_hook_active", "checkpoint_data", "error_info", "payload",
-)  # fmt: skip
+    *(*EMPTY, "hook", "tool_use_id", "permission_mode", "agent_id", "transcript_path", "stop_hook_active"),
+    *("checkpoint_data", "error_info", "payload"),
+)
 """The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeGuard
 
 from hookrun.config.diagnostics import Invalid, Location, did_you_mean, field_name
 from hookrun.text import one_of, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeGuard
 
 Schema = dict[str, object]
 

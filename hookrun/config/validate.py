@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Location
+from hookrun.config.diagnostics import Diagnostic, Location
 from hookrun.config.discovery import UNREAD
+from hookrun.config.document import Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,
     EVENT,
@@ -31,12 +33,7 @@ from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import closest, one_of, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.config.diagnostics import Diagnostic
-    from hookrun.config.document import Document
-    from hookrun.config.parse import KeyPath
+Filled = tuple[str, ...]
 
 MAX_PROJECT_HOOKS = 500
 """Limit on the hooks of a project whose commands are read, and that can be approved."""
@@ -89,7 +86,7 @@ def validate_hook(
     if errors and not _on_failure_is_known(entry):
         effective["on_failure"] = "block"
     checked.problems[:0] = checked.for_file
-    checked.hook = _hook(effective, events, document, at, scope)
+    checked.hook = _hook(effective, events, at, scope)
     errors = [problem for problem in checked.problems if problem.severity == "error"]
     # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
     # file, is a problem of the whole fire.
@@ -179,7 +176,7 @@ def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None
         scope.named.add(name)
 
 
-def _hook(values: dict[str, object], events: list[str], document: Document, at: Location, scope: Scope) -> Hook:
+def _hook(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> Hook:
     fields = {key: value for key, value in values.items() if key not in KINDS}
     kind = next((each for each in KINDS if each in values), "command")
     target = target_of(values, kind)
@@ -189,35 +186,43 @@ def _hook(values: dict[str, object], events: list[str], document: Document, at: 
         fields.setdefault("cwd", "event")
         if isinstance(fields.get("matcher"), list):
             fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
+    hook = make_hook({**fields, "events": events}, kind, target, at, scope)
     from hookrun.config.code_arguments import state_that_is_code
 
-    env = fields.get("env")
-    code = words_of(kind, target, env if isinstance(env, dict) else None, str(fields.get("dialect", "")), scope)
-    for path in state_that_is_code(code, texts(fields, "state")):
+    for path in state_that_is_code(hook.words, texts(fields, "state")):
         message = f"the hook executes {quote(path)}, so it cannot be in `state`"
         at.at("state").report(message, "remove it from `state`")
+    return hook
+
+
+def make_hook(
+    fields: dict[str, object], kind: str, target: str | list[str], at: Location, scope: Scope, *, filled: Filled = ()
+) -> Hook:
+    """Return the hook of an entry, with what it executes, or only the reason if its command is not read.
+
+    `filled` are the beginnings of words in `args` that are filled in before they run.
+    """
+    from hookrun.config.executed import executed
+
+    look: list[str] = []
+    words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
+    if scope.reads_commands:
+        env = fields.get("env")
+        variables = {str(name): str(text) for name, text in env.items()} if isinstance(env, dict) else None
+        look = command_words.program_and_script(kind, target, filled=filled)
+        words = executed(kind, target, variables, str(fields.get("dialect", ""))).code
     return Hook.from_dict(
         {
             **fields,
-            "events": events,
             "kind": kind,
             "target": target,
             "layer": scope.layer,
-            "source": document.path,
-            "line": document.position(at.path)[0],
-            "look": command_words.program_and_script(kind, target) if scope.reads_commands else [],
-            "words": code,
+            "source": at.document.path,
+            "line": at.document.position(at.path)[0],
+            "look": look,
+            "words": words,
         }
     )
-
-
-def words_of(kind: str, target: str | list[str], env: dict[str, str] | None, dialect: str, scope: Scope) -> list[str]:
-    """Return the references to what a hook executes; only the reason if its command is not read."""
-    from hookrun.config.executed import executed
-
-    if not scope.reads_commands:
-        return [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
-    return executed(kind, target, env, dialect).code
 
 
 def _with_canonical_names(matcher: list[str]) -> list[str]:

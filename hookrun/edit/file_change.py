@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -52,23 +51,17 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
     if within is not None and not files.is_within(real, os.path.realpath(within)):
         message = f"{path} is a symbolic link to a file outside the project: {real}"
         raise FileError(f"{message}\nhint: replace it with a file, or install with `--scope user`")
+    shown = files.relative_path(real)
     try:
-        fd = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if isinstance(error, NotADirectoryError):
-            raise FileError(f"{real}: a parent of this path is a file\nhint: move that file away") from error
+        data = files.read_regular(real, MAX_BYTES)
+    except FileNotFoundError:
         return ExistingFile(real, None)
+    except NotADirectoryError as error:
+        raise FileError(f"{real}: a parent of this path is a file\nhint: move that file away") from error
+    except (IsADirectoryError, files.NotRegularError) as error:
+        raise FileError(f"{shown} is not a regular file\nhint: move it away") from error
     except OSError as error:
-        raise FileError(
-            f"cannot read {files.relative_path(real)}: {error.strerror}\nhint: check its permissions"
-        ) from error
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise FileError(f"{files.relative_path(real)} is not a regular file\nhint: move it away")
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
-    finally:
-        os.close(fd)
+        raise FileError(f"cannot read {shown}: {error.strerror}\nhint: check its permissions") from error
     if len(data) > MAX_BYTES:
         raise FileError(f"{real} is larger than {MAX_BYTES >> 20} MiB")
     return ExistingFile(real, data)

@@ -60,12 +60,8 @@ class Json(SpanEditor):
         """Parse the text, `form` being "json" or "jsonc". Raises ParseError if it is invalid."""
         self.form = form
         self.blank = not text.strip(SPACES)
-        self._spans = spans = PARSERS[form]("{}" if self.blank else text)
-        data, end = spans.value(spans.skip(0), (), 0)
-        end = spans.skip(end)
-        if end < len(spans.text):
-            spans.refuse(end, "remove everything after the first value")
-        super().__init__(text, data)
+        self._spans = PARSERS[form]("{}" if self.blank else text)
+        super().__init__(text, self._spans.parse().data)
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
         """Return where the value at `path` begins (or its key), or the nearest enclosing value."""

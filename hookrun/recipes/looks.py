@@ -10,8 +10,10 @@ That of rate-limit counts a call within the limit.
 
 from __future__ import annotations
 
+import os
+
 from hookrun.recipes import NO, YES
-from hookrun.shell.prefilter import QUOTES, may_read_terminal, may_run, may_run_input
+from hookrun.shell.prefilter import ENDS, QUOTES, may_read_terminal, may_run, may_run_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +50,19 @@ EXPANSIONS = ("$", "`", "{", "*", "?", "[")
 
 BARE = str.maketrans("", "", "'\"\\\n")
 """Removes what a shell may remove from the middle of a word."""
+
+APART = {**ENDS, **str.maketrans(dict.fromkeys("@:", " "))}
+"""Separates what may be paths in words such as `of=FILE`, `@FILE` and `FILE:/mount`."""
+UNUSUAL = "'\"\\=,@:"
+"""Characters of a line in which a name may have spaces or the signs that separate."""
+ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
+"""Programs that take a path in the same word as an option or command: `-oFILE`."""
+ENTERING = ("cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run")
+"""Programs that enter a directory, or name files in one without it."""
+LINK, DIRECTORY = 0o120000, 0o040000
+"""Kinds of files, in their mode."""
+MAX_LOOKUPS = 500
+"""Paths that are looked up for one line: about a millisecond."""
 
 PROTECTED = (
     ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
@@ -128,10 +143,10 @@ def may_manage(line: str) -> bool:
     return may_run(line, MANAGING) or "pip3." in line.translate(BARE).lower()
 
 
-def may_name(line: str, directories: Iterable[str], texts: Iterable[str]) -> bool:
+def may_name(line: str, home: str, directory: str, texts: Iterable[str]) -> bool:
     """Return whether a line may name a file whose path holds one of these texts, in folded case.
 
-    It may start from any of the directories: the one where it runs, and the home directory.
+    It starts from the directory where it runs, or from the home directory. Symbolic links are followed.
     """
     if any(sign in line for sign in (*EXPANSIONS, "~")) or may_run_input(line):
         return True
@@ -139,8 +154,96 @@ def may_name(line: str, directories: Iterable[str], texts: Iterable[str]) -> boo
         bare = line.translate(BARE).lower()
         if "patch" in bare or "git" in bare:
             return True
-    bare = "/".join((*directories, line)).translate(BARE).casefold()
+    texts = tuple(texts)
+    return _holds(f"{home}/{directory}/{line}", texts) or _Lookup(line, home, directory, texts).finds_link()
+
+
+def _holds(path: str, texts: Iterable[str]) -> bool:
+    bare = path.translate(BARE).casefold()
     return any(text in bare for text in texts)
+
+
+class _Lookup:
+    """The search for a symbolic link that a line may name and that leads to a path with one of the texts.
+
+    A line names a file by its words, from the directory where it runs or one that it enters, which it also names. So
+    each word is looked up in each of these. A name that is no single word, such as `my file`, is found in the listing
+    of its directory.
+    """
+
+    def __init__(self, line: str, home: str, directory: str, texts: tuple[str, ...]) -> None:
+        self._texts = texts
+        self._bare = line.translate(BARE).casefold()
+        self._listed = any(sign in line for sign in UNUSUAL) or not line.isascii()
+        words = line.replace("\\\n", "").translate(QUOTES).translate(APART).split()
+        ends = [word.rstrip("/").rpartition("/")[2].lower() for word in words]
+        attached = any(each.endswith(ATTACHING) for each in ends)
+        self._words = dict.fromkeys((directory, *_paths(words, listed=self._listed, attached=attached)))
+        self._enters = any(each.endswith(ENTERING) for each in ends)
+        self._directories = dict.fromkeys((directory, home) if self._enters else (directory,))
+        self._left = MAX_LOOKUPS
+
+    def finds_link(self) -> bool:
+        """Return whether there is such a link, or there are too many paths to look up."""
+        words, reached = [*self._words], [*self._directories]
+        for start in reached:
+            for word in (*words, *(self._unusual(start) if self._listed else ())):
+                if self._left < 0 or self._follow(start, word):
+                    return True
+            words = [word for word in words if word[:1] != "/"]
+            reached.extend(each for each in self._directories if each not in reached)
+        return False
+
+    def _follow(self, start: str, word: str) -> bool:
+        """Return whether a word leads to one of the texts by way of a link; remember the directory that it names."""
+        path, kind = "" if word[:1] == "/" else start, 0
+        parts = word.split("/")
+        for index, part in enumerate(parts):
+            if part in ("", "."):
+                continue
+            inside, path = path, f"{path}/{part}"
+            self._left -= 1
+            try:
+                kind = os.lstat(path).st_mode & 0o170000
+                target = os.readlink(path) if kind == LINK else ""
+            except (OSError, ValueError):
+                if self._listed and inside:
+                    self._directories[inside] = None
+                return False
+            if target:
+                further = "/".join((target, *parts[index + 1 :]))
+                return self._left < 0 or _holds(target, self._texts) or self._follow(inside, further)
+        if kind == DIRECTORY and (self._enters or word not in self._words):
+            self._directories[path] = None
+        return False
+
+    def _unusual(self, directory: str) -> list[str]:
+        """Return the names of files in a directory that are no single word and may be in the line."""
+        found = []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    self._left -= 1
+                    name = entry.name.translate(BARE)
+                    if name.casefold() in self._bare and name.translate(APART).split() != [entry.name]:
+                        found.append(entry.name)
+        except OSError:
+            pass
+        return found
+
+
+def _paths(words: Iterable[str], *, listed: bool, attached: bool) -> Iterator[str]:
+    """Yield the words of a line, and the parts of words that may be paths."""
+    for word in words:
+        yield word
+        if "/" in word:
+            yield word.rpartition("/")[2]  # `cp a/b DIRECTORY` writes DIRECTORY/b, `curl -O` the last part of a URL
+            if listed:
+                yield from (word[index + 1 :] for index, sign in enumerate(word) if sign == "/")
+            if ".." in word:
+                yield os.path.normpath(word)
+        if attached:
+            yield from (word[index:] for index in range(1, len(word)))
 
 
 def texts_of(globs: str) -> Iterator[str]:
@@ -196,7 +299,7 @@ def _at_files(context: Mapping[str, object], args: Mapping[str, object], option:
     if _names_path(args) or option("read", "no").strip().lower() not in YES + NO:
         return True
     given = " ".join(option(name, "") for name in ("secrets", "locked", "settings"))
-    return isinstance(line, str) and may_name(line, _directories(context, option), (*PROTECTED, *texts_of(given)))
+    return isinstance(line, str) and may_name(line, *_directories(context, option), (*PROTECTED, *texts_of(given)))
 
 
 def _directories(context: Mapping[str, object], option: HookOptions) -> tuple[str, str]:

@@ -8,13 +8,13 @@ from hookrun import settings_globs
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, line_directory, parse, shell_line, unreadable
+from hookrun.recipes.shell_recipe import block, line_directory, linked_files, parse, shell_line, unreadable
 from hookrun.shell.prefilter import ENDS
 from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrun.shell.named_files import NamedFile
 
@@ -53,9 +53,9 @@ RECIPE = Recipe(
         - Shell commands that change one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
           of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`,
           `rsync` to it or its directory; `git checkout` and `git restore` of hook settings.
-        - The same behind `cd`, `sudo`, `xargs` and similar, in `bash -c`, `$(...)`, functions, loops and
-          here-documents, with a pattern (`cat .en*`) and with any quoting; parts that name one of the files and cannot
-          be parsed as shell.
+        - The same through symbolic links, behind `cd`, `sudo`, `xargs` and similar, in `bash -c`, `$(...)`, functions,
+          loops and here-documents, with a pattern (`cat .en*`) and with any quoting; parts that name one of the files
+          and cannot be parsed as shell.
     """,
     misses="""
         - Files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm install`, `python -c`, scripts.
@@ -105,14 +105,13 @@ class Files:
 
     def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
         """Return why a file must not be read or written, None if it may be."""
-        full = os.path.normpath(os.path.join(directory, os.path.expanduser(path)))
-        reasons = (self._why(each, written=written) for each in dict.fromkeys((full, os.path.realpath(full))))
-        return next((reason for reason in reasons if reason is not None), None)
+        full = os.path.join(directory, os.path.expanduser(path))
+        return self._of_paths((os.path.normpath(full), os.path.realpath(full)), written=written)
 
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a line must not run, None if it may."""
         globs = (*self._secrets, *self._locked, *self._settings)
-        if not may_name(line, (os.environ.get("HOME", ""), line_directory(context)), texts_of(" ".join(globs))):
+        if not may_name(line, os.environ.get("HOME", ""), line_directory(context), texts_of(" ".join(globs))):
             return None
         from hookrun.shell.named_files import named_files
 
@@ -136,11 +135,10 @@ class Files:
             return f"{full} contains hook settings, which only the user may remove. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
-        paths = dict.fromkeys((full, os.path.realpath(full)))
+        paths = (full, os.path.realpath(os.path.join(directory or "/", file.path)))  # `..` of a link is elsewhere
         if file.restored and not any(_is(each, self._settings) for each in paths):
             return None
-        reasons = (self._why(each, written=file.written) for each in paths)
-        return next((reason for reason in reasons if reason is not None), None)
+        return self._of_paths(paths, written=file.written)
 
     def _of_pattern(self, pattern: str, *, written: bool) -> str | None:
         """Return why the files that a pattern may match are protected: `.en*` matches `.env`, `*` does not count."""
@@ -149,7 +147,11 @@ class Files:
             plain = each.rpartition("/")[2]
             if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
                 return self._why(f"{pattern.rpartition('/')[0]}/{each}", written=written)
-        return self._why(pattern, written=written)
+        return self._of_paths((pattern, *linked_files(pattern)), written=written)
+
+    def _of_paths(self, paths: Iterable[str], *, written: bool) -> str | None:
+        reasons = (self._why(each, written=written) for each in paths)
+        return next((reason for reason in reasons if reason is not None), None)
 
     def _why(self, path: str, *, written: bool) -> str | None:
         if written:

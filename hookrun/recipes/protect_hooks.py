@@ -12,13 +12,20 @@ from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell_recipe import block, parse, unreadable
+from hookrun.recipes.shell_recipe import (
+    block,
+    line_directory,
+    linked_files,
+    parse,
+    physical,
+    project_directory,
+    unreadable,
+)
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
 from hookrun.shell.prefilter import ENDS, may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
-TYPE_CHECKING = False
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,22 +36,9 @@ if TYPE_CHECKING:
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
 
-DECLARATION: dict[str, object] = {
-    "name": "protect-hooks",
-    "description": "Keep agents from editing hooks, agent settings and approvals",
-    "event": "pre_tool_use",
-    "matcher": "write|edit|delete|bash",
-    "python": TARGET,
-    "cwd": "/",
-    "priority": 0,
-    "on_failure": "block",
-}
-"""The entry in the user's or the machine's hooks.json."""
-
 RECIPE = Recipe(
     name="protect-hooks",
     summary="Keep agents from editing hooks, agent settings and approvals.",
-    hooks=(DECLARATION,),
     catches="""
         - Writing, editing and deleting hook configs, the scripts and files of all active hooks, the settings in which
           agents keep their hooks, and hookrun's own files. Symbolic links are followed.
@@ -96,6 +90,7 @@ PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd",
 """Programs that can change files which the line names."""
 
 
+@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, None for any other."""
     args = context.get("tool_args")
@@ -113,20 +108,24 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     return block(f"{reason}. Ask the user to do it in their own terminal.")
 
 
+DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
+"""The entry in the user's or the machine's hooks.json."""
+
+
 class Watch:
     """The protected files of one run."""
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._home = os.environ.get("HOME", "/")
-        self._root = os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+        self._root = project_directory()
         self._found: dict[str, str] = {}
-        working = context.get("working_dir")
-        self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
+        self._directory = line_directory(context)
 
     def of_file(self, path: str) -> str | None:
         """Return why a file must not be changed, None if it may."""
-        path = os.path.normpath(os.path.join(self._directory, self._from_home(path)))
-        for each in dict.fromkeys((path, os.path.realpath(path))):
+        given = os.path.join(self._directory, self._from_home(path))
+        path = os.path.normpath(given)
+        for each in dict.fromkeys((path, os.path.realpath(given))):  # `..` of a link is elsewhere
             what = self._what(each)
             if what is not None:
                 return f"{path} is {what}, which only the user may change"
@@ -177,9 +176,11 @@ class Watch:
                 continue
             # What find looks for may be further down.
             deep = command.program == "find" or "find" in command.wrappers
-            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(path)
-            if reason is None and (file.removed or (file.restored and path != self._root)):
-                reason = self._of_tree(path.removesuffix("/*") or "/")
+            given = os.path.join(directory, file.path)
+            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(given)
+            if file.removed or (file.restored and path != self._root):
+                trees = (path, physical(file.path, directory) or path)
+                reason = reason or next(filter(None, map(self._of_tree, trees)), None)
             if reason is not None:
                 return reason
         changed = command.words[1:] if command.program in OF_MODES else []
@@ -198,10 +199,11 @@ class Watch:
                 reason = self.of_file(path)
                 if reason is not None:
                     return reason
-        return None
+        return next(filter(None, map(self.of_file, linked_files(pattern))), None)
 
     def _of_tree(self, full: str) -> str | None:
-        """Return why a directory must not be removed or replaced."""
+        """Return why a directory, or all in it (`/*`), must not be removed or replaced."""
+        full = full.removesuffix("/*") or "/"
         for each in self._held():
             if is_within(each, full):
                 return f"{full} contains {each}, which only the user may change"

@@ -6,6 +6,7 @@ import os
 
 from hookrun.files import is_within
 from hookrun.globs import glob
+from hookrun.recipes.shell_recipe import physical
 from hookrun.shell.words import absolute
 
 SYSTEM = (
@@ -57,9 +58,11 @@ class ProtectedPaths:
         """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
         if path[:1] == "~" and "/" not in path.rstrip("/*"):
             return "a home directory"
-        full = absolute(path, directory)
-        if full is None:
-            return None
+        paths = dict.fromkeys((absolute(path, directory), physical(path, directory)))
+        threats = (self._threatened(full) for full in paths if full is not None)
+        return next((threat for threat in threats if threat is not None), None)
+
+    def _threatened(self, full: str) -> str | None:
         parent, _, last = full.rpartition("/")
         if "*" in last and not last.strip("*?.[]!^"):
             full = parent or "/"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from hookrun.shell.prefilter import QUOTES
+from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from hookrun.shell.simple_command import ParsedLine
 
@@ -16,6 +17,8 @@ KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 """The line that was read last."""
+MAX_MATCHED = 1000
+"""Files of a pattern whose links are followed."""
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
 
@@ -52,6 +55,25 @@ def parse(context: Mapping[str, object], line: str) -> ParsedLine:
     parsed.commands, parsed.wrappers = known.commands, known.wrappers
     parsed.problem, parsed.unparsed = known.problem, known.unparsed[:]  # to which those of aliases are added
     return parsed
+
+
+def physical(path: str, directory: str | None) -> str | None:
+    """Return what `absolute` does with the links in the path's directory resolved: what a program removes."""
+    if absolute(path, directory) is None:
+        return None
+    parent, _, last = os.path.join(directory or "/", path).rpartition("/")
+    return os.path.normpath(os.path.join(os.path.realpath(parent or "/"), last))
+
+
+def linked_files(pattern: str) -> Iterator[str]:
+    """Yield where symbolic links lead in the files that a pattern of the shell matches now: an absolute one."""
+    from glob import iglob
+    from itertools import islice
+
+    for path in islice(iglob(pattern), MAX_MATCHED):
+        resolved = os.path.realpath(path)
+        if resolved != path:
+            yield resolved
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:

@@ -1,15 +1,16 @@
-"""Add, update and remove recipes in a declaration file, keeping the user's changes."""
+"""Add, update and remove recipes in a declaration file, keeping the user's changes, and suggest them for a project."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import read
 from hookrun.config.recipe_versions import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
@@ -18,7 +19,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.text import closest, diff, quote
+from hookrun.text import diff, quote
 
 Entry = dict[str, object]
 
@@ -145,9 +146,9 @@ class ConfiguredRecipes:
         """Remove a recipe, and its tests unless changed. Raises ScaffoldError if it is not declared."""
         declared = self.declared()
         if name not in declared:
-            near = closest(name, declared)
-            hint = f"\nhint: did you mean {quote(near)}?" if near else ""
-            raise ScaffoldError(f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here{hint}")
+            hint = did_you_mean(name, declared)
+            missing = f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here"
+            raise ScaffoldError(f"{missing}\nhint: {hint}" if hint else missing)
         for index, _ in reversed(declared[name]):
             self.declaring.remove(index)
         self.statuses.append(RecipeStatus(name, REMOVED))
@@ -197,8 +198,7 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
     known = option_variables(recipe.name)
     for name in options:
         if name not in known:
-            near = closest(name, known)
-            hint = f"did you mean {quote(near)}?" if near else f"its options are {', '.join(known) or 'none'}"
+            hint = did_you_mean(name, known, f"its options are {', '.join(known) or 'none'}")
             raise ScaffoldError(f"`{recipe.name}` has no option {quote(name)}\nhint: {hint}")
 
 
@@ -257,3 +257,86 @@ def _with_header(name: str, text: str) -> str:
 def _is_unchanged(text: str) -> bool:
     head, _, rest = text.partition("\n")
     return f", {sha256(rest.encode()).hexdigest()[:DIGEST_LENGTH]}:" in head
+
+
+# --- what suits a project: by its manifests, lock files and formatters
+
+MANIFESTS = {
+    "Python": ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "uv.lock"),
+    "Node": ("package.json",),
+    "Go": ("go.mod",),
+    "Rust": ("Cargo.toml",),
+    "Ruby": ("Gemfile",),
+}
+"""Kind of project -> files of which it has at least one."""
+
+TEMPLATE_LANGUAGES = {"Python": "python", "Node": "node", "Go": "go", "Ruby": "ruby"}
+OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
+"""Lock files of package managers that agents forget: they call npm or pip."""
+
+FORMATTERS = {
+    "Python": (
+        ("ruff", "ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff"),
+        ("black", "pyproject.toml:[tool.black"),
+    ),
+    "Node": (
+        (
+            "prettier",
+            ".prettierrc",
+            ".prettierrc.json",
+            ".prettierrc.yaml",
+            "prettier.config.js",
+            'package.json:"prettier"',
+        ),
+        ("biome", "biome.json", "biome.jsonc"),
+    ),
+    "Go": (("gofmt", "go.mod"),),
+    "Rust": (("rustfmt", "Cargo.toml"),),
+}
+"""Kind of project -> formatters, each with the files (or `FILE:TEXT`) that show that the project uses it."""
+
+MAX_BYTES = 1 << 20
+
+
+def kinds(root: str) -> list[str]:
+    """Return the kinds of project that a directory is."""
+    return [kind for kind, names in MANIFESTS.items() if any(_has(root, name) for name in names)]
+
+
+def template_language(root: str) -> str:
+    """Return the language in which a hook for this project is written by default."""
+    return next((TEMPLATE_LANGUAGES[kind] for kind in kinds(root) if kind in TEMPLATE_LANGUAGES), "sh")
+
+
+def suggest(root: str) -> dict[str, bool]:
+    """Return the recipes to offer for a project, each with whether it is selected by default."""
+    found = kinds(root)
+    offered = {"block-destructive-commands": True, "protect-files": True}
+    if _has(root, ".git"):
+        offered["no-force-push"] = True
+    if any(_has(root, name) for name in OTHER_LOCKS):
+        offered["package-manager"] = True
+    if found:
+        offered["format-on-edit"] = any(_uses_formatter(root, kind) for kind in found)
+        offered["run-tests-at-stop"] = False
+    return {**offered, "protect-hooks": False, "secret-scan": False, "notify": False}
+
+
+def _uses_formatter(root: str, kind: str) -> bool:
+    return any(
+        any(_has(root, mark) for mark in marks)
+        and (shutil.which(program) is not None or _has(root, f"node_modules/.bin/{program}"))
+        for program, *marks in FORMATTERS.get(kind, ())
+    )
+
+
+def _has(root: str, mark: str) -> bool:
+    name, _, text = mark.partition(":")
+    path = os.path.join(root, name)
+    if not text:
+        return os.path.exists(path)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return text in file.read(MAX_BYTES)
+    except OSError:
+        return False

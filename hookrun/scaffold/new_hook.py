@@ -103,16 +103,17 @@ class HookTemplateRequest:
 class HookPlan:
     """A new hook: its `name`, and the `files` to write beside `declaring`, the edited config file.
 
-    `build` is the command that makes the program, if one is needed; `stub` is the path of a script that is unfinished;
-    `blocks` is whether its failure blocks the call.
+    It needs the `program`; `build` is the command that makes its own, if one is needed; `stub` is the path of a script
+    that is unfinished; `blocks` is whether its failure blocks the call.
     """
 
     declaring: DeclarationFile
     name: str
     files: list[FileChange]
-    build: str = ""
-    stub: str = ""
-    blocks: bool = False
+    program: str
+    build: str
+    stub: str
+    blocks: bool
 
 
 def canonical_event(name: str, own: list[str]) -> str:
@@ -162,7 +163,7 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
     blocks = entry.get("on_failure") == "block"
-    return HookPlan(declaring, name, files, build, script if is_stub else "", blocks)
+    return HookPlan(declaring, name, files, language.program, build, script if is_stub else "", blocks)
 
 
 def _is_named_after(name: str, template: Purpose) -> bool:

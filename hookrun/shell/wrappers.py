@@ -135,8 +135,9 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
             takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
-            if name in DIRECTORIES.get(program, ()):
-                directory = given
+            option = name if name in DIRECTORIES.get(program, ()) else name[:2]
+            if option in DIRECTORIES.get(program, ()):
+                directory = given if option == name else Word(text[2:])  # `env -CDIRECTORY`
             elif program == "env" and name in {"-S", "--split-string"}:
                 words = [Word(each) for each in given.text.split()]
         elif equals and name.isidentifier() and program in ASSIGNING:

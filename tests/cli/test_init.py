@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.scaffold.suggestions import kinds, suggest, template_language
+from hookrun.scaffold.configured_recipes import kinds, suggest, template_language
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import before_tool, run_line, settings_file, tree, wired_line

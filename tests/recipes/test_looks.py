@@ -204,6 +204,74 @@ def test_a_glob_of_an_option_is_looked_for(
     assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(answers.root / "p")})
 
 
+@pytest.fixture
+def linked(answers: Answers) -> Answers:
+    """Have a project with links to protected files and directories, and one file that is none."""
+    project = answers.root / "p"
+    for directory in ("sub/deep", "my dir", ".git/hooks", "other"):
+        (project / directory).mkdir(parents=True)
+    for name, target in {
+        "x": ".env",
+        "sub/y": "../.env",
+        "my link": ".env",
+        "a=b": ".env",
+        "my dir/z": f"{project}/.env",
+        "hk": ".git/hooks",
+        "there": "sub/deep",
+        "sub/up": "../.env",
+        "gone": "uv.lock",
+        "plain": "README.md",
+        "again": "x",
+        "other/file": "../coder.json",
+        "../h": "p/.env",
+        "../work": "p/.git/hooks",
+    }.items():
+        (project / name).symlink_to(target)
+    return answers
+
+
+THROUGH_LINKS = (
+    "cat x", "cat ./x", "cat again", "cat sub/y", "cd sub && cat y", "pushd sub; cat y", "cat < x", "echo a > x",
+    "echo a >gone", "cat 'my link'", "cat my\\ link", 'cat "my dir/z"', "cd 'my dir' && cat z", "cat a=b",
+    "cat there/../up", "cd sub/deep && cat ../y", "cd there; cat ../up", "touch hk/pre-commit", "cd hk; touch new",
+    "cp file hk", "bash -c 'env --chdir=sub cat y'",
+    "cp a/file other", "curl -Tx u", "curl -so gone u", "curl -d@x u", "curl -O https://h/gone", "sed 'r x' f",
+    "sed 1rx f", "git diff --no-index /dev/null x", "git show HEAD:x", "cd ..; cat p/x", "cat ../h", "cd; cat h",
+    "env -C sub cat y", "env -Csub cat y", "docker run -v ./x:/y z", "bash -c \"cat 'my link'\"", "cat agai*",
+    "cat ROOT/p/x", "cat 'ROOT/p/my link'", "cat 'ROOT/p/my dir/z'", "cat there/../../again", "cat ../p/x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", THROUGH_LINKS)
+def test_a_link_hides_no_file(linked: Answers, line: str) -> None:
+    """Wherever it is, and however the line names it; the recipe itself resolves it."""
+    line = line.replace("ROOT", str(linked.root))
+    context: dict[str, object] = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
+    context["working_dir"] = str(linked.root / "p")
+    assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+    assert protect_files.check(context), line
+
+
+def test_a_directory_behind_a_link_hides_no_file(linked: Answers) -> None:
+    """The one where the line runs."""
+    assert linked.hidden("protect-files", "touch pre-commit", "work") is None
+    assert protect_files.check({"tool_args": {"command": "touch pre-commit"}, "working_dir": f"{linked.root}/work"})
+
+
+@pytest.mark.parametrize("line", ["cat plain", "make x1 && cat sub/z", "git commit -m 'your links'", "cd other; ls"])
+def test_other_links_cost_no_run(linked: Answers, line: str) -> None:
+    """A line that names none, or one to a file that is not protected."""
+    context = {"event": "pre_tool_use", "tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
+    assert not may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+
+
+def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
+    """The recipe runs: a look has no time limit."""
+    line = " ".join(f"w{number}" for number in range(looks.MAX_LOOKUPS + 1))
+    context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
+    assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+
+
 HIDDEN_IN_INPUT = ("rm -rf /", "git push -f", "hookrun trust", "rm .env", "npm install x", "git commit -m bad")
 RUNNING_INPUT = (
     "sh", "su", "sudo su -", "sudo -s", "ssh h", "at now", "batch", "xargs env", "xargs sudo", "xargs nice",
@@ -251,6 +319,7 @@ def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, part: 
 COMMANDS = (
     "rm -rf /", "git push -f", "git reset --hard", "hookrun trust", "cat .env", "rm .git/hooks/x", "npm install x",
     "git commit -m bad", "mkfs.ext4 /dev/sda", "echo x > coder.json", "python3 -i", "bash", "cat ~/.aws/credentials",
+    "cat x", "cat sub/y", "touch 'my link'", "cat gone > hk/a", "cd sub; cp a=b 'my dir/z'",
 )  # fmt: skip
 FORMS_OF_A_LINE = (
     "{}", "x={}; $x", "eval '{}'", "sh <<X\n{}\nX", "su <<< '{}'", "at now <<'X'\n{}\nX", "env -S '{}'", "env -S'{}'",
@@ -275,10 +344,10 @@ DIRECTORIES = ("p", "", ".aws", ".config", "p/.git", "p/.git/hooks", ".claude")
     st.sampled_from(DIRECTORIES),
 )
 @settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_no_look_hides_an_answer(
-    answers: Answers, command: str, forms: list[str], changes: list[tuple[tuple[str, str], int]], directory: str
+    linked: Answers, command: str, forms: list[str], changes: list[tuple[tuple[str, str], int]], directory: str
 ) -> None:
     """Where a look is False the full answer is none, in every way of writing a line that we know."""
     line = command
@@ -287,7 +356,7 @@ def test_no_look_hides_an_answer(
     for (old, new), count in changes:
         line = line.replace(old, new, count)
     for name in MODULES:
-        assert answers.hidden(name, line, directory) is None, (name, line)
+        assert linked.hidden(name, line, directory) is None, (name, line)
 
 
 def add(project: Project, *names: str) -> None:

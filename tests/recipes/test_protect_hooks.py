@@ -84,6 +84,36 @@ def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded
 
 
 @pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("rm -rf account/.config", "block"),
+        ("rm -rf account/.config/*", "block"),
+        ("mv account/.claude old", "block"),
+        ("rm account", "continue"),
+        ("echo > notes", "block"),
+        ("echo > no*s", "block"),
+        ("cp x tools", "continue"),
+        ("cp guard.sh tools", "block"),
+        ("cd tools; rm guard.sh", "block"),
+        ("cd deep/link && rm ../guard.sh", "block"),
+        ("rm deep/link/../guard.sh", "block"),
+    ],
+)
+def test_a_command_is_followed_through_links(guarded: Project, command: str, action: str) -> None:
+    """In the path or at its end, by pattern, and with `..` behind one."""
+    (guarded.root / "hooks" / "inside").mkdir()
+    (guarded.root / "deep").mkdir()
+    for name, target in {
+        "account": str(guarded.home),
+        "notes": "hooks/guard.sh",
+        "tools": "hooks",
+        "deep/link": "../hooks/inside",
+    }.items():
+        (guarded.root / name).symlink_to(target)
+    assert call(guarded, "bash", command=command).action == action
+
+
+@pytest.mark.parametrize(
     ("tool", "args"),
     [
         ("write", {"file_path": "src/main.py"}),

@@ -294,3 +294,27 @@ def test_however_it_is_written_it_is_seen(line: str, tmp_path: Path, monkeypatch
 def test_what_is_only_mentioned_passes(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same text as an argument, in a file, in a comment, in a function that nobody calls."""
     assert answer(line, tmp_path, monkeypatch) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "blocked"),
+    [
+        ("rm -rf me/*", True),
+        ("rm -rf me/.ssh", True),
+        ("cd me; rm -rf *", True),
+        ("rm me", False),
+        ("rm -rf me", False),
+    ],
+)
+def test_a_path_is_followed_through_links(
+    line: str, blocked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link itself may be removed; what is in the directory behind it may not."""
+    project = tmp_path / "home" / "app"
+    project.mkdir(parents=True)
+    (tmp_path / "me").mkdir()
+    (project / "me").symlink_to(tmp_path / "me")
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(project))
+    answered = check({"tool_args": {"command": line}, "working_dir": str(project)})
+    assert (answered is not None and answered["action"] == "block") == blocked, answered
