@@ -61,25 +61,18 @@ class TrustStoreCache:
         return not (store.denied or store.disabled or store.paused)
 
 
-class Journal:
-    """Write the records of an engine's runs. `details` says how much of a call they hold."""
+class Journal(audit.Log):
+    """The audit of an engine's runs. `details` says how much of a call its records hold."""
 
-    __slots__ = ("_log", "details")
+    __slots__ = ("details",)
 
-    def __init__(self, home: str, settings: Mapping[str, object]) -> None:
-        said = settings.get("audit")
-        self._log = None if said is False else audit.Log(home, said, stay_open=True)
-        self.details = audit.details_of(said)
+    def __init__(self, home: str, settings: object) -> None:
+        super().__init__(home, settings, stay_open=True)
+        self.details = audit.details_of(settings)
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
-        lines = b"".join([encoding.dumps(record) + b"\n" for record in records])
-        return None if self._log is None else self._log.append(lines)
-
-    def close(self) -> None:
-        """Close the file; later records open it again."""
-        if self._log is not None:
-            self._log.close()
+        return self.append(b"".join([encoding.dumps(record) + b"\n" for record in records]))
 
 
 MOST_THREADS = 64
@@ -112,7 +105,8 @@ class EngineState:
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""
         self.settings = settings
-        self.journal = None if self.home is None else Journal(self.home, settings)
+        said = settings.get("audit")
+        self.journal = Journal(self.home, said) if self.home is not None and said is not False else None
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
         """Return the environment that the configured hooks of one fire share."""
