@@ -60,7 +60,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
     f"install {SECOND} --trust          (without a terminal)",
     note="Exit status: 0 installed, 1 an agent is not connected, or will not run the hooks yet.",
 )
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those that have a hook here.")
@@ -73,7 +73,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    names: tuple[str, ...],
+    agents: tuple[str, ...],
     scope: str,
     when_missing: str | None,
     report: CommandReport,
@@ -93,8 +93,7 @@ def install_command(
     if when_missing is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
     location = install_location(report.home)
-    agents = _chosen_agents(names, installed_agents, report, "install", everywhere=everywhere)
-    for agent in agents:
+    for agent in _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere):
         with errors_in(report, agent):
             installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
             installation.when_missing = when_missing
@@ -313,11 +312,11 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 
 
 @command("uninstall", "uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @report_options
-def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
+def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
     """Remove hookrun from coding agents' settings.
 
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
@@ -331,7 +330,7 @@ def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport,
             agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
         ]
 
-    for agent in _chosen_agents(names, connected, report, "uninstall", everywhere=everywhere):
+    for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
         with errors_in(report, agent):
             _uninstall(InstallRequest(agent, scope, location, program), report)
 
