@@ -135,11 +135,7 @@ def _last_run(home: str) -> dict[str, object] | None:
 
 
 def _lines(
-    project: Project,
-    agents: list[AgentState],
-    states: Counter[str],
-    pauses: list[dict[str, object]],
-    last: list[Line],
+    project: Project, agents: list[AgentState], states: Counter[str], pauses: list[dict[str, object]], last: list[Line]
 ) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root

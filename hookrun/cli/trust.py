@@ -52,21 +52,11 @@ if TYPE_CHECKING:
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
-HAS_OWN_LINE = FROM_OTHERS | {
-    *(
-        "name",
-        "allowed_env",
-        "description",
-        "env_policy",
-        "events",
-        "kind",
-        "matcher",
-        "metadata",
-        "on_failure",
-        "target",
-    ),
-    *("claude", "unless", "when"),
-}
+HAS_OWN_LINE = (
+    FROM_OTHERS
+    | {"name", "description", "metadata", "events", "matcher", "when", "unless", "claude"}
+    | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
+)
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
 
 

@@ -33,11 +33,7 @@ REASON = "hookrun doctor: the probe blocks this call to prove that the agent obe
 PROBE = "hookrun-probe"
 PROBED = {
     "hooks": [
-        {
-            "name": PROBE,
-            "event": "pre_tool_use",
-            "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"],
-        },
+        {"name": PROBE, "event": "pre_tool_use", "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"]},
         {
             "name": PROBE + "-watches",
             "event": [event for event in ALIASES if event != "pre_tool_use"],
