@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,7 +29,7 @@ from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from hookrun.agents.types import Agent
 
@@ -85,17 +85,30 @@ def install_command(
     """
     if when_missing is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
-    location = install_location(report.home)
-    for agent in _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere):
-        with errors_in(report, agent):
-            installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
-            installation.when_missing = when_missing
+    chosen = _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere)
+    options = {"all_events": all_events, "from_here": from_here, "when_missing": when_missing}
+    connect(chosen, scope, report, trust=trust, **options)
+    if not report.dry_run:
+        review_hooks(report)
+
+
+def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:
+    """Install into agents, or show what that would change; return the names of those with errors, which are reported.
+
+    With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
+    """
+    location, failed = install_location(report.home), []
+    for agent in agents:
+        try:
+            installation = Installation(agent, scope, location, report, **options)
             if report.dry_run:
                 installation.show_diff()
             else:
                 installation.run(trust=trust)
-    if not report.dry_run:
-        review_hooks(report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
+            failed.append(agent.NAME)
+    return failed
 
 
 def installed_agents() -> list[Agent]:
@@ -131,15 +144,6 @@ def choose_agents(question: str, found: list[Agent]) -> list[str]:
     """Ask which of the agents to take; return their names."""
     options = [(agent.NAME, agent.DISPLAY_NAME) for agent in found]
     return choose(question, ("AGENT", ""), options, [agent.NAME for agent in found])
-
-
-@contextmanager
-def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
-    """Report an error about one agent, and continue with the next."""
-    try:
-        yield
-    except FileError as error:
-        report.fail(f"{agent.NAME}: {error}")
 
 
 def review_hooks(report: CommandReport) -> bool:
@@ -187,6 +191,7 @@ class Installation:
         *,
         all_events: bool = False,
         from_here: bool = False,
+        when_missing: str | None = None,
         planned: Iterable[str] = (),
     ) -> None:
         """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
@@ -195,7 +200,7 @@ class Installation:
         """
         self.report = report
         self.agent = agent
-        self.when_missing: str | None = None
+        self.when_missing = when_missing
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
@@ -324,8 +329,10 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
         ]
 
     for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
-        with errors_in(report, agent):
+        try:
             _uninstall(InstallRequest(agent, scope, location, program), report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
 
 
 def _is_connected(wish: InstallRequest) -> bool:
