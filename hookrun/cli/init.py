@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.common import agents_named, command, parse_pairs, report_options, resolve_home, working_directory
-from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks, user_is_present
+from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
-from hookrun.cli.trust import approve_written
+from hookrun.cli.trust import approve_written, user_is_present
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
@@ -98,7 +98,7 @@ def init_command(
     setup.add_recipes([each for each in chosen if each != CUSTOM])
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
-        found = agents_named(choose_agents("Agents to connect", found))
+        found = choose_agents("Agents to connect", found)
     if asks and not (setup.names or found):
         print_line("\nNothing to add and no agent to connect.")
         return

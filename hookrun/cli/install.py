@@ -14,12 +14,11 @@ from hookrun.agents import AGENTS
 from hookrun.cli.common import agents_named, command, declarations_at, install_location, load_project, report_options
 from hookrun.cli.printing import CommandReport, count, is_interactive
 from hookrun.cli.questions import choose, confirm
-from hookrun.cli.trust import UNDECIDED, review
+from hookrun.cli.trust import UNDECIDED, review, user_is_present
 from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
-from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, launchers, plan
 from hookrun.wiring.launchers import LauncherChange, launcher_path
@@ -137,13 +136,13 @@ def _chosen_agents(
     known = [agent.NAME for agent in found]
     if report.as_json or not is_interactive():
         raise click.UsageError(f"no agent named; found: {', '.join(known)}\nhint: name some, or give --all")
-    return agents_named(choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found))
+    return choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found)
 
 
-def choose_agents(question: str, found: list[Agent]) -> list[str]:
-    """Ask which of the agents to take; return their names."""
-    options = [(agent.NAME, agent.DISPLAY_NAME) for agent in found]
-    return choose(question, ("AGENT", ""), options, [agent.NAME for agent in found])
+def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
+    """Ask which of the agents to take."""
+    names = {agent.NAME: agent.DISPLAY_NAME for agent in found}
+    return agents_named(choose(question, ("AGENT", ""), [*names.items()], names))
 
 
 def review_hooks(report: CommandReport) -> bool:
@@ -166,17 +165,6 @@ def review_hooks(report: CommandReport) -> bool:
         approving = report.with_home("hookrun trust")
         report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
     return not undecided
-
-
-def user_is_present(report: CommandReport) -> bool:
-    """Return whether a user at a terminal, and no agent, runs the command and can be asked."""
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError:
-        return False
-    return True
 
 
 class Installation:

@@ -275,6 +275,22 @@ def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
 # --- approving what was just written
 
 
+def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
+    """Return whether a user at a terminal, and no agent, runs the command and can be asked.
+
+    `otherwise` is the consequence, of which an agent is warned.
+    """
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError as error:
+        if otherwise:
+            warn(f"{otherwise}: {error}")
+        return False
+    return True
+
+
 def approve_written(
     root: str,
     home: str,
@@ -299,12 +315,7 @@ def approve_written(
         report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
     if not undecided:
         return all(found.state == "approved" for found in hooks)
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError as error:
-        warn(f"nothing was approved: {error}")
+    if not user_is_present(report, otherwise="nothing was approved"):
         return False
     doubtful = []
     for found in undecided:
