@@ -14,7 +14,7 @@ from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
-from hookrun.cli.trust import approve_written, user_is_present
+from hookrun.cli.trust import APPROVE_IT, approve_written, user_is_present
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
@@ -314,7 +314,4 @@ def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directo
         yield made.build, "build the hook; it fails until then"
     yield "hookrun test", "runs its tests"
     if not approved:
-        yield (
-            report.with_home("hookrun trust"),
-            "review and approve it; it does not run until then, but may block calls",
-        )
+        yield report.with_home("hookrun trust"), APPROVE_IT

@@ -21,7 +21,7 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
-from hookrun.cli.trust import approve_written
+from hookrun.cli.trust import APPROVE_IT, approve_written
 from hookrun.config.git_includes import GitInclude, tree_digest
 from hookrun.config.load import git_include
 from hookrun.edit.file_change import apply_all
@@ -329,7 +329,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield (
-            report.with_home("hookrun trust"),
-            "review and approve it; it does not run until then, but may block calls",
-        )
+        yield report.with_home("hookrun trust"), APPROVE_IT

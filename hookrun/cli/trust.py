@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
 
+APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
+"""What `hookrun trust` is for, after a command that has written a hook."""
+
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
