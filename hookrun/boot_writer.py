@@ -41,7 +41,6 @@ GROUPS = (
     hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
     hookrun.recipes.package_manager""",
     "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
-    "hookrun.trust.ownership",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",

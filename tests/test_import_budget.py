@@ -111,7 +111,6 @@ FOR_TRUST = {
     "hookrun.trust.approvals",
     "hookrun.trust.digest",
     "hookrun.trust.hook_files",
-    "hookrun.trust.ownership",
     "hookrun.trust.store",
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
