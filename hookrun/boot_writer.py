@@ -25,8 +25,9 @@ GROUPS = (
     *AGENTS.values(),
     "hookrun.globs",
     "hookrun.nesting",
+    "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
+    """hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
