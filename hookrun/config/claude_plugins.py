@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 
 from hookrun.config import claude_settings
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.diagnostics import Location
 from hookrun.config.document import Document, SourceError, read
 from hookrun.model import LAYERS
 from hookrun.text import quote
@@ -62,8 +61,8 @@ class Plugins:
                 file.own = True if layer in EVERYWHERE else self._root
                 file.off = not on
                 found.append(file)
-            if not on and nearest.document is not None:
-                Location(nearest.document, (ENABLED, name), nearest.problems).warn(
+            if not on:
+                nearest.at(ENABLED, name).warn(
                     f"this disables the hooks of the plugin {quote(name)}, which {words[layer][0].path} enables",
                     "remove it to run them",
                 )
@@ -108,7 +107,7 @@ class Plugins:
                 yield from self._at(_within(root, each), root, layer)
             elif isinstance(each, dict):
                 file = ConfigFile(document.path, layer, document, claudes=True, plugin=root)
-                file.handlers = claude_settings.entries(each, Location(document, path, file.problems), strict=False)
+                file.handlers = claude_settings.entries(each, file.at(*path), strict=False)
                 yield file
 
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
@@ -154,14 +153,14 @@ class Plugins:
 
 def names_plugins(file: ConfigFile) -> bool:
     """Return whether settings of Claude Code enable or disable a plugin."""
-    return file.plugin is None and bool(file.says(ENABLED))
+    return file.plugin is None and bool(file.data.get(ENABLED))
 
 
 def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
-        words = file.says(ENABLED) if file.plugin is None else None
+        words = file.data.get(ENABLED) if file.plugin is None else None
         for name, word in words.items() if isinstance(words, dict) else ():
             found.setdefault(name, {})[file.layer] = file, word is True
     return found

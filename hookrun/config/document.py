@@ -64,6 +64,10 @@ class Document:
         return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
 
 
+NOT_READ = Document("", "", PositionedData())
+"""In place of a file that cannot be read."""
+
+
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """Return the 1-based line and column of an offset in the text."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
