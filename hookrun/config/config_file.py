@@ -68,7 +68,7 @@ class ConfigFile:
     @property
     def data(self) -> dict[str, object]:
         """The top-level keys with their values; none if the file is unreadable or no object."""
-        return self.document.data if isinstance(self.document.data, dict) else {}
+        return self.document.top
 
     @property
     def count(self) -> int:

@@ -38,6 +38,11 @@ class Document:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._parsed = parsed
 
+    @property
+    def top(self) -> dict[str, object]:
+        """The data if it is an object, else an empty one."""
+        return self.data if isinstance(self.data, dict) else {}
+
     @classmethod
     def from_data(cls, name: str, data: object) -> Document:
         """Return the document of data in memory, called `name` in messages. Raises TypeError or ValueError."""
