@@ -129,26 +129,21 @@ class Background:
         """Return whether waiting here, also in a blocking call, cannot deadlock."""
         return self not in WITHIN.get() and not self._loop_thread.is_waited_for_here()
 
-    async def wait(self) -> None:
-        """Wait until nothing runs, including work that is started meanwhile."""
-        while running := list(self._ours()):
-            await _ended(running)
+    async def wait(self, seconds: float | None = None, *, tasks_only: bool = False, sync: bool = False) -> None:
+        """Wait until nothing runs, or no coroutine, including work that is started meanwhile, for at most `seconds`.
 
-    async def wait_for_tasks(self) -> None:
-        """Wait until no coroutine runs; functions in threads may still run."""
-        tasks = [task.done for _, task in list(self._ours().values()) if task is not None]
-        if tasks:
-            await _ended(tasks)
-
-    def wait_sync(self, seconds: float | None = None, *, tasks_only: bool = False) -> None:
-        """Wait until nothing runs, or no coroutine, for at most `seconds`. Not in the loop that the work runs in."""
+        With `sync` this thread waits: not the one whose loop the work runs in.
+        """
         until = None if seconds is None else monotonic() + seconds
         while running := [done for done, (_, task) in list(self._ours().items()) if task or not tasks_only]:
             left = None if until is None else until - monotonic()
             if left is not None and left <= 0:
                 return
-            wait_for(running, left)
-            sleep(0.005)  # finished work may still be reported
+            if sync:
+                wait_for(running, left)
+                sleep(0.005)  # noqa: ASYNC251  # finished work may still be reported
+            else:
+                await _ended(running, left)
 
     def cancel(self) -> None:
         """Cancel all coroutines; functions in threads cannot be cancelled."""
@@ -157,12 +152,12 @@ class Background:
                 task.cancel()
 
 
-async def _ended(running: list[Future[Any]]) -> None:
-    """Wait until all of these have ended; their errors are logged elsewhere."""
+async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
+    """Wait until all of these have ended, for at most `seconds`; their errors are logged elsewhere."""
     waited = [asyncio.wrap_future(future) for future in running]
     for each in waited:
         each.add_done_callback(lambda end: end.cancelled() or end.exception())
-    await asyncio.wait(waited)
+    await asyncio.wait(waited, timeout=seconds)
 
 
 def _plain(value: object) -> object:

@@ -129,7 +129,7 @@ class HandlerCall:
                 self._answered(value)
         if bounded.expired:
             end = "; it did not end when cancelled, and was closed" if bounded.closed else ""
-            self.outcome.failure = Failure("timeout", self._out_of_time() + end)
+            self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
         self._over()
 
     def time_runs_from(self, started: float) -> None:
@@ -146,16 +146,12 @@ class HandlerCall:
 
         If it has not `begun`, no thread was free for it, and it is never called.
         """
-        detail = f"{self._out_of_time()}; its thread was abandoned" if begun else self._without_thread()
+        detail = f"no answer {self._when()}; its thread was abandoned"
+        if not begun:
+            detail = f"no thread was free {self._when()}: other handlers with thread=True used all of them"
         outcome = Outcome(Failure("timeout", detail))
         outcome.ms = (monotonic() - self._started) * 1000
         return outcome
-
-    def _out_of_time(self) -> str:
-        return f"no answer {self._when()}"
-
-    def _without_thread(self) -> str:
-        return f"no thread was free {self._when()}: other handlers with thread=True used all of them"
 
     def _when(self) -> str:
         if self._deadline < self._started + self._handler.timeout:
@@ -171,7 +167,7 @@ class HandlerCall:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
         # A change must be returned; one made to a copy has no effect, and the author should know.
-        if self._context.gave_copies and (changed := self._context.changed_in_place()):
+        if changed := self._context.changed_in_place():
             outcome.notes = [
                 *outcome.notes,
                 *(

@@ -6,13 +6,12 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
-from hookrun.config import load_compiled
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER, result_at_once
@@ -363,35 +362,27 @@ class Engine:
         Work that had to be cancelled is logged, as are functions in threads that still run: nothing can end those.
         Background work that closes the engine itself is not waited for. Closing twice does nothing.
         """
-        self._closed = True
-        background = self._services.background
-        try:
-            if wait > 0 and background.names() and background.may_be_waited_for():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(background.wait(), wait)
-        finally:
-            background.close()
-            background.cancel()
-            try:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(background.wait_for_tasks(), CLOSE_WAIT)
-            finally:
-                await asyncio.to_thread(self._end)
+        await self._close(wait, sync=False)
 
     def close_sync(self, wait: float = BACKGROUND_WAIT) -> None:
         """Close the engine as `close` does, without an event loop."""
+        result_at_once(self._close(wait, sync=True))
+
+    async def _close(self, wait: float, *, sync: bool) -> None:
         self._closed = True
         background = self._services.background
         here = background.may_be_waited_for()
         try:
             if wait > 0 and here:
-                background.wait_sync(wait)
+                await background.wait(wait, sync=sync)
         finally:
             background.close()
             background.cancel()
-            if here:
-                background.wait_sync(CLOSE_WAIT, tasks_only=True)
-            self._end()
+            try:
+                if here or not sync:
+                    await background.wait(CLOSE_WAIT, tasks_only=True, sync=sync)
+            finally:
+                self._end() if sync else await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
         self._services.pool.close()

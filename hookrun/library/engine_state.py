@@ -13,11 +13,9 @@ from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
-from hookrun.state import data_dir, home_directory, now_ns, state_dir
+from hookrun.state import data_dir, home_directory, identity_of, now_ns, state_dir
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
-
-State = tuple[object, ...]
 
 YOUNG = 2_000_000_000
 """Nanoseconds within which a changed file may change again without its times showing it."""
@@ -27,7 +25,7 @@ class TrustStoreCache:
     """The store as last read. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: tuple[State, Store] | None = None
+        self._kept: tuple[tuple[object, ...], Store] | None = None
 
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
         """Return the decisions, as `store.load` does. Raises StoreError."""
@@ -43,7 +41,7 @@ class TrustStoreCache:
             found = os.lstat(f"{where}/{stores.NAME}")
         except OSError:
             return stores.load(home, owners)
-        current = (home, owners, *map(_identity, (found, above)))
+        current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in (found, above)))
         kept = self._kept
         if kept is not None and kept[0] == current:
             return kept[1]
@@ -63,23 +61,14 @@ class TrustStoreCache:
         return not (store.denied or store.disabled or store.paused)
 
 
-def _identity(status: os.stat_result) -> State:
-    """Return a value that changes when the file, its owner or its permissions change."""
-    return (
-        status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns,
-        status.st_ctime_ns,
-    )  # fmt: skip
-
-
 class Journal:
-    """Write the records of an engine's runs. `details` says how much of a call they hold."""
+    """Write the records of an engine's runs; `setting` is the setting `audit`."""
 
-    __slots__ = ("_log", "details")
+    __slots__ = ("_log", "setting")
 
     def __init__(self, home: str, settings: Mapping[str, object]) -> None:
-        said = settings.get("audit")
-        self._log = None if said is False else audit.Log(home, said, stay_open=True)
-        self.details = audit.details_of(said)
+        self.setting = settings.get("audit")
+        self._log = None if self.setting is False else audit.Log(home, self.setting, stay_open=True)
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""

@@ -16,202 +16,171 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.library.handler_context import Context, ContextField, ObjectField, count, flag, text, word
 
 
-class SessionStart(Context):
+class SessionStart(Context, event="session_start"):
     """A session begins."""
 
-    event_name = "session_start"
     source = text("How it began: startup, resume, clear, compact.")
     resumed = flag("Whether it continues an earlier one.")
 
 
-class SessionEnd(Context):
+class SessionEnd(Context, event="session_end"):
     """A session has ended."""
 
-    event_name = "session_end"
     reason = text("Why it ended.")
 
 
-class PreSessionEnd(Context):
+class PreSessionEnd(Context, event="pre_session_end"):
     """A session is about to end."""
 
-    event_name = "pre_session_end"
     reason = text("Why it ends.")
 
 
-class UserPromptSubmit(Context):
+class UserPromptSubmit(Context, event="user_prompt_submit"):
     """The user has sent a prompt that the model has not seen yet."""
 
-    event_name = "user_prompt_submit"
     user_prompt = word("The user's prompt.")
 
 
-class AssistantResponse(Context):
+class AssistantResponse(Context, event="assistant_response"):
     """The model has answered."""
 
-    event_name = "assistant_response"
 
-
-class PreToolUse(Context):
+class PreToolUse(Context, event="pre_tool_use"):
     """A tool is about to run."""
 
-    event_name = "pre_tool_use"
     tool_name = word("The tool, by its canonical name.")
 
 
-class PostToolUse(Context):
+class PostToolUse(Context, event="post_tool_use"):
     """A tool has run and returned a result."""
 
-    event_name = "post_tool_use"
     tool_name = word("The tool, by its canonical name.")
     tool_result_output = word("The tool's result.")
 
 
-class PostToolFailure(Context):
+class PostToolFailure(Context, event="post_tool_failure"):
     """A tool has run and failed."""
 
-    event_name = "post_tool_failure"
     tool_name = word("The tool, by its canonical name.")
     tool_result_error = word("Why the tool failed.")
 
 
-class ToolCallRequested(Context):
+class ToolCallRequested(Context, event="tool_call_requested"):
     """The model requests a tool."""
 
-    event_name = "tool_call_requested"
     tool_name = word("The tool, by its canonical name.")
 
 
-class ToolCallAborted(Context):
+class ToolCallAborted(Context, event="tool_call_aborted"):
     """A requested tool will not run."""
 
-    event_name = "tool_call_aborted"
     tool_name = word("The tool, by its canonical name.")
     reason = text("Why it does not run.")
 
 
-class PermissionRequest(Context):
+class PermissionRequest(Context, event="permission_request"):
     """The user is about to be asked whether a tool may run."""
 
-    event_name = "permission_request"
     tool_name = word("The tool, by its canonical name.")
 
 
-class FileChanged(Context):
+class FileChanged(Context, event="file_changed"):
     """A file was written, edited or deleted."""
 
-    event_name = "file_changed"
     file_path = word("The file, absolute and normalised.")
 
 
-class Stop(Context):
+class Stop(Context, event="stop"):
     """The agent is about to end its turn."""
 
-    event_name = "stop"
     stop_hook_active = flag("Whether it already continues because of a hook.")
 
 
-class SubagentStart(Context):
+class SubagentStart(Context, event="subagent_start"):
     """A subagent begins."""
 
-    event_name = "subagent_start"
     agent_name = text("The kind of subagent.")
     initial_message = text("Its task.")
 
 
-class SubagentStop(Context):
+class SubagentStop(Context, event="subagent_stop"):
     """A subagent is about to end."""
 
-    event_name = "subagent_stop"
     agent_name = text("The kind of subagent.")
     reason = text("Why it ends.")
     stop_hook_active = flag("Whether it already continues because of a hook.")
 
 
-class PreCompact(Context):
+class PreCompact(Context, event="pre_compact"):
     """The conversation is about to be shortened."""
 
-    event_name = "pre_compact"
     trigger = text("The trigger: manual or auto.")
     message_count = count("The number of messages.")
     token_count = count("The estimated number of tokens.")
 
 
-class PostCompact(Context):
+class PostCompact(Context, event="post_compact"):
     """The conversation was shortened."""
 
-    event_name = "post_compact"
     trigger = text("The trigger: manual or auto.")
     message_count = count("The number of messages left.")
     token_count = count("The estimated number of tokens.")
 
 
-class Notification(Context):
+class Notification(Context, event="notification"):
     """The agent notifies the user."""
 
-    event_name = "notification"
     message = word("The text of the notification.")
     level = text("Its severity: info, warning, error.")
 
 
-class ErrorOccurred(Context):
+class ErrorOccurred(Context, event="error"):
     """An error occurred in the agent."""
 
-    event_name = "error"
     error_info = ObjectField("The error: `error_message`, `context` and other details.")
 
 
-class BeforeRequest(Context):
+class BeforeRequest(Context, event="before_request"):
     """The agent is about to process a request."""
 
-    event_name = "before_request"
 
-
-class AfterRequest(Context):
+class AfterRequest(Context, event="after_request"):
     """The agent has processed a request."""
 
-    event_name = "after_request"
 
-
-class BeforeInference(Context):
+class BeforeInference(Context, event="before_inference"):
     """The model is about to be called."""
 
-    event_name = "before_inference"
     model = text("The model's name.")
 
 
-class AfterInference(Context):
+class AfterInference(Context, event="after_inference"):
     """The model has answered, or failed to."""
 
-    event_name = "after_inference"
     model = text("The model's name.")
     usage = ObjectField("The tokens used: `input_tokens`, `output_tokens` and other details.")
 
 
-class PreCheckpoint(Context):
+class PreCheckpoint(Context, event="pre_checkpoint"):
     """A checkpoint is about to be made."""
 
-    event_name = "pre_checkpoint"
     checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
 
 
-class PostCheckpoint(Context):
+class PostCheckpoint(Context, event="post_checkpoint"):
     """A checkpoint was made."""
 
-    event_name = "post_checkpoint"
     checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
 
 
-class PreReflectionStore(Context):
+class PreReflectionStore(Context, event="pre_reflection_store"):
     """Something learned is about to be stored."""
 
-    event_name = "pre_reflection_store"
     reflection = text("The text to store.")
 
 
-class PreSearchQuery(Context):
+class PreSearchQuery(Context, event="pre_search_query"):
     """A search is about to run; its query is among the arguments and may be changed."""
-
-    event_name = "pre_search_query"
 
     @property
     def query(self) -> str:

@@ -7,11 +7,12 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
-from hookrun.library.threads import Job, Work, settle
+from hookrun.library.threads import Job, Work
 from hookrun.model import Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
 from hookrun.process.runner import classify_failure
@@ -62,7 +63,7 @@ class ParallelGroup:
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
-        self._jobs: dict[HandlerCall, Job] = {}
+        self._jobs: dict[int, Job] = {}
         self._count = len(hooks)
 
     def _in_order(self) -> list[Outcome]:
@@ -76,7 +77,7 @@ class ParallelGroup:
         end = asyncio.get_running_loop().create_future()
         batch = self._start_declared(_notifier(end))
         try:
-            threads = self._begin_calls(calls.append)
+            self._begin_calls(calls.append)
         except BaseException:  # Ctrl-C in a handler
             for each in calls:
                 each.close()
@@ -86,7 +87,7 @@ class ParallelGroup:
                 await _shielded(end)
             raise
         work = [self._declared_over(batch, end)] if batch is not None else []
-        work += [*(self._thread_over(n, future) for n, future in threads.items()), *calls]
+        work += [*(self._thread_over(n, job) for n, job in self._jobs.items()), *calls]
         try:
             if len(work) == 1:
                 await work[0]
@@ -115,12 +116,12 @@ class ParallelGroup:
             raise
         self._take(batch.outcomes)
 
-    async def _thread_over(self, index: int, future: Future[Outcome]) -> None:
+    async def _thread_over(self, index: int, job: Job) -> None:
         call = self._calls[index]
         try:
-            self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(future), call.left())
+            self._outcomes[index] = await asyncio.wait_for(asyncio.wrap_future(job.done), call.left())
         except TimeoutError:
-            self._outcomes[index] = call.abandoned(begun=self._jobs[call].begun)
+            self._outcomes[index] = call.abandoned(begun=job.begun)
 
     # --- in a thread
 
@@ -132,15 +133,15 @@ class ParallelGroup:
         batch = self._start_declared(lambda: over.set_result(None))
         tasks: list[Work] = []
         try:
-            threads = self._begin_calls(lambda each: tasks.append(self._services.loop_thread.start(each)))
+            self._begin_calls(lambda each: tasks.append(self._services.loop_thread.start(each)))
             for task in tasks:
                 task.wait()
-            for n, future in threads.items():
+            for n, job in self._jobs.items():
                 call = self._calls[n]
                 try:
-                    self._outcomes[n] = future.result(call.left())
+                    self._outcomes[n] = job.done.result(call.left())
                 except TimeoutError:
-                    self._outcomes[n] = call.abandoned(begun=self._jobs[call].begun)
+                    self._outcomes[n] = call.abandoned(begun=job.begun)
             if batch is not None:
                 over.result()
                 self._take(batch.outcomes)
@@ -160,9 +161,13 @@ class ParallelGroup:
     def _start_declared(self, over: Callable[[], None]) -> Batch | None:
         return self._processes.start([hook for _, hook in self._declared], over) if self._declared else None
 
-    def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> dict[int, Future[Outcome]]:
-        """Call the functions; `start` what waits. Return the futures of those in threads, which begin first."""
-        threads = {n: self._in_thread(call) for n, call in self._calls.items() if call.thread}
+    def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        """Call the functions, those in threads first; `start` what waits."""
+        for n, call in self._calls.items():
+            if call.thread:
+                call.time_runs_from(monotonic())
+                run = partial(contextvars.copy_context().run, _call, call)
+                self._jobs[n] = self._services.workers.submit(run)
         for n, call in self._calls.items():
             if not call.thread:
                 wanted = call.begin()
@@ -170,20 +175,11 @@ class ParallelGroup:
                 if wanted is not None:
                     self._wanted.append(wanted)
                     start(call.await_result(wanted))
-        return threads
 
     def _take(self, outcomes: list[Outcome]) -> None:
         hooks = [hook for _, hook in self._declared]
         named = self._processes.named(hooks, outcomes)
         self._outcomes.update(zip([n for n, _ in self._declared], named, strict=True))
-
-    def _in_thread(self, call: HandlerCall) -> Future[Outcome]:
-        future: Future[Outcome] = Future()
-        future.set_running_or_notify_cancel()
-        variables = contextvars.copy_context()
-        call.time_runs_from(monotonic())
-        self._jobs[call] = self._services.workers.submit(lambda: settle(future, lambda: variables.run(_call, call)))
-        return future
 
 
 def _call(call: HandlerCall) -> Outcome:

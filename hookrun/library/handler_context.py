@@ -144,6 +144,11 @@ class Context(Mapping[str, object]):
     transcript_path = text("The agent's transcript file.")
     metadata = ObjectField("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
 
+    def __init_subclass__(cls, *, event: str | None = None) -> None:
+        super().__init_subclass__()
+        if event is not None:
+            cls.event_name = event
+
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
         """Create a context of `event` (by default that of the class) with these fields.
 
@@ -251,7 +256,7 @@ class Context(Mapping[str, object]):
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
         changed: dict[str, set[Any]] = {}
-        for name, copied in (self._copies or {}).items():
+        for name, copied in self._copies.items() if self._copies is not None else ():
             was = self._data.get(name) or {}
             if _differs(copied, was) and isinstance(was, dict):
                 keys = copied.keys() | was.keys()
@@ -259,8 +264,3 @@ class Context(Mapping[str, object]):
                     key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
                 }
         return changed
-
-    @property
-    def gave_copies(self) -> bool:
-        """Whether the handler got any copy that it could have changed."""
-        return self._copies is not None

@@ -29,17 +29,22 @@ MOST_LEFT = 1000
 
 
 class Job:
-    """A function to call in a thread. `begun` is set when a thread takes it, `left` when it is abandoned."""
+    """A function to call in a thread, and its result in `done`.
 
-    __slots__ = ("begun", "function", "left", "over")
+    `begun` is set when a thread takes it, `left` when it is abandoned.
+    """
+
+    __slots__ = ("begun", "done", "function", "left")
 
     def __init__(self, function: Callable[[], object]) -> None:
         self.function = function
-        self.begun = self.left = self.over = False
+        self.done: Future[Any] = Future()
+        self.done.set_running_or_notify_cancel()  # a task that no longer waits for it does not cancel it
+        self.begun = self.left = False
 
 
 class DaemonThreadPool:
-    """At most `most` threads, not counting abandoned ones; more work waits. A submitted function must not raise."""
+    """At most `most` threads, not counting abandoned ones; more work waits."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -71,10 +76,10 @@ class DaemonThreadPool:
 
         A finished job may be abandoned, too.
         """
-        if job.over or self._pid != os.getpid():
+        if job.done.done() or self._pid != os.getpid():
             return
         with self._lock:
-            if not (job.left or job.over):
+            if not (job.left or job.done.done()):
                 job.left = True
                 self._left += job.begun
                 self._start()
@@ -103,12 +108,11 @@ class DaemonThreadPool:
                 job.begun = not job.left
             try:
                 if job.begun:
-                    job.function()
+                    settle(job.done, job.function)
             finally:
                 with self._lock:
                     self._unfinished -= 1
                     self._left -= job.begun and job.left
-                    job.over = True
             del job  # released while the thread waits for the next one
 
     def close(self, wait: float) -> int:

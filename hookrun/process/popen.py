@@ -35,7 +35,8 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         try:
-            _check_names(environment)
+            if b"" in environment:
+                raise ValueError("illegal environment variable name")  # noqa: TRY301  # as `subprocess`
             # posix_spawn is the cheapest and resets signals, but it cannot change the directory. `subprocess` can, but
             # resets signals only in a preexec_fn: Python code after a fork, which can deadlock in a program with
             # threads. Where both are needed, a shell changes the directory, for half a millisecond more.
@@ -92,11 +93,6 @@ def _inheritable() -> list[int]:
         found = spawn.inheritable()
         _LISTED[0] = now, found
     return found
-
-
-def _check_names(environment: Mapping[bytes, bytes]) -> None:
-    if b"" in environment:
-        raise ValueError("illegal environment variable name")
 
 
 def _signals_are_inherited() -> bool:
