@@ -1,4 +1,4 @@
-"""Connect hookrun to coding agents: `hookrun install`, `uninstall` and `agents`."""
+"""Connect hookrun to coding agents, and disconnect it: `hookrun install` and `uninstall`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from hookrun.cli.common import (
     agents_named,
     command,
     declarations_at,
-    home_option,
     install_location,
-    json_option,
     load_project,
     report_options,
 )
-from hookrun.cli.printing import CommandReport, count, is_interactive, print_json, print_table
+from hookrun.cli.printing import CommandReport, count, is_interactive
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.trust import UNDECIDED, review
-from hookrun.doctor.agent_state import AgentState, declared_events, inspect_agents
+from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
@@ -42,8 +40,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
 
-FIRST, SECOND, THIRD, *_ = AGENTS
-COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+FIRST, SECOND, *_ = AGENTS
 
 scope_option = click.option(
     "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Your own settings, or the project's."
@@ -374,49 +371,3 @@ def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], c
         if not each.is_ours:
             where = f"{relative_path(each.path)}:{each.line}"
             report.warn(f"{where}: {each.event} runs hookrun by a handwritten line, so {consequence}\nhint: remove it")
-
-
-# --- hookrun agents
-
-
-@command("agents", "agents", "agents --json")
-@json_option
-@home_option
-def agents_command(home: str | None, *, as_json: bool) -> None:
-    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    cases = supported_agents(home)
-    if as_json:
-        print_json({"agents": [_to_json(each) for each in cases]})
-    else:
-        print_table(COLUMNS, [*map(_row, cases)], wrap=True)
-
-
-def supported_agents(home: str | None) -> list[AgentState]:
-    """Return the state of every supported agent."""
-    location = install_location(home)
-    return inspect_agents(agents_named(AGENTS), location, declarations_at(location))
-
-
-def _to_json(case: AgentState) -> dict[str, object]:
-    return {
-        **case.to_json(),
-        "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
-        "hand_written": {
-            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
-        },
-        "when_missing": next((each.command.form.when_missing for each in case.all_wired if each.command.form), None),
-        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
-        "unreadable": case.unreadable,
-        "declared": case.declared,
-        "not_wired": case.missing_events,
-    }
-
-
-def _row(case: AgentState) -> list[str]:
-    version = "not found" if case.installed is None else case.installed.version or "?"
-    scopes = [
-        f"{scope} (by hand)" if any(not each.is_ours for each in case.wired[scope]) else scope for scope in case.scopes
-    ]
-    wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
-    return [case.agent.NAME, version, wired, events or "-", ", ".join(case.missing_events) or "-"]

@@ -334,8 +334,8 @@ class CommandReport:
         for index, (command, purpose) in enumerate(rows):
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
-    def end(self) -> None:
-        """Print the JSON object if that is asked for, and exit."""
+    def end(self) -> int:
+        """Print the JSON object if that is asked for, and return the exit status."""
         if self.as_json:
             print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
-        click.get_current_context().exit(0 if self.ok else 1)
+        return 0 if self.ok else 1

@@ -296,7 +296,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
 )
 @click.argument("names", metavar="[RECIPE]...", nargs=-1)
 @json_option
-def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
+def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> int:
     """Run the tests that the recipes named, or all, come with, each in a directory of its own.
 
     They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
@@ -308,7 +308,7 @@ def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> None:
     recipes = [catalog.find(name) for name in dict.fromkeys(names or catalog.names())]
     given = config_from_data({"hooks": [dict(hook) for recipe in recipes for hook in recipe.hooks]})
     files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in recipes]
-    click.get_current_context().exit(0 if report_run(files, given, as_json=as_json) else FAILED)
+    return 0 if report_run(files, given, as_json=as_json) else FAILED
 
 
 for each_command in (

@@ -89,9 +89,7 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 @agent_option
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
-@click.pass_context
 def list_command(
-    ctx: click.Context,
     *,
     config: str | None,
     home: str | None,
@@ -100,7 +98,7 @@ def list_command(
     agent: str | None,
     details: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = load_project(config, home)
     declarations = project.declarations
@@ -140,11 +138,11 @@ def list_command(
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
-            print_table(COLUMNS, rows, styles={row[3]: _state_style(row[3]) for row in rows})
+            print_table(COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
-    ctx.exit(FAILED if problems else 0)
+    return FAILED if problems else 0
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
@@ -179,15 +177,11 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _state_style(state: str) -> str:
-    return STATE_STYLES.get(state, WARNING)
-
-
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
     default = Hook(name="", events=()).to_dict()
-    yield f"{hook.name}  {row[3]}", _state_style(row[3])
+    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
     fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
@@ -269,8 +263,7 @@ def config_command(ctx: click.Context) -> None:
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
-@click.pass_context
-def show_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> int:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -286,7 +279,7 @@ def show_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     print_problems([*examined.declarations.problems, *errors])
-    ctx.exit(FAILED if examined.declarations.problems else 0)
+    return FAILED if examined.declarations.problems else 0
 
 
 def _masked(hook: Hook, values: list[Value]) -> list[Value]:

@@ -82,9 +82,7 @@ HAS_OWN_LINE = FROM_OTHERS | {
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
 @config_options
-@click.pass_context
 def trust_command(
-    ctx: click.Context,
     what: tuple[str, ...],
     config: str | None,
     home: str | None,
@@ -93,7 +91,7 @@ def trust_command(
     list_all: bool,
     digests: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
     Agents run only the hooks of a project that you have approved. Until then, a hook with `on_failure: block` blocks
@@ -106,11 +104,11 @@ def trust_command(
         error = f"a digest needs `--yes`: {quote(given[0])}" if given else "more than one PATH"
         if yes:
             error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
-        raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests", ctx)
+        raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests")
     project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
     if list_all:
         _list_all(project, as_json=as_json)
-        return
+        return 0
     hooks = project.hooks()
     if yes:
         refuse_if_run_by_agent("approve hooks")
@@ -124,7 +122,7 @@ def trust_command(
         hooks = review(project, hooks)
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED]
-    ctx.exit(FAILED if undecided or project.declarations.problems else 0)
+    return FAILED if undecided or project.declarations.problems else 0
 
 
 def _list_all(project: Project, *, as_json: bool) -> None:

@@ -86,9 +86,7 @@ MAX_FILE = 1 << 20
 @click.option("--hook", "names", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
 @click.option("--repeat", type=click.IntRange(1, 1000), metavar="N", help="Run N times; show the median and p95 times.")
 @config_options
-@click.pass_context
 def try_command(
-    ctx: click.Context,
     *,
     words: tuple[str, ...],
     file: str | None,
@@ -101,7 +99,7 @@ def try_command(
     config: str | None,
     home: str | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show what each hook says to a command line, a file or a prompt.
 
     The matching hooks really run, the command does not. As for an agent, hooks that you have not approved do not run,
@@ -129,7 +127,7 @@ def try_command(
         print_json(trial.json(repeated=repeat is not None))
     else:
         trial.show(repeated=repeat is not None)
-    ctx.exit(INTERRUPTED if trial.interrupted else FAILED if trial.problems else 0)
+    return INTERRUPTED if trial.interrupted else FAILED if trial.problems else 0
 
 
 def _fields(
