@@ -178,14 +178,14 @@ class ConfigSources:
         found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:
             own = layer in ("project", "local") and path not in declared.files
-            if own and load_file(path, layer).has_hooks:
+            if own and "hooks" in load_file(path, layer).data:
                 return f"; {relative_path(path)} is hidden by the nearer config file in {declared.root}"
         top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
-                if os.path.isfile(path) and load_file(path, "project").has_hooks:
+                if os.path.isfile(path) and "hooks" in load_file(path, "project").data:
                     outside = f"outside the repository {found.repository}" if found.repository else "but no .git"
                     return f"; {relative_path(path)} has hooks, {outside}, so it is ignored"
         return ""

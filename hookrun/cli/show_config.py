@@ -42,10 +42,11 @@ from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
-from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.credentials import HIDDEN, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
+from hookrun.process.prepare import looks_like_credential
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:

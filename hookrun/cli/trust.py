@@ -35,10 +35,10 @@ from hookrun.process.prepare import resolve
 from hookrun.terminal import terminal_width
 from hookrun.text import escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.approvals import named_changes
 from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
+from hookrun.trust.snapshots import named_changes
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:

@@ -162,7 +162,7 @@ def user_file(home: str) -> DeclarationFile:
 
 def _chosen(paths: list[str], layer: str, form: str | None) -> str:
     there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
-    chosen = next((file.path for file in there if file.has_hooks), None)
+    chosen = next((file.path for file in there if "hooks" in file.data), None)
     chosen = chosen or next((file.path for file in there if file.is_effective), None)
     if chosen is None:
         json_path, yaml_path, *_ = paths
