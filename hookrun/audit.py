@@ -162,12 +162,21 @@ def fire_records(
     *,
     ms: float,
     problems: Sequence[str],
-    details: str,
+    setting: object,
+    message: str | None = None,
+    error: str | None = None,
+    notes: Sequence[str] = (),
     **fields: object,
 ) -> list[dict[str, object]]:
-    """Return the records of an event: one of each hook that ran, and one of the event. `ms` is milliseconds."""
+    """Return the records of an event: one of each hook that ran, and one of the event.
+
+    `ms` is milliseconds, `setting` the setting `audit`.
+    """
     first = base_record("hook", context)
+    details = details_of(setting)
     records = [_of_run(run, first, details) for run in runs]
+    fields["message"], fields["error"] = redacted(message), redacted(error)
+    fields["notes"] = [redacted(note) for note in notes]
     fields["ms"] = round(ms, 1)
     fields["problems"] = [(redacted(problem) or "")[:MAX_TEXT] for problem in problems]
     if details == FULL:

@@ -7,6 +7,8 @@ import ast
 import fcntl
 import marshal
 import os
+import sys
+from importlib.machinery import PathFinder
 from importlib.util import MAGIC_NUMBER, find_spec
 
 from hookrun import files
@@ -25,8 +27,9 @@ GROUPS = (
     *AGENTS.values(),
     "hookrun.globs",
     "hookrun.nesting",
+    "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
+    """hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
@@ -41,7 +44,6 @@ GROUPS = (
     hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
     hookrun.recipes.package_manager""",
     "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
-    "hookrun.trust.ownership",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
@@ -86,12 +88,22 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "fcntl", "select")}
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "_socket", "fcntl", "select")}
+    found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
+    extensions[""] = sys.executable
     table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
+
+
+def _binding(package: str) -> str:
+    """Return where the compiled module of an installed package is, empty if it has none."""
+    spec = PathFinder.find_spec(package)
+    places = spec.submodule_search_locations if spec is not None else None
+    found = PathFinder.find_spec(f"{package}._binding", places) if places else None
+    return (found.origin if found is not None else None) or ""
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:

@@ -77,8 +77,13 @@ class ContextError(ValueError):
     """The context cannot be read; the message says where it was read and why."""
 
 
-def from_file(path: str, deadline: float) -> dict[str, object]:
-    """Return the context in a file; a pipe is read like stdin. Raises ContextError."""
+def read(source: str, deadline: float) -> dict[str, object]:
+    """Return the JSON object in a file, `-` being stdin, by `deadline` (monotonic). Raises ContextError."""
+    return _from_stdin(deadline) if source == "-" else _from_file(source, deadline)
+
+
+def _from_file(path: str, deadline: float) -> dict[str, object]:
+    """Return the context in a file; a pipe is read like stdin."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -93,8 +98,7 @@ def from_file(path: str, deadline: float) -> dict[str, object]:
         raise ContextError(msg) from None
 
 
-def from_stdin(deadline: float) -> dict[str, object]:
-    """Return the context on stdin. Raises ContextError."""
+def _from_stdin(deadline: float) -> dict[str, object]:
     if os.isatty(0):
         os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
@@ -221,10 +225,11 @@ _SECOND: list[object] = [0, ""]
 """The last second and its text, cached: a program runs hooks many times a second."""
 
 
-def suspicious_fields(data: Mapping[str, object], event: str) -> list[str]:
-    """Return warnings about likely mistakes in a valid context."""
+def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[str]:
+    """Return warnings about likely mistakes in a context from `source`, as for `read`. Raises ContextError."""
     from hookrun.events import ALIASES, canonical
 
+    check(data, "stdin" if source == "-" else source)
     found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
         found.append(

@@ -50,9 +50,10 @@ class HookChain:
     """The hooks of one event on one context, and their results so far, also if the run is interrupted.
 
     `off` returns why a hook is switched off, or None; `refusal` returns why it may not run whatever its files are:
-    once the chain has ended, such a hook is skipped. `encode` returns the JSON of a context in bytes; with
-    `encode_changes` a change that it rejects is a bad verdict of the hook that made it. `became` maps the index of a
-    candidate to its status. `keep_text` saves a text that is too long for an agent and returns its path, or None.
+    once the chain has ended, such a hook is skipped. Both may be replaced until it runs. `encode` returns the JSON of a
+    context in bytes; with `encode_changes` a change that it rejects is a bad verdict of the hook that made it. `became`
+    maps the index of a candidate to its status. `keep_text` saves a text that is too long for an agent and returns its
+    path, or None.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class HookChain:
         context: dict[str, object],
         candidates: Candidates,
         *,
-        off: Callable[[Hook], str | None],
+        off: Callable[[Hook], str | None] = lambda _: None,
         refusal: Callable[[Hook], Failure | None] = lambda _: None,
         encode: Callable[[Mapping[str, object]], bytes] = _encode,
         encode_changes: bool = True,
@@ -75,8 +76,8 @@ class HookChain:
         self.ended_by: str | None = None
         self.changed = False
         self._candidates = candidates
-        self._off = off
-        self._refusal = refusal
+        self.off = off
+        self.refusal = refusal
         self._encode = encode
         self._encode_changes = encode_changes
         self._keep_text = keep_text
@@ -201,16 +202,18 @@ class HookChain:
         """Return the hook if it runs now: it matches, is not off, and the chain has not ended or it always runs."""
         if not self._candidates.selects(index, self.context):
             return None
-        always = self._candidates.always(index)
-        if self.ended_by is not None and not (always and self._refusal(self._candidates.hook(index)) is None):
+        if self.ended_by is not None and not self._runs_after_end(index):
             self.became.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
         hook = self._candidates.hook(index)
-        why = "mode is off" if hook.mode == "off" else self._off(hook)
+        why = "mode is off" if hook.mode == "off" else self.off(hook)
         if why is not None:
             self.became[index] = f"not run: {why}"
             return None
         return hook
+
+    def _runs_after_end(self, index: int) -> bool:
+        return self._candidates.always(index) and self.refusal(self._candidates.hook(index)) is None
 
     def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
         """Record, in order, the answers of hooks that ran side by side.

@@ -148,15 +148,3 @@ def print_for_agent(message: str) -> None:
 def write_stderr(text: str) -> None:
     """Print a text on stderr, every control character but the newline escaped."""
     write_all(2, escape(text, keep_newlines=True).encode("utf-8", "backslashreplace") + b"\n")
-
-
-def ensure_standard_streams() -> None:
-    """Open those of stdin, stdout and stderr that are closed, so that no file of ours takes their number.
-
-    Stdout is opened for reading: that the verdict cannot be written must be seen.
-    """
-    for fd, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(fd)
-        except OSError:
-            os.open(os.devnull, mode)

@@ -73,7 +73,16 @@ class CallPath:
 def _module(frame: FrameType) -> str | None:
     """Return the module of hookrun that a frame's function belongs to; None for others and for imports."""
     name = str(frame.f_globals.get("__name__", ""))
-    return name if name.partition(".")[0] == "hookrun" and frame.f_code.co_name != "<module>" else None
+    return name if name.partition(".")[0] == "hookrun" and not _is_import(frame) else None
+
+
+def _is_import(frame: FrameType | None) -> bool:
+    """Return whether a module is being imported: its own code runs, the body of a class, or what these call."""
+    while frame is not None and frame.f_globals.get("__name__") != "__main__":
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def walk(arguments: list[str], stdin: object, project: Path, report: Path) -> None:

@@ -10,7 +10,7 @@ GROUPS = {
         "add": ("recipes", "Add a recipe: a ready-made hook with tests."),
         "install": ("install", "Connect hookrun to your coding agents."),
         "status": ("status", "Show agents, hooks, approvals and the last run on one screen."),
-        "doctor": ("doctor", "Check whether your hooks will run in each agent, and if not, why."),
+        "doctor": ("status", "Check whether your hooks will run in each agent, and if not, why."),
     },
     "Write hooks": {
         "new": ("init", "Create a hook from a template, with tests."),
@@ -47,7 +47,7 @@ MORE = {
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
     "serve": ("serve", "Run hooks for agents in a server that is always loaded."),
-    "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
+    "agents": ("status", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),
     "version": ("help", "Print the version."),
 }

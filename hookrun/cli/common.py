@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
-Function = TypeVar("Function", bound="Callable[..., None]")
+Function = TypeVar("Function", bound="Callable[..., int | None]")
 
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
@@ -39,8 +39,8 @@ def epilog(*examples: str, note: str = "") -> str:
 
 def command(
     name: str, *examples: str, note: str = "", short_help: str | None = None
-) -> Callable[[Callable[..., None]], click.Command]:
-    """Return the decorator that makes a command of a function, with examples in its help."""
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Return the decorator that makes a command of a function, which may return its exit status."""
     return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help)
 
 
@@ -57,17 +57,17 @@ def config_options(function: Function) -> Function:
     return config_option(home_option(json_option(function)))
 
 
-def report_options(function: Callable[..., None]) -> Callable[..., None]:
+def report_options(function: Callable[..., None]) -> Callable[..., int]:
     """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
     @home_option
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
     @wraps(function)
-    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> None:
+    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> int:
         report = CommandReport(home, as_json=as_json, dry_run=dry_run)
         function(report=report, **arguments)
-        report.end()
+        return report.end()
 
     return with_report
 

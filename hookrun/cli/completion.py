@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import COMMANDS, topics
 from hookrun.cli.common import command
-from hookrun.config import load_compiled
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
 from hookrun.fire.command import TAKE_VALUE
@@ -123,28 +123,19 @@ AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
-    "agent": AGENT,
-    "config": FILE,
-    "db": FILE,
+    **dict.fromkeys(("agent", "agents"), AGENT),
+    **dict.fromkeys(("config", "db", "source"), FILE),
+    **dict.fromkeys(("home", "project"), DIRECTORY),
+    **dict.fromkeys(("hook", "hooks"), HOOK),
+    **dict.fromkeys(("recipe", "recipes"), RECIPE),
+    "declared_recipe": DECLARED_RECIPE,
     "event": EVENT,
-    "events": EVENT,
-    "home": DIRECTORY,
-    "project": DIRECTORY,
-    "hook": HOOK,
-    "recipe": RECIPE,
-    "source": FILE,
 }
 """A parameter of any command -> what is offered for it."""
 
 BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
-    **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
     ("explain", "name"): HOOK,
-    **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
-    **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
-    ("recipes test", "names"): RECIPE,
-    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
     ("help", "words"): OneOf(_help),
-    ("remove", "name"): HOOK,
     ("trust", "what"): DIRECTORY,
 }
 """A parameter of one command -> what is offered for it."""

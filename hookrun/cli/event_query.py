@@ -11,7 +11,7 @@ import click
 
 from hookrun import context as contexts
 from hookrun.cli.printing import count
-from hookrun.config import load_compiled
+from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
 from hookrun.files import relative_path
@@ -56,18 +56,15 @@ class EventQuery:
 
         Raises ContextError, UnreadableMessageError, and click.ClickException for a message of another event.
         """
-        where = "stdin" if source == "-" else source
-        no_deadline = float("inf")
-        data = contexts.from_stdin(no_deadline) if source == "-" else contexts.from_file(source, no_deadline)
+        data = contexts.read(source, float("inf"))
         if self.agent is not None and ONLY_CANONICAL.isdisjoint(data):
             from hookrun.agents.base import native_event  # only for an agent
             from hookrun.config.schema import CONTEXT_FIELDS
 
             if not data.keys() <= set(CONTEXT_FIELDS):
-                self._take_message(self.agent.read(data, native_event(self.agent, self.event)), where)
+                self._take_message(self.agent.read(data, native_event(self.agent, self.event)), source)
                 return
-        contexts.check(data, where)
-        self.notes += contexts.suspicious_fields(data, self.event)
+        self.notes += contexts.doubts_about(data, self.event, source)
         self.known = KnownFields(but=SET_FOR_AGENTS - set(data))
         self.contexts = [data]
         if self.agent is not None:
@@ -90,11 +87,12 @@ class EventQuery:
             self._make_message(self.agent)
         self.known = KnownFields(only=frozenset(known))
 
-    def _take_message(self, message: Message, where: str) -> None:
+    def _take_message(self, message: Message, source: str) -> None:
         calls = [call.fields for call in message.calls if (call.event or message.native) == self.event]
         if not calls:
             events = ", ".join(dict.fromkeys(call.event or message.native for call in message.calls))
             found = f"the message is one of {events}" if events else f"the message ({message.native}) fires nothing"
+            where = "stdin" if source == "-" else source
             raise click.ClickException(f"{where}: {found}\nhint: the event to explain is {self.event}")
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
@@ -180,14 +178,14 @@ class ConfigSources:
         found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:
             own = layer in ("project", "local") and path not in declared.files
-            if own and load_file(path, layer).has_hooks:
+            if own and "hooks" in load_file(path, layer).data:
                 return f"; {relative_path(path)} is hidden by the nearer config file in {declared.root}"
         top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
-                if os.path.isfile(path) and load_file(path, "project").has_hooks:
+                if os.path.isfile(path) and "hooks" in load_file(path, "project").data:
                     outside = f"outside the repository {found.repository}" if found.repository else "but no .git"
                     return f"; {relative_path(path)} has hooks, {outside}, so it is ignored"
         return ""

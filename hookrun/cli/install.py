@@ -1,34 +1,24 @@
-"""Connect hookrun to coding agents: `hookrun install`, `uninstall` and `agents`."""
+"""Connect hookrun to coding agents, and disconnect it: `hookrun install` and `uninstall`."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hookrun import boot_writer
 from hookrun.agents import AGENTS
-from hookrun.cli.common import (
-    agents_named,
-    command,
-    declarations_at,
-    home_option,
-    install_location,
-    json_option,
-    load_project,
-    report_options,
-)
-from hookrun.cli.printing import CommandReport, count, is_interactive, print_json, print_table
+from hookrun.cli.common import agents_named, command, declarations_at, install_location, load_project, report_options
+from hookrun.cli.printing import CommandReport, count, is_interactive
 from hookrun.cli.questions import choose, confirm
-from hookrun.cli.trust import UNDECIDED, review
-from hookrun.doctor.agent_state import AgentState, declared_events, inspect_agents
+from hookrun.cli.trust import UNDECIDED, review, user_is_present
+from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
-from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, launchers, plan
 from hookrun.wiring.launchers import LauncherChange, launcher_path
@@ -38,12 +28,11 @@ from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from hookrun.agents.types import Agent
 
-FIRST, SECOND, THIRD, *_ = AGENTS
-COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+FIRST, SECOND, *_ = AGENTS
 
 scope_option = click.option(
     "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Your own settings, or the project's."
@@ -63,7 +52,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
     f"install {SECOND} --trust          (without a terminal)",
     note="Exit status: 0 installed, 1 an agent is not connected, or will not run the hooks yet.",
 )
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those that have a hook here.")
@@ -76,7 +65,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    names: tuple[str, ...],
+    agents: tuple[str, ...],
     scope: str,
     when_missing: str | None,
     report: CommandReport,
@@ -95,18 +84,30 @@ def install_command(
     """
     if when_missing is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
-    location = install_location(report.home)
-    agents = _chosen_agents(names, installed_agents, report, "install", everywhere=everywhere)
+    chosen = _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere)
+    options = {"all_events": all_events, "from_here": from_here, "when_missing": when_missing}
+    connect(chosen, scope, report, trust=trust, **options)
+    if not report.dry_run:
+        review_hooks(report)
+
+
+def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:
+    """Install into agents, or show what that would change; return the names of those with errors, which are reported.
+
+    With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
+    """
+    location, failed = install_location(report.home), []
     for agent in agents:
-        with errors_in(report, agent):
-            installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
-            installation.when_missing = when_missing
+        try:
+            installation = Installation(agent, scope, location, report, **options)
             if report.dry_run:
                 installation.show_diff()
             else:
                 installation.run(trust=trust)
-    if not report.dry_run:
-        review_hooks(report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
+            failed.append(agent.NAME)
+    return failed
 
 
 def installed_agents() -> list[Agent]:
@@ -135,22 +136,13 @@ def _chosen_agents(
     known = [agent.NAME for agent in found]
     if report.as_json or not is_interactive():
         raise click.UsageError(f"no agent named; found: {', '.join(known)}\nhint: name some, or give --all")
-    return agents_named(choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found))
+    return choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found)
 
 
-def choose_agents(question: str, found: list[Agent]) -> list[str]:
-    """Ask which of the agents to take; return their names."""
-    options = [(agent.NAME, agent.DISPLAY_NAME) for agent in found]
-    return choose(question, ("AGENT", ""), options, [agent.NAME for agent in found])
-
-
-@contextmanager
-def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
-    """Report an error about one agent, and continue with the next."""
-    try:
-        yield
-    except FileError as error:
-        report.fail(f"{agent.NAME}: {error}")
+def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
+    """Ask which of the agents to take."""
+    names = {agent.NAME: agent.DISPLAY_NAME for agent in found}
+    return agents_named(choose(question, ("AGENT", ""), [*names.items()], names))
 
 
 def review_hooks(report: CommandReport) -> bool:
@@ -175,17 +167,6 @@ def review_hooks(report: CommandReport) -> bool:
     return not undecided
 
 
-def user_is_present(report: CommandReport) -> bool:
-    """Return whether a user at a terminal, and no agent, runs the command and can be asked."""
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError:
-        return False
-    return True
-
-
 class Installation:
     """The installation in one agent and scope."""
 
@@ -198,6 +179,7 @@ class Installation:
         *,
         all_events: bool = False,
         from_here: bool = False,
+        when_missing: str | None = None,
         planned: Iterable[str] = (),
     ) -> None:
         """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
@@ -206,7 +188,7 @@ class Installation:
         """
         self.report = report
         self.agent = agent
-        self.when_missing: str | None = None
+        self.when_missing = when_missing
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
@@ -316,11 +298,11 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 
 
 @command("uninstall", "uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @report_options
-def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
+def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
     """Remove hookrun from coding agents' settings.
 
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
@@ -334,9 +316,11 @@ def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport,
             agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
         ]
 
-    for agent in _chosen_agents(names, connected, report, "uninstall", everywhere=everywhere):
-        with errors_in(report, agent):
+    for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
+        try:
             _uninstall(InstallRequest(agent, scope, location, program), report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
 
 
 def _is_connected(wish: InstallRequest) -> bool:
@@ -374,49 +358,3 @@ def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], c
         if not each.is_ours:
             where = f"{relative_path(each.path)}:{each.line}"
             report.warn(f"{where}: {each.event} runs hookrun by a handwritten line, so {consequence}\nhint: remove it")
-
-
-# --- hookrun agents
-
-
-@command("agents", "agents", "agents --json")
-@json_option
-@home_option
-def agents_command(home: str | None, *, as_json: bool) -> None:
-    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    cases = supported_agents(home)
-    if as_json:
-        print_json({"agents": [_to_json(each) for each in cases]})
-    else:
-        print_table(COLUMNS, [*map(_row, cases)], wrap=True)
-
-
-def supported_agents(home: str | None) -> list[AgentState]:
-    """Return the state of every supported agent."""
-    location = install_location(home)
-    return inspect_agents(agents_named(AGENTS), location, declarations_at(location))
-
-
-def _to_json(case: AgentState) -> dict[str, object]:
-    return {
-        **case.to_json(),
-        "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
-        "hand_written": {
-            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
-        },
-        "when_missing": next((each.command.form.when_missing for each in case.all_wired if each.command.form), None),
-        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
-        "unreadable": case.unreadable,
-        "declared": case.declared,
-        "not_wired": case.missing_events,
-    }
-
-
-def _row(case: AgentState) -> list[str]:
-    version = "not found" if case.installed is None else case.installed.version or "?"
-    scopes = [
-        f"{scope} (by hand)" if any(not each.is_ours for each in case.wired[scope]) else scope for scope in case.scopes
-    ]
-    wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
-    return [case.agent.NAME, version, wired, events or "-", ", ".join(case.missing_events) or "-"]

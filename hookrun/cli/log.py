@@ -115,11 +115,11 @@ def _show(fired: FireRecords, *, as_json: bool) -> None:
 def _headline(fired: FireRecords) -> str:
     header = fired.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (_local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
+    parts = (local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
     return "  ".join(part for part in parts if part)
 
 
-def _local_time(header: Record, *, with_date: bool = False) -> str:
+def local_time(header: Record, *, with_date: bool = False) -> str:
     """Return the local time of a record, with the date unless it is today."""
     try:
         when = datetime.fromisoformat(str(header.get("time"))).astimezone()
@@ -298,7 +298,7 @@ def _answer(fired: FireRecords) -> str:
 def _decision(fired: FireRecords) -> str:
     header, action = fired.header, _action(fired)
     if fired.unfinished:
-        return f"not finished: it began at {_local_time(header)} and still runs, or was killed"
+        return f"not finished: it began at {local_time(header)} and still runs, or was killed"
     if not action:
         return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
     verdict = str(header.get("action"))
@@ -336,7 +336,7 @@ def _details(fired: FireRecords) -> Iterator[Line]:
         ("agent", header.get("agent")),
         ("session", header.get("session_id")),
         ("project", header.get("project")),
-        ("time", f"{_local_time(header, with_date=True)}{ms}{own}"),
+        ("time", f"{local_time(header, with_date=True)}{ms}{own}"),
         ("run", fired.request_id),
     ):
         if value:

@@ -40,10 +40,7 @@ OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 @click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
 @json_option
 @home_option
-@click.pass_context
-def migrate_command(
-    ctx: click.Context, file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool
-) -> None:
+def migrate_command(file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool) -> int:
     """Convert the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
 
     Shows the new files as a diff, and on stderr what behaves differently. Hooks that hookrun's form cannot express stay
@@ -71,8 +68,7 @@ def migrate_command(
         click.echo("\n".join(change.diff() for change in changes) or "no hooks to convert")
         for note in migrated.notes:
             warn(note)
-    if write and changes and not _write(changes, yes=yes):
-        ctx.exit(FAILED)
+    return FAILED if write and changes and not _write(changes, yes=yes) else 0
 
 
 def _read(path: str) -> ConfigFile:
@@ -89,7 +85,7 @@ def _read(path: str) -> ConfigFile:
     for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
         if path.endswith(mark):  # a plugin needs no manifest
             file.plugin = path.removesuffix(mark)
-    if file.says("disableAllHooks") is True:
+    if file.data.get("disableAllHooks") is True:
         msg = f"{relative_path(path)}: `disableAllHooks` is true\nhint: remove it first; converted hooks would run"
         raise click.ClickException(msg)
     return file

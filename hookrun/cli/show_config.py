@@ -42,14 +42,15 @@ from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
-from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.credentials import HIDDEN, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
+from hookrun.process.prepare import looks_like_credential
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
     from hookrun.config.load import LoadedConfig
@@ -88,9 +89,7 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 @agent_option
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
-@click.pass_context
 def list_command(
-    ctx: click.Context,
     *,
     config: str | None,
     home: str | None,
@@ -99,7 +98,7 @@ def list_command(
     agent: str | None,
     details: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = load_project(config, home)
     declarations = project.declarations
@@ -139,11 +138,11 @@ def list_command(
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
-            print_table(COLUMNS, rows, styles={row[3]: _state_style(row[3]) for row in rows})
+            print_table(COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in UNAPPROVED for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
-    ctx.exit(FAILED if problems else 0)
+    return FAILED if problems else 0
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
@@ -178,15 +177,11 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _state_style(state: str) -> str:
-    return STATE_STYLES.get(state, WARNING)
-
-
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
     default = Hook(name="", events=()).to_dict()
-    yield f"{hook.name}  {row[3]}", _state_style(row[3])
+    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
     fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
@@ -208,21 +203,18 @@ def to_json(hook: Hook) -> dict[str, object]:
     data = hook.to_dict()
     if hook.headers is not None:
         data["headers"] = dict.fromkeys(hook.headers, MASK)
+    env = hook.env or {}
+    secrets = {name: value for name, value in env.items() if looks_like_credential(name.encode("utf-8", "replace"))}
     if hook.env is not None:
-        data["env"] = {
-            name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else without_credentials(value)
-            for name, value in hook.env.items()
-        }
+        data["env"] = {name: MASK if name in secrets else without_credentials(env[name]) for name in env}
     before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
     after = json.dumps(data["target"])
-    env = (hook.env or {}).items()
-    secrets = [value for name, value in env if looks_like_credential(name.encode("utf-8", "replace"))]
     for name, words in (("look", hook.look), ("words", hook.words)):
-        data[name] = [_masked_word(each, before, after, secrets) for each in words]
+        data[name] = [_masked_word(each, before, after, secrets.values()) for each in words]
     return data
 
 
-def _masked_word(word: str, before: str, after: str, secrets: list[str]) -> object:
+def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -> object:
     """Mask a word, or a reference to what one names, that holds a credential of the command or of `env`."""
     values = {word, word.partition(":")[2]} - {""}
     hidden = any(value in before and value not in after for value in values)
@@ -268,8 +260,7 @@ def config_command(ctx: click.Context) -> None:
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
-@click.pass_context
-def show_command(ctx: click.Context, config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> None:
+def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> int:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -285,7 +276,7 @@ def show_command(ctx: click.Context, config: str | None, home: str | None, *, as
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
     print_problems([*examined.declarations.problems, *errors])
-    ctx.exit(FAILED if examined.declarations.problems else 0)
+    return FAILED if examined.declarations.problems else 0
 
 
 def _masked(hook: Hook, values: list[Value]) -> list[Value]:

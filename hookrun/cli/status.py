@@ -1,44 +1,82 @@
-"""`hookrun status`: agents, hooks, approvals, pauses and the last run, on one screen."""
+"""Show how things stand: `hookrun status` on one screen, `agents` in a table, `doctor` with causes and remedies."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from datetime import datetime
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from hookrun import __version__, audit_reader
-from hookrun.cli.common import command, home_option, json_option, load_project, resolve_home
-from hookrun.cli.install import supported_agents
-from hookrun.cli.printing import CONFIG_ERRORS, OK, WARNING, count, print_json, print_lines, print_problems
+from hookrun.agents import AGENTS
+from hookrun.cli.common import (
+    FAILED,
+    agents_named,
+    command,
+    declarations_at,
+    home_option,
+    install_location,
+    json_option,
+    load_project,
+    resolve_home,
+)
+from hookrun.cli.log import local_time
+from hookrun.cli.printing import (
+    CONFIG_ERRORS,
+    ERROR,
+    OK,
+    WARNING,
+    count,
+    print_json,
+    print_lines,
+    print_problems,
+    print_table,
+)
 from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
+from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState, Finding, inspect_agents
+from hookrun.doctor.checks import run_checks
 from hookrun.serve.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hookrun.cli.printing import Line
-    from hookrun.doctor.agent_state import AgentState
     from hookrun.trust.project import Project
 
-GOOD = ("ready", "advise", "off", "disabled", "denied")
-"""States of a hook about which nothing is to be done."""
+COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+UNAPPROVED = ("new", "changed", "cannot be approved")
+"""States of a hook that an agent does not run although it is enabled."""
+
+CHECK_NAMES = {
+    "also fired by": "other agents",
+    "declared": "events",
+    "declarations": "config",
+    "fired": "last run",
+    "limits": "timeouts",
+    "twice": "duplicates",
+    "wired": "installed",
+}
+"""Check -> its name on the screen, where that differs from the one in JSON."""
+
+LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK}
+
+
+# --- hookrun status
 
 
 @command("status", "status", "status --json", note="Exit status: 0 shown, 1 the config or the approvals have errors.")
 @json_option
 @home_option
-@click.pass_context
-def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
+def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project = load_project(None, home)
     errors = list(project.declarations.problems)
-    agents = [case for case in supported_agents(home) if case.is_here or case.scopes]
+    agents = [case for case in _inspected(home) if case.is_here or case.scopes]
     states: Counter[str] = Counter()
     pauses: list[dict[str, object]] = []
     try:
@@ -74,7 +112,7 @@ def status_command(ctx: click.Context, home: str | None, *, as_json: bool) -> No
             _lines(project, agents, states, pauses, [*_server(resolve_home(home)), (f"last run   {shown}", "")])
         )
         print_problems(errors)
-    ctx.exit(1 if errors else 0)
+    return FAILED if errors else 0
 
 
 def _connection(case: AgentState) -> dict[str, object]:
@@ -97,11 +135,7 @@ def _last_run(home: str) -> dict[str, object] | None:
 
 
 def _lines(
-    project: Project,
-    agents: list[AgentState],
-    states: Counter[str],
-    pauses: list[dict[str, object]],
-    last: list[Line],
+    project: Project, agents: list[AgentState], states: Counter[str], pauses: list[dict[str, object]], last: list[Line]
 ) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
@@ -146,10 +180,115 @@ def _agent(case: AgentState) -> str:
 def _run(last: dict[str, object] | None) -> str:
     if last is None:
         return "none"
-    try:
-        when = datetime.fromisoformat(str(last["time"])).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        when = str(last["time"])
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
-    return redact(f"{when}  {last['event']}{agent}: {last['action']}{by}") or ""
+    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {last['action']}{by}") or ""
+
+
+# --- hookrun agents
+
+
+@command("agents", "agents", "agents --json")
+@json_option
+@home_option
+def agents_command(home: str | None, *, as_json: bool) -> None:
+    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
+    cases = _inspected(home)
+    if as_json:
+        print_json({"agents": [_agent_to_json(each) for each in cases]})
+    else:
+        print_table(COLUMNS, [*map(_agent_row, cases)], wrap=True)
+
+
+def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:
+    location = install_location(home)
+    return inspect_agents(agents_named(names), location, declarations_at(location))
+
+
+def _agent_to_json(case: AgentState) -> dict[str, object]:
+    return {
+        **case.to_json(),
+        "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        "hand_written": {
+            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
+        },
+        "when_missing": next((each.command.form.when_missing for each in case.all_wired if each.command.form), None),
+        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
+        "unreadable": case.unreadable,
+        "declared": case.declared,
+        "not_wired": case.missing_events,
+    }
+
+
+def _agent_row(case: AgentState) -> list[str]:
+    version = "not found" if case.installed is None else case.installed.version or "?"
+    scopes = [
+        f"{scope} (by hand)" if any(not each.is_ours for each in case.wired[scope]) else scope for scope in case.scopes
+    ]
+    wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
+    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
+    return [case.agent.NAME, version, wired, events or "-", ", ".join(case.missing_events) or "-"]
+
+
+# --- hookrun doctor
+
+
+@command(
+    "doctor", "doctor", "doctor claude --prove", note="Exit status: 0 no problems (there may be notes), 1 problems."
+)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@click.option(
+    "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."
+)
+@json_option
+@home_option
+def doctor_command(agents: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> int:
+    """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
+
+    Without a name: every agent on this machine. Your hooks are not run, even with --prove.
+    """
+    cases = _inspected(home, agents or AGENTS)
+    unapproved, undecided = _unapproved(home)
+    for case in cases:
+        case.unapproved, case.undecided = unapproved, undecided
+    shown = [case for case in cases if agents or case.is_here]
+    if proving:
+        from hookrun.doctor.prove import prove  # rarely asked for
+    examined = [(case, [*run_checks(case), *(prove(case) if proving else ())]) for case in shown]
+    wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
+    if as_json:
+        report = [{**case.to_json(), "findings": list(map(asdict, found))} for case, found in examined]
+        print_json({"ok": not wrong, "agents": report})
+    else:
+        for case, findings in examined:
+            _print_findings(case, findings)
+        if not examined:
+            click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
+    return FAILED if wrong else 0
+
+
+def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
+    """Return the project's hooks that agents skip because they are not approved, or the error of the trust store."""
+    try:
+        hooks = load_project(None, home).hooks()
+    except StoreError as error:
+        return {}, str(error)
+    return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
+
+
+def _print_findings(case: AgentState, findings: list[Finding]) -> None:
+    problems = [each.found for each in findings if each.level == PROBLEM]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    result = f"{problems[0]}{more}" if problems else "no problems"
+    rows = []
+    for each in findings:
+        rows.append((f"  {each.level}", CHECK_NAMES.get(each.check, each.check), each.found))
+        rows += [("", "", text) for text in (each.cause, f"hint: {each.remedy}" if each.remedy else "") if text]
+    title = f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}: {result}"
+    print_table((), rows, title=title, styles=LEVEL_STYLES, wrap=True)
+
+
+def _version(case: AgentState) -> str:
+    if case.installed is None:
+        return f"({case.agent.INSTALL['program']} is not on PATH)"
+    return case.installed.version or "(unknown version)"

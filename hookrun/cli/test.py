@@ -113,10 +113,7 @@ class TestOptions:
     "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."
 )
 @click.option(
-    "-j",
-    "at_once",
-    type=click.IntRange(1, 256),
-    help="Hooks to run in parallel. Default: 4 per core, at most 32.",
+    "-j", "at_once", type=click.IntRange(1, 256), help="Hooks to run in parallel. Default: 4 per core, at most 32."
 )
 @hook_option
 @event_option
@@ -133,26 +130,17 @@ class TestOptions:
 )
 @click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
 @click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
-@click.pass_context
 def test_command(
-    ctx: click.Context,
-    /,
-    *,
-    paths: tuple[str, ...],
-    recorded: str | None,
-    into: str | None,
-    home: str | None,
-    watch: bool,
-    **given: Any,
-) -> None:
+    *, paths: tuple[str, ...], recorded: str | None, into: str | None, home: str | None, watch: bool, **given: Any
+) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     options = TestOptions(paths or (".",), **given)
     if recorded is not None:
-        _nothing_to_run(ctx)
+        _nothing_to_run(click.get_current_context())
         if into is not None and options.as_json:
             raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
         _from_log(recorded, into, home, as_json=options.as_json)
-        return
+        return 0
     if into is not None or home is not None:
         raise click.UsageError("--into and --home go with --from-log.")
     if watch and options.as_json:
@@ -161,7 +149,7 @@ def test_command(
         agents_named([options.agent])
     if watch:
         _watch(options)
-    ctx.exit(0 if _once(options)[1] else FAILED)
+    return 0 if _once(options)[1] else FAILED
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:

@@ -62,9 +62,7 @@ RULES = {
 )
 @click.option("-v", "--verbose", is_flag=True, help="Always show the line of the file.")
 @config_options
-@click.pass_context
 def validate_command(
-    ctx: click.Context,
     file: str | None,
     config: str | None,
     home: str | None,
@@ -74,7 +72,7 @@ def validate_command(
     strict: bool,
     form: str,
     verbose: bool,
-) -> None:
+) -> int:
     """Check the config files of this project, or FILE, and report errors and likely mistakes.
 
     Runs no hooks without --probe.
@@ -110,7 +108,7 @@ def validate_command(
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
         click.echo(_summary(hooks, files, errors, len(problems) - errors))
-    ctx.exit(FAILED if errors else 0)
+    return FAILED if errors else 0
 
 
 def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:

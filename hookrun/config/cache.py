@@ -13,7 +13,7 @@ from _imp import source_hash
 from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
 from hookrun.fastjson import scan
-from hookrun.model import Hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.state import cache_dir, identity
 
 TYPE_CHECKING = False
@@ -91,8 +91,8 @@ class EventHooks:
         self._rows = rows
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
-        self._context: Mapping[str, object] = {}
-        self._view = ConditionEvaluator(self._context)
+        self._context: Mapping[str, object] | None = None
+        self._view: ConditionEvaluator
         self._selected: dict[int, set[int]] = {}
 
     def __len__(self) -> int:
@@ -101,6 +101,10 @@ class EventHooks:
     def layer(self, index: int) -> int:
         """Return the index of the hook's layer in LAYERS."""
         return self._rows[index][0]
+
+    def need_approval(self) -> bool:
+        """Return whether a hook is of a layer that is not trusted."""
+        return any(LAYERS[row[0]] in UNTRUSTED_LAYERS for row in self._rows)
 
     def parallel(self, index: int) -> bool:
         """Return whether the hook may run in parallel with its neighbours."""
@@ -113,6 +117,10 @@ class EventHooks:
     def enforcing(self, index: int) -> bool:
         """Return whether the hook can block or modify the call."""
         return bool(self._rows[index][1] & ENFORCING)
+
+    def any_selected(self, context: Mapping[str, object]) -> bool:
+        """Return whether a hook matches this context."""
+        return any(self.selects(index, context) for index in range(len(self._rows)))
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""

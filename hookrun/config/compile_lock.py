@@ -1,4 +1,4 @@
-"""Compile a configuration once when many runs start together: the others wait for its cache file."""
+"""Load the compiled configuration; when many runs start together, one compiles it and the others wait for its file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 2.0
 """Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
+
+
+def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
+    """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
+    return load_cached(found) or compile_once(found) if found.files else None
 
 
 def compile_once(found: ConfigFiles) -> CompiledConfig:

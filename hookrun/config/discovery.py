@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.state import config_directory, identity
+from hookrun.state import config_directory, identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ CLAUDE_DIRECTORY = ".claude"
 CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 """Claude Code's settings in a project: shared, and the user's own."""
+
+UNKNOWN = (0, 0, 0, 0, 0)
+"""The identity of a file that cannot be examined."""
 
 UNREAD = "unread:"
 """Prefix of a reference among `Hook.words` that is the reason why a command was not read."""
@@ -52,17 +55,17 @@ class ConfigFiles:
         self.searched: list[str] = []
         self.files: list[tuple[str, str, Identity]] = []
 
-    def add(self, layer: str, path: str) -> None:
-        """Add the file if it exists, even if it cannot be examined: its hooks would be unknown, not absent."""
+    def add(self, layer: str, path: str, *, named: bool = False) -> None:
+        """Add the file if it exists or is `named` by the user, even if it cannot be examined: its hooks are unknown."""
         try:
-            self.files.append((layer, path, identity(path)))
-        except (FileNotFoundError, NotADirectoryError):
-            if os.path.islink(path):
-                self.files.append(
-                    (layer, path, (0, 0, 0, 0, 0))
-                )  # a broken link is a mistake, not the absence of a file
-        except OSError:
-            self.files.append((layer, path, (0, 0, 0, 0, 0)))
+            identity = identity_of(os.stat(path))
+        except OSError as error:
+            # A broken link is a mistake, not the absence of a file.
+            missing = isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.islink(path)
+            if named or not missing:
+                self.files.append((layer, path, UNKNOWN))
+        else:
+            self.files.append((layer, path, identity))
 
 
 def find(
@@ -92,10 +95,7 @@ def find(
             if found.files:  # only our own files can include them
                 found.claude += _claude_files(directories)
     if config is not None:
-        try:
-            found.files.append(("project", config, identity(config)))
-        except OSError:
-            found.files.append(("project", config, (0, 0, 0, 0, 0)))
+        found.add("project", config, named=True)
     return found
 
 

@@ -115,6 +115,11 @@ class AgentState:
         """Return what `hookrun install` would be asked for."""
         return InstallRequest(self.agent, scope, self.spot, self.program)
 
+    def remedy(self, scope: str | None = None) -> str:
+        """Return what to do for hookrun to be installed anew, by default where it is installed now."""
+        present = "project" if self.wired.get("project") and not self.wired.get("user") else "user"
+        return f"run {self.request(scope or present).command('install')}"
+
     def to_json(self) -> dict[str, object]:
         """Return the agent's names, program and version."""
         return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from time import monotonic
 
 from hookrun import context as contexts
@@ -58,13 +57,24 @@ WITH_TOOL = frozenset({"pre_tool_use", "post_tool_use", "post_tool_failure", "pe
 
 def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
     """Run each hook on a sample and yield warnings about its answer. The hook runs with all its side effects."""
+
+    def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
+        around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
+        loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
+        runner = ProcessRunner(
+            around, loop, locks=str(context["working_dir"]), on_background_end=lambda _hook, _outcome: None
+        )
+        stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
+        (outcome,) = runner([(hook, stdin)])
+        return outcome, interpret(hook, hook.events[0], context, outcome)
+
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
             for word in relative_words(hook.kind, hook.target):  # as if the agent worked at the project's root
                 first = os.path.normpath(word).partition("/")[0]
                 if not os.path.lexists(f"{cwd}/{first}"):
                     os.symlink(f"{root}/{first}", f"{cwd}/{first}")
-            yield from _judged(hook, cwd, partial(_answered, cwd=cwd, root=root, home=home, settings=settings))
+            yield from _judged(hook, sample(hook, cwd), answered)
 
 
 def sample(hook: Hook, cwd: str) -> dict[str, object]:
@@ -83,9 +93,10 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
 
 
 def _judged(
-    hook: Hook, cwd: str, answered: Callable[[Hook, dict[str, object]], tuple[Outcome, Interpretation]]
+    hook: Hook,
+    context: dict[str, object],
+    answered: Callable[[Hook, dict[str, object]], tuple[Outcome, Interpretation]],
 ) -> Iterator[Diagnostic]:
-    context = sample(hook, cwd)
     outcome, answer = answered(hook, context)
     event = str((hook.claude or {}).get("event", hook.events[0]))
     if isinstance(answer.result, Failure):
@@ -101,14 +112,3 @@ def _judged(
 
 def _goes_on(given: Verdict | Failure) -> bool:
     return isinstance(given, Verdict) and given.action == "block"
-
-
-def _answered(
-    hook: Hook, context: dict[str, object], *, cwd: str, root: str, home: str, settings: Mapping[str, object]
-) -> tuple[Outcome, Interpretation]:
-    around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
-    loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
-    runner = ProcessRunner(around, loop, locks=cwd, on_background_end=lambda _hook, _outcome: None)
-    stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
-    (outcome,) = runner([(hook, stdin)])
-    return outcome, interpret(hook, hook.events[0], context, outcome)

@@ -39,11 +39,11 @@ def check_wired(agent: AgentState) -> Iterable[Finding]:
             if not each.is_ours:
                 line = f"{each.path}:{each.line}: {each.event} runs hookrun by a handwritten line"
                 cause = "hookrun neither changes nor starts it, so whether the agent gets a hook's answer is unknown"
-                remedy = f"remove it and run {agent.request(scope).command('install')}"
+                remedy = f"remove it and {agent.remedy(scope)}"
                 yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
     if not agent.all_wired and not agent.unreadable:
         cause = f"{agent.title} runs hooks only through its own settings"
-        yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, install_remedy(agent))
+        yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, agent.remedy())
 
 
 def check_matchers(agent: AgentState) -> Iterable[Finding]:
@@ -52,14 +52,14 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
         if each.only:
             found = f"{each.path}:{each.line}: {each.event} reaches hookrun only if {each.only} matches"
             cause = "no hook runs for other calls; set the matcher in the hook's own config instead"
-            yield Finding("matcher", PROBLEM, found, cause, install_remedy(agent))
+            yield Finding("matcher", PROBLEM, found, cause, agent.remedy())
 
 
 def check_missing_events(agent: AgentState) -> Iterable[Finding]:
     """Is hookrun installed for every event that has a hook?"""
     if agent.missing_events and agent.all_wired:
         found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
-        yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", install_remedy(agent))
+        yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", agent.remedy())
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:
         found = f"there are hooks for {', '.join(unsupported)}"
@@ -85,18 +85,18 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
     elif (missing := each.command.missing()) is not None:
         cause = "no hook runs; you get a warning and the agent continues"
         state = "cannot be used: check its owner and mode" if os.path.lexists(missing) else "does not exist any more"
-        yield Finding("program", PROBLEM, f"{where}: {missing} {state}", cause, install_remedy(agent))
+        yield Finding("program", PROBLEM, f"{where}: {missing} {state}", cause, agent.remedy())
     elif scope == "project":
         cause = "it does not work on other machines"
-        remedy = f"run {agent.request('project').command('install')}"
-        yield Finding("program", NOTE, f"{where}: the project's settings contain paths of one machine", cause, remedy)
+        found = f"{where}: the project's settings contain paths of one machine"
+        yield Finding("program", NOTE, found, cause, agent.remedy("project"))
     elif program is not None and program != agent.program:
         found = f"{where}: runs {program.main} with {program.python}"
         cause = f"this hookrun is {agent.program.main} with {agent.program.python}"
-        yield Finding("program", NOTE, found, cause, f"to use this one, {install_remedy(agent)}")
+        yield Finding("program", NOTE, found, cause, f"to use this one, {agent.remedy()}")
     if home is not None and not os.path.isdir(home):
         found = f"{where}: its home {home} is not a directory"
-        yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", install_remedy(agent))
+        yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", agent.remedy())
 
 
 def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
@@ -117,13 +117,12 @@ def check_text(agent: AgentState) -> Iterable[Finding]:
         old = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
         if old is not None:
             where = f"{old.path}:{old.line}: the command differs from what this version of hookrun writes"
-            remedy = f"run {agent.request(scope).command('install')}"
-            yield Finding("program", NOTE, where, "another version wrote it, or it was edited", remedy)
+            yield Finding("program", NOTE, where, "another version wrote it, or it was edited", agent.remedy(scope))
     request = agent.request("user")
     used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
     if request.launcher is None or (request.launcher, agent.program) not in used:
         return
-    remedy = f"run {request.command('install')}"
+    remedy = agent.remedy("user")
     try:
         stale = [each.path for each in launchers.plan_launcher(request) if each.has_effect]
     except FileError as error:
@@ -151,7 +150,7 @@ def check_place(agent: AgentState) -> Iterable[Finding]:
         chosen = program.main in _from_here(agent)
         found = f"the installed hookrun, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
         cause = "it may be deleted at any time, and no hook would run then"
-        remedy = install_remedy(agent)
+        remedy = agent.remedy()
         if program == agent.program:
             remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
         yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
@@ -178,7 +177,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
             cause = "the agent would end hookrun before it answers, and continue without it"
-            yield Finding("limits", PROBLEM, found, cause, install_remedy(agent))
+            yield Finding("limits", PROBLEM, found, cause, agent.remedy())
 
 
 def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
@@ -189,8 +188,7 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
             if count > 1:
                 where = found[0].path
                 by_hand = any(not each.is_ours for each in found if each.event == event)
-                remedy = f"run {agent.request(scope).command('install')}"
-                remedy = "remove the handwritten line" if by_hand else remedy
+                remedy = "remove the handwritten line" if by_hand else agent.remedy(scope)
                 yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
@@ -244,9 +242,3 @@ def _strings(value: object) -> Iterable[str]:
     elif isinstance(value, (dict, list)):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _strings(each)
-
-
-def install_remedy(agent: AgentState) -> str:
-    """Return the command that installs hookrun again."""
-    scope = "project" if agent.wired.get("project") and not agent.wired.get("user") else "user"
-    return f"run {agent.request(scope).command('install')}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun import agents, audit, context as contexts
+from hookrun import agents, context as contexts
 from hookrun.agents.base import (
     UnreadableMessageError,
     detect_agent,
@@ -17,6 +17,7 @@ from hookrun.agents.base import (
     placeholder_message,
 )
 from hookrun.agents.formats import REFUSED_BY_STATUS, STOP_EVENTS
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import NoHomeError, account_home, kept_texts_dir
@@ -87,7 +88,7 @@ class AgentFire:
                 contexts.drain_stdin()
             else:
                 self._fire()
-        except (FireError, NoHomeError, contexts.ContextError, UnreadableMessageError) as error:
+        except (FireError, NoHomeError, UnknownEventError, contexts.ContextError, UnreadableMessageError) as error:
             self.trouble.append(one_line(str(error)))
         except RecursionError:
             self.trouble.append("the message is nested too deeply")
@@ -205,7 +206,7 @@ class AgentFire:
 
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
-        event = call.event or command.resolve_event(self.message.native)
+        event = call.event or resolve_event(self.message.native, command.events)
         hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
         if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
             return None
@@ -409,7 +410,7 @@ class AgentFire:
         command = self.invocation
         if command is None:
             return
-        error = audit.redacted("; ".join(self.trouble)) if self.trouble else None
+        error = "; ".join(self.trouble) if self.trouble else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):
@@ -424,9 +425,7 @@ class AgentFire:
                     more = {"degraded": list(dict.fromkeys(answer.degraded)), "answered": None if same else action}
                 records += fire.records(verdict, exit=status, error=error, left_to=self.skipped, **more)
                 error = None
-            if records:
-                command.write_audit(records)
-            command.close()
+            command.close(records)
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from hookrun import audit, context as contexts
+from hookrun import context as contexts
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
 from hookrun.state import NoHomeError, home_directory
 from hookrun.text import (
     closest,
-    ensure_standard_streams,
     one_line,
     print_message,
     quote,
@@ -208,7 +208,7 @@ class ProgramFire:
         command = self.invocation
         try:
             verdict = self._verdict()
-        except (FireError, contexts.ContextError) as error:
+        except (FireError, UnknownEventError, contexts.ContextError) as error:
             return self._trouble(str(error))
         except RecursionError:
             return self._trouble("the context is nested too deeply")
@@ -239,10 +239,9 @@ class ProgramFire:
             print_message("HOOKRUN=0: every hook is switched off", "warning")
             return Verdict()
         self.invocation.load(_working_directory(), self.options.config)
-        self.fire.event = self.invocation.resolve_event(self.options.event)
+        self.fire.event = resolve_event(self.options.event, self.invocation.events)
         data = self.invocation.read_context(self.options.ctx)
-        contexts.check(data, "stdin" if self.options.ctx == "-" else self.options.ctx)
-        for doubt in contexts.suspicious_fields(data, self.fire.event):
+        for doubt in contexts.doubts_about(data, self.fire.event, self.options.ctx):
             print_message(doubt, "warning")
         return self.fire.run(data)
 
@@ -283,16 +282,15 @@ class ProgramFire:
             contexts.drain_stdin()
         self._tell()
         print_message(message)
-        self._audit(TROUBLE, None, error=audit.redacted(one_line(message)))
+        self._audit(TROUBLE, None, error=one_line(message))
         return TROUBLE
 
-    def _audit(self, status: int, verdict: Verdict | None, **more: object) -> None:
+    def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
         """Write the audit records. A failure here does not change the answer."""
         try:
-            self.invocation.write_audit(self.fire.records(verdict, exit=status, **more))
-            self.invocation.close()
-        except Exception as error:
-            print_message(f"the audit could not be written: {self.invocation.internal_error(error)}")
+            self.invocation.close(self.fire.records(verdict, error=error, exit=status))
+        except Exception as failed:
+            print_message(f"the audit could not be written: {self.invocation.internal_error(failed)}")
         for warning in self.invocation.warnings:
             print_message(warning, "warning")
 
@@ -304,9 +302,21 @@ def _working_directory() -> str | None:
         return None
 
 
+def _open_standard_streams() -> None:
+    """Open those of stdin, stdout and stderr that are closed, so that no file of ours takes their number.
+
+    Stdout is opened for reading: that the verdict cannot be written must be seen.
+    """
+    for fd, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, mode)
+
+
 def main(argv: list[str]) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
-    ensure_standard_streams()
+    _open_standard_streams()
     if "-h" in argv or "--help" in argv:
         return TROUBLE if write_all(1, help_text().encode()) else GO_ON
     options: FireOptions | None = None

@@ -9,10 +9,9 @@ import os
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
-from hookrun.config import load_compiled
 from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import UnknownEventError, can_refuse, resolve_event
-from hookrun.model import LAYERS, PRECEDENCE, UNTRUSTED_LAYERS, Interrupted, Verdict
+from hookrun.events import can_refuse
+from hookrun.model import PRECEDENCE, Interrupted, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
-    from hookrun.model import Failure, Hook, Outcome
+    from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
     from hookrun.process.python_host import Hosts
     from hookrun.process.spawn import Watcher
@@ -37,10 +36,10 @@ class FireInvocation:
 
     `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
-    are config errors, one per line; `warnings` are for people only. `trusted` are digests of a project's hooks that
-    count as approved. `on_outcomes` is called with what hooks read and how they ended. `warm` tells whether this
-    process takes a caller's place, `cold` why a launcher started one instead. `latest_settings` are those
-    of the last run.
+    are config errors, one per line; `warnings` are for people only. `events` are the host program's own. `trusted` are
+    digests of a project's hooks that count as approved. `on_outcomes` gets what hooks read and how they ended. `warm`
+    tells whether this process takes a caller's place, `cold` why a launcher started one instead. `latest_settings` are
+    those of the last run.
     """
 
     warm = False
@@ -55,8 +54,9 @@ class FireInvocation:
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.cold: str | None = None
         self.trusted: list[str] = []
-        self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] = _not_watched
+        self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None
         self.settings: dict[str, object] = {}
+        self.events: list[str] = []
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
@@ -83,28 +83,27 @@ class FireInvocation:
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
-        self.compiled = load_compiled(found)
+        if found.files:
+            from hookrun.config.cache import load_cached  # most projects have none
+
+            self.compiled = load_cached(found)
+            if self.compiled is None:
+                from hookrun.config.compile_lock import compile_once  # needed only after a file has changed
+
+                self.compiled = compile_once(found)
         if self.compiled is not None:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
+            self.events = self.compiled.events
         FireInvocation.latest_settings = self.settings
 
     def read_context(self, source: str) -> dict[str, object]:
         """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
-        if source != "-":
-            return contexts.from_file(source, self.deadline)
         begun = monotonic()
         try:
-            return contexts.from_stdin(self.deadline)
+            return contexts.read(source, self.deadline)
         finally:
             self.waited += monotonic() - begun
-
-    def resolve_event(self, given: str) -> str:
-        """Return the canonical name of an event, or that of a custom event. Raises FireError."""
-        try:
-            return resolve_event(given, self.compiled.events if self.compiled is not None else ())
-        except UnknownEventError as error:
-            raise FireError(str(error)) from None
 
     def project_root(self) -> str:
         """Return the project's root: the directory of its config, else the repository, else the working directory."""
@@ -124,8 +123,10 @@ class FireInvocation:
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
 
-    def close(self) -> None:
-        """Reap the watcher and the children of Python hooks; start a server if this run lacked one. Called last."""
+    def close(self, records: list[dict[str, object]]) -> None:
+        """Write the last records, reap all children but hooks, start a server if this run lacked one. Called last."""
+        if records:
+            self.write_audit(records)
         if self.hosts is not None:
             self.hosts.reap()
         if self.watcher is not None:
@@ -138,15 +139,6 @@ class FireInvocation:
 
 
 ASKS = PRECEDENCE["ask"]
-
-
-def _not_watched(_jobs: list[tuple[Hook, bytes]], _outcomes: list[Outcome]) -> None:
-    """Ignore the outcomes."""
-
-
-def _not_refused(_hook: Hook) -> Failure | None:
-    """Approve every hook."""
-    return None
 
 
 class EventFire:
@@ -170,8 +162,7 @@ class EventFire:
             return Verdict()
         self.candidates = compiled.candidates(self.event)
         # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
-        selected = any(self.candidates.selects(i, self.context) for i in range(len(self.candidates)))
-        verdict = self._run_hooks(self.candidates) if selected else Verdict()
+        verdict = self._run_hooks(self.candidates) if self.candidates.any_selected(self.context) else Verdict()
         if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
@@ -186,7 +177,7 @@ class EventFire:
         guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
         if not guards:
             return verdict
-        self.chain = self.chain or HookChain(self.event, self.context, candidates, off=lambda _: None)
+        self.chain = self.chain or HookChain(self.event, self.context, candidates)
         names = ", ".join(hook.name for hook in guards)
         return Verdict(
             "block",
@@ -203,7 +194,7 @@ class EventFire:
 
         command = self.invocation
         if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
-            return self._too_deep(HookChain(self.event, self.context, candidates, off=lambda _: None), MAX_NESTING)
+            return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
         set_cloexec_on_inherited()
         command.watcher = WATCHER
         around = HookEnvironment(
@@ -226,31 +217,16 @@ class EventFire:
             loop,
             locks=state.state_dir(command.home) + "/locks",
             on_background_end=self._record_background,
+            on_outcomes=command.on_outcomes,
             trust=trust,
         )
-
-        def timed(jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-            begun = monotonic()
-            try:
-                outcomes = runner(jobs)
-            finally:
-                command.waited += monotonic() - begun
-            command.on_outcomes(jobs, outcomes)
-            return outcomes
-
-        skipped = {name.strip() for name in (command.skip or "").split(",")}
-
-        def off(hook: Hook) -> str | None:
-            if hook.name in skipped:
-                return "HOOKRUN_SKIP names it"
-            return trust.why_off(hook) if trust is not None else None
-
-        refusal = trust.refusal if trust is not None else _not_refused
-        self.chain = HookChain(
-            self.event, self.context, candidates, off=off, refusal=refusal, keep_text=self._keep_text
-        )
+        self.chain = HookChain(self.event, self.context, candidates, keep_text=self._keep_text)
+        if trust is not None:
+            self.chain.off, self.chain.refusal = trust.why_off, trust.refusal
+        if command.skip:
+            self.chain.off = self._without_skipped(command.skip, self.chain.off)
         try:
-            self.chain.run(timed)
+            self.chain.run(runner)
         except Interrupted as interrupted:
             command.interrupted = interrupted.signal
         except ValueError as error:
@@ -258,6 +234,7 @@ class EventFire:
         except Exception as error:
             command.problems.append(command.internal_error(error))
         finally:
+            command.waited += runner.waited
             command.hosts = around.end_hosts()
             WATCHER.release()
             release_signals()
@@ -269,6 +246,11 @@ class EventFire:
                 command.problems.append(command.internal_error(error))
         self._tell_what_is_lost(self.chain)
         return self.chain.combine()  # a block so far stays a block
+
+    @staticmethod
+    def _without_skipped(names: str, otherwise: Callable[[Hook], str | None]) -> Callable[[Hook], str | None]:
+        skipped = {name.strip() for name in names.split(",")}
+        return lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else otherwise(hook)
 
     def _keep_text(self, text: str) -> str | None:
         from hookrun.session import save_overflow_text
@@ -310,7 +292,7 @@ class EventFire:
         None where there are none, and no hook for this event needs an approval.
         """
         command = self.invocation
-        if command.agent is None or not self._needs_approval():
+        if command.agent is None or self.candidates is None or not self.candidates.need_approval():
             try:
                 os.lstat(state.trust_store(command.home))
             except FileNotFoundError:
@@ -344,10 +326,6 @@ class EventFire:
     def _failures(chain: HookChain) -> set[str]:
         return {run.failure.kind for run in chain.runs if run.failure is not None}
 
-    def _needs_approval(self) -> bool:
-        hooks = self.candidates
-        return hooks is not None and any(LAYERS[hooks.layer(i)] in UNTRUSTED_LAYERS for i in range(len(hooks)))
-
     def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
         """Notify the user of each pause, and once a session of hooks of the project that cannot run.
 
@@ -368,9 +346,9 @@ class EventFire:
     def decided_by(self, verdict: Verdict) -> list[str]:
         """Return the names of the hooks whose action the verdict has."""
         runs = self.chain.runs if self.chain is not None else ()
-        return list(dict.fromkeys(run.name for run in runs if run.action == verdict.action))
+        return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
 
-    def records(self, verdict: Verdict | None, **more: object) -> list[dict[str, object]]:
+    def records(self, verdict: Verdict | None, *, error: str | None = None, **more: object) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
@@ -378,7 +356,7 @@ class EventFire:
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
             self.context,
-            message=audit.redacted(own_message),
+            message=own_message,
             action=verdict.action if verdict is not None else None,
             declared=len(self.candidates) if self.candidates is not None else 0,
             ms=total * 1000,
@@ -389,10 +367,11 @@ class EventFire:
             switched_off=self.trust.switched_off() if self.trust is not None else None,
             interrupted=command.interrupted or None,
             project=command.project_root(),
-            notes=[audit.redacted(note) for note in self.chain.notes] if self.chain is not None else None,
-            details=audit.details_of(command.settings.get("audit")),
+            notes=self.chain.notes if self.chain is not None else (),
+            setting=command.settings.get("audit"),
             warm=command.warm,
             cold=command.cold,
+            error=error,
             **more,
         )
 

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import hookrun
+from hookrun.events import resolve_event
 from hookrun.fire.invocation import FireInvocation
 from hookrun.state import home_directory
 from hookrun.text import print_message
@@ -111,7 +112,7 @@ def _advice(hooks: dict[str, HookTimes], options: FireOptions) -> Iterator[str]:
     invocation.load(os.getcwd(), options.config)
     if invocation.compiled is None:
         return
-    candidates = invocation.compiled.candidates(invocation.resolve_event(options.event))
+    candidates = invocation.compiled.candidates(resolve_event(options.event, invocation.events))
     ran = [hook for hook in map(candidates.hook, range(len(candidates))) if hook.name in hooks]
     for hook in ran:
         measured = hooks[hook.name]

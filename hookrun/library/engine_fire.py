@@ -275,16 +275,25 @@ class EngineFire:
 
     # --- the audit log
 
-    def _audit(self, runs: Sequence[HookResult], **more: object) -> None:
+    def _audit(
+        self,
+        runs: Sequence[HookResult],
+        *,
+        action: str | None = None,
+        switched_off: list[str] | None = None,
+        interrupted: bool = False,
+    ) -> None:
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
                 self._given,
                 ms=(monotonic() - self._started) * 1000,
                 problems=self._services.problems,
-                details=journal.details,
+                setting=journal.setting,
                 project=self._services.project,
-                **more,
+                action=action,
+                switched_off=switched_off,
+                interrupted=interrupted,
             )
         )
 

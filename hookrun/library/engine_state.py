@@ -62,13 +62,13 @@ class TrustStoreCache:
 
 
 class Journal(audit.Log):
-    """The audit of an engine's runs. `details` says how much of a call its records hold."""
+    """The audit of an engine's runs; `setting` is the setting `audit`."""
 
-    __slots__ = ("details",)
+    __slots__ = ("setting",)
 
-    def __init__(self, home: str, settings: object) -> None:
-        super().__init__(home, settings, stay_open=True)
-        self.details = audit.details_of(settings)
+    def __init__(self, home: str, setting: object) -> None:
+        super().__init__(home, setting, stay_open=True)
+        self.setting = setting
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""

@@ -61,15 +61,11 @@ INSERT = """
     INSERT INTO inferences (session, model, at, input, output, cache_read, cache_creation, cost, reported)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-PER_MODEL = """
-    SELECT model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_creation), sum(cost), sum(cost IS NULL)
-    FROM inferences WHERE at >= ? AND (? IS NULL OR session = ?) GROUP BY model ORDER BY total(cost) DESC, model
+SUMS = """
+    SELECT {0}, count(*), sum(input), sum(output), sum(cache_read), sum(cache_creation), sum(cost), sum(cost IS NULL)
+    FROM inferences WHERE at >= ? AND (? IS NULL OR session = ?) GROUP BY {0} ORDER BY {1} DESC, {0}
 """
-PER_SESSION = """
-    SELECT session, count(*), sum(input), sum(output), sum(cache_read), sum(cache_creation), sum(cost),
-        sum(cost IS NULL)
-    FROM inferences WHERE at >= ? AND (? IS NULL OR session = ?) GROUP BY session ORDER BY max(at) DESC, session
-"""
+PER_MODEL, PER_SESSION = SUMS.format("model", "total(cost)"), SUMS.format("session", "max(at)")
 
 
 @dataclass(frozen=True, slots=True)

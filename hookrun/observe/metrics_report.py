@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 MAX_CHAINS = 100
 """The newest causal chains, which a report has in full."""
+IN_SESSION = (
+    "id", "project", "started", "ended", "last", "seconds", "tool_calls", "failures", "files", "checkpoints",
+    "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
+)  # fmt: skip
+"""What a report has of a session, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +87,12 @@ def collect(
 
 
 def _session(session: Session) -> dict[str, object]:
-    return {
-        "id": session.id,
-        "project": session.project,
+    return {name: getattr(session, name) for name in IN_SESSION} | {
         "started": iso(session.started),
         "ended": None if session.ended is None else iso(session.ended),
         "last": iso(session.last),
         "seconds": round(session.seconds, 3),
-        "tool_calls": session.tool_calls,
-        "failures": session.failures,
-        "files": session.files,
         "checkpoints": [{"at": iso(each.at), "quality_score": each.score} for each in session.checkpoints],
-        "checkpoints_per_hour": session.checkpoints_per_hour,
-        "tool_calls_per_hour": session.tool_calls_per_hour,
-        "quality_slope": session.quality_slope,
-        "quality_trend": session.quality_trend,
     }
 
 

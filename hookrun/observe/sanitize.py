@@ -1,10 +1,14 @@
-"""Makes strings and values fit for storage: without credentials, cut to a size, and in a form that SQLite takes."""
+"""Makes strings and values fit for storage: without credentials, cut to a size, and in a form that SQLite takes.
+
+`canonical_json` gives equal values equal strings, whatever the order of their keys.
+"""
 
 from __future__ import annotations
 
 import json
 
-from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.credentials import HIDDEN, redact
+from hookrun.process.prepare import looks_like_credential
 
 MAX_CHARS = 50_000
 """Characters of a string that are examined."""
@@ -78,3 +82,21 @@ def _shorten(value: str, longest: int) -> str:
 def _encodable(value: str) -> str:
     # JSON can name half of a surrogate pair, which UTF-8 cannot have: it becomes a question mark.
     return value.encode("utf-8", "replace").decode()
+
+
+def canonical_json(value: object) -> str:
+    """Return an ASCII string that is the same for equal values. Never raises."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
+    except (ValueError, RecursionError):  # circular, or very deep
+        return type(value).__name__
+
+
+def _with_string_keys(value: object) -> object:
+    if isinstance(value, dict):
+        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
+    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value

@@ -9,9 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from hookrun.observe import sanitize
-from hookrun.observe.canonical_json import canonical_json
 from hookrun.observe.context_fields import session_of
 from hookrun.observe.database import ObserverDatabase, register_observers
+from hookrun.observe.sanitize import canonical_json
 from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:

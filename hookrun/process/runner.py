@@ -45,7 +45,8 @@ NOT_FOUND_MARK = "hookrun: "
 class ProcessRunner:
     """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
 
-    `on_background_end` is called in another process when a background hook ends. `trust` decides about each hook.
+    `on_background_end` is called in another process when a background hook ends, `on_outcomes` with what hooks read and
+    how they ended. `trust` decides about each hook. `waited` is the time in seconds that all calls took.
     """
 
     def __init__(
@@ -55,8 +56,11 @@ class ProcessRunner:
         *,
         locks: str,
         on_background_end: Callable[[Hook, Outcome], None],
+        on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
         trust: Trust | None = None,
     ) -> None:
+        self.waited = 0.0
+        self._on_outcomes = on_outcomes
         self._trust = trust
         self._environment = environment
         self._loop = loop
@@ -65,6 +69,16 @@ class ProcessRunner:
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         """Run the hooks. Raises Interrupted after a signal, once every hook has been ended."""
+        begun = monotonic()
+        try:
+            outcomes = self._run(jobs)
+        finally:
+            self.waited += monotonic() - begun
+        if self._on_outcomes is not None:
+            self._on_outcomes(jobs, outcomes)
+        return outcomes
+
+    def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         waited_for: list[int] = []
         tasks: list[Task | Failure] = []

@@ -10,7 +10,7 @@ from hookrun.recipes import typed_input
 from hookrun.recipes.downloads import Downloads
 from hookrun.recipes.looks import FORMATTING, may_destroy
 from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
-from hookrun.recipes.recipe import Option, Recipe, choice_of, directories, one_of, words_from
+from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, absolute
@@ -39,19 +39,19 @@ RECIPE = Recipe(
             "",
             "Git commands to block because they discard work: `clean` (with `-f`), `reset` (`--hard`), `restore` (also "
             "`checkout` of paths), `stash` (`drop`, `clear`), `branch` (`-D`).",
-            words_from(WORDS),
+            list_of=WORDS,
         ),
         Option(
             "outside_project",
             "ask",
             "How to treat the removal of a tree outside the project and temporary directories: `ask` or `block`.",
-            choice_of("ask", "block"),
+            choices=("ask", "block"),
         ),
         Option(
             "ask",
             "clean reset download",
             "Commands to ask about: any value of `git`, and `download` (code that is downloaded and run at once).",
-            words_from((*WORDS, "download")),
+            list_of=(*WORDS, "download"),
         ),
         typed_input.OPTION,
     ),
@@ -154,9 +154,9 @@ class Guard:
     def __init__(self, home: str, project: str) -> None:
         self._protected = ProtectedPaths(home, project, directories(RECIPE, "protect"))
         self._project = project
-        self._git = words_from(WORDS)(RECIPE, "git")
-        self._ask = words_from((*WORDS, "download"))(RECIPE, "ask")
-        self._blocks_outside = one_of(RECIPE, "outside_project", ("ask", "block")) == "block"
+        self._git = known_words(RECIPE, "git")
+        self._ask = known_words(RECIPE, "ask")
+        self._blocks_outside = one_of(RECIPE, "outside_project") == "block"
         self._downloads = Downloads()
 
     def reason(self, command: SimpleCommand, git: GitCall | None) -> str | None:

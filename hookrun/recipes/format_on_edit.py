@@ -18,7 +18,7 @@ from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
 from hookrun.recipes.output_excerpt import printable_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
-from hookrun.recipes.recipe import Option, Recipe, known_words, number, words_from, yes
+from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
 from hookrun.text import escape
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ RECIPE = Recipe(
             "formatters",
             " ".join(each.name for each in FORMATTERS),
             "Formatters to use; for each file type the first installed one runs.",
-            words_from([each.name for each in FORMATTERS]),
+            list_of=[each.name for each in FORMATTERS],
         ),
         Option("fixes", "no", "With `yes`, ruff also applies its safe fixes, such as removing unused imports.", yes),
         Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
@@ -312,7 +312,7 @@ def _is_cut_off(content: bytes, before: bytes) -> bool:
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Format the file; return a message for the model or the user, None if there is none."""
     known = {each.name: each for each in FORMATTERS}
-    chosen = [known[name] for name in known_words(RECIPE, "formatters", known)]
+    chosen = [known[name] for name in known_words(RECIPE, "formatters")]
     if yes(RECIPE, "fixes"):
         chosen = [RUFF_WITH_FIXES if each.name == RUFF_WITH_FIXES.name else each for each in chosen]
     project_tools = project_tools_allowed(RECIPE)

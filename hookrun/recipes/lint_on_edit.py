@@ -12,7 +12,7 @@ from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
 from hookrun.recipes.output_excerpt import first_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
-from hookrun.recipes.recipe import Option, Recipe, count, known_words, number, words_from
+from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,7 @@ RECIPE = Recipe(
             "linters",
             " ".join(each.name for each in LINTERS),
             "Linters to use; for each file type the first installed one runs.",
-            words_from([each.name for each in LINTERS]),
+            list_of=[each.name for each in LINTERS],
         ),
         Option("lines", "20", "Maximum number of lines of linter output for the model.", count),
         Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
@@ -102,7 +102,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if file is None or context.get("tool_result_error") or not os.path.isfile(file.path):
         return None
     known = {each.name: each for each in LINTERS}
-    fitting = [known[name] for name in known_words(RECIPE, "linters", known) if file.ending in known[name].endings]
+    fitting = [known[name] for name in known_words(RECIPE, "linters") if file.ending in known[name].endings]
     if not fitting:
         return None
     project_tools = project_tools_allowed(RECIPE)

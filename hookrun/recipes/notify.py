@@ -22,7 +22,7 @@ from hookrun.recipes.notify_channels import (
     terminal_device,
 )
 from hookrun.recipes.output_excerpt import one_line
-from hookrun.recipes.recipe import Option, Recipe, choice_of, fail_option, known_words, one_of, option, words_from
+from hookrun.recipes.recipe import Option, Recipe, fail_option, known_words, one_of, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,20 +45,20 @@ RECIPE = Recipe(
             "via",
             "desktop",
             "How to notify: one or more of `desktop`, `bell`, `webhook`.",
-            words_from(("desktop", "bell", "webhook")),
+            list_of=("desktop", "bell", "webhook"),
         ),
         Option("url", "", "URL of the webhook, http or https."),
         Option(
             "style",
             "json",
             'Body for the webhook: `json` (all fields) or `slack` (`{"text": ...}`).',
-            choice_of("json", "slack"),
+            choices=("json", "slack"),
         ),
         Option(
             "level",
             "info",
             f"Lowest level to report: {', '.join(LEVELS)}. Errors are `error`, all other events `info`.",
-            choice_of(*LEVELS),
+            choices=LEVELS,
         ),
     ),
     catches="""
@@ -175,8 +175,8 @@ class Notify:
 @RECIPE.hook(["notification", "error", "stop"], "Notify the user", priority=1000, timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Notify the user; return a message about unavailable channels."""
-    level = one_of(RECIPE, "level", LEVELS)
-    channels = [CHANNELS[name]() for name in dict.fromkeys(known_words(RECIPE, "via", CHANNELS))]
+    level = one_of(RECIPE, "level")
+    channels = [CHANNELS[name]() for name in dict.fromkeys(known_words(RECIPE, "via"))]
     notice, usable, missing = Notify(channels, minimum_level=level).due(Context.of(dict(context)))
     problems = asyncio.run(_send(notice, usable)) if notice is not None else []
     if problems:
@@ -191,24 +191,23 @@ async def _send(notice: Notice, channels: Sequence[Channel]) -> list[str]:
     return [str(each) if isinstance(each, ChannelError) else f"{type(each).__name__}: {each}" for each in errors]
 
 
-def _bell() -> Channel:
-    return Bell(terminal_device() or "/dev/tty")  # /dev/tty reports why there is no terminal
-
-
 def _webhook() -> Channel:
-    style = one_of(RECIPE, "style", STYLES)
+    style = one_of(RECIPE, "style")
     try:
         return Webhook(option(RECIPE, "url").strip(), template=STYLES[style])
     except ValueError as error:
         fail_option(RECIPE, "url", re.sub(r".*must be ", "", str(error)))
 
 
-def _slack(notice: Notice) -> object:
-    return {"text": f"{notice.title}: {notice.text}"}
-
-
-CHANNELS: dict[str, Callable[[], Channel]] = {"desktop": Desktop, "bell": _bell, "webhook": _webhook}
-STYLES: dict[str, Callable[[Notice], object] | None] = {"json": None, "slack": _slack}
+CHANNELS: dict[str, Callable[[], Channel]] = {
+    "desktop": Desktop,
+    "bell": lambda: Bell(terminal_device() or "/dev/tty"),  # /dev/tty reports why there is no terminal
+    "webhook": _webhook,
+}
+STYLES: dict[str, Callable[[Notice], object] | None] = {
+    "json": None,
+    "slack": lambda notice: {"text": f"{notice.title}: {notice.text}"},
+}
 
 
 def _level(ctx: Context) -> str:

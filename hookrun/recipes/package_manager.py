@@ -6,7 +6,7 @@ import os
 
 from hookrun.files import is_within
 from hookrun.recipes.looks import may_manage
-from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
+from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
 from hookrun.shell import lazy_re as re
 from hookrun.shell.wrappers import APART
@@ -26,13 +26,13 @@ RECIPE = Recipe(
             "node",
             "auto",
             "Replacement for npm and npx: `pnpm`, `yarn`, `bun`, `auto` (by the nearest lock file) or `no`.",
-            choice_of("pnpm", "yarn", "bun", "auto", "no"),
+            choices=("pnpm", "yarn", "bun", "auto", "no"),
         ),
         Option(
             "python",
             "auto",
             "Replacement for pip: `uv`, `auto` (if there is a `uv.lock`) or `no`.",
-            choice_of("uv", "auto", "no"),
+            choices=("uv", "auto", "no"),
         ),
     ),
     catches="""
@@ -62,6 +62,7 @@ LOCKS = {
     "bun.lockb": "bun",
     "package-lock.json": "no",
 }
+PYTHON_LOCKS = {"uv.lock": "uv"}
 """Lock file -> package manager."""
 
 WITH_VALUE = frozenset({
@@ -181,11 +182,11 @@ def _changes(command: SimpleCommand) -> list[Change]:
     program = words[0].text if words and not APART.intersection(command.wrappers) else ""
     directory = command.directory
     if program in {"npm", "npx"}:
-        manager = _manager(directory)
+        manager = _manager("node", LOCKS, directory)
         if manager in NODE:
             return _of_npm(words, manager) if program == "npm" else _of_npx(words, manager, directory)
         return []
-    if not _uses_uv(directory):
+    if _manager("python", PYTHON_LOCKS, directory) == "no":
         return []
     count = 1 if PIP_PROGRAM.fullmatch(program) else _module(words) if PYTHON.fullmatch(program) else 0
     place = _first(words, count or 1, PIP_WITH_VALUE)
@@ -271,23 +272,13 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
     return [(words[:1], (LOCAL if here else REMOTE)[manager])]
 
 
-def _manager(directory: str | None) -> str:
-    """Return what npm becomes in a directory, `no` if it stays npm."""
-    wanted = one_of(RECIPE, "node", (*NODE, "auto", "no"))
+def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
+    """Return the package manager by an option, or by the nearest lock file; `no` if it stays npm or pip."""
+    wanted = one_of(RECIPE, name)
     if wanted != "auto":
         return wanted
-    for each in _upwards(directory):
-        for lock, manager in LOCKS.items():
-            if os.path.exists(os.path.join(each, lock)):
-                return manager
-    return "no"
-
-
-def _uses_uv(directory: str | None) -> bool:
-    wanted = one_of(RECIPE, "python", ("uv", "auto", "no"))
-    if wanted != "auto":
-        return wanted == "uv"
-    return any(os.path.exists(os.path.join(each, "uv.lock")) for each in _upwards(directory))
+    found = (locks[lock] for each in _upwards(directory) for lock in locks if os.path.exists(os.path.join(each, lock)))
+    return next(found, "no")
 
 
 def _upwards(directory: str | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.files import is_within
-from hookrun.recipes.recipe import Option, choice_of, one_of
+from hookrun.recipes.recipe import Option, one_of
 from hookrun.state import config_directory, home_directory
 from hookrun.text import escape
 
@@ -26,7 +26,7 @@ PROJECT_TOOLS = Option(
     "auto",
     "Whether to run programs from the project's `node_modules/.bin` and `.venv/bin`: `yes`, `no`, or `auto` (yes if "
     "the project's config has this hook, no if it is in your own).",
-    choice_of("auto", "yes", "no"),
+    choices=("auto", "yes", "no"),
 )
 """The option of recipes that may run a project's own tools."""
 
@@ -37,7 +37,7 @@ def project_tools_allowed(recipe: Recipe) -> bool:
     `auto`: only if the project configures this hook itself, which the user has then approved. A hook in the user's own
     config runs in every project, also in untrusted ones.
     """
-    wanted = one_of(recipe, PROJECT_TOOLS.name, ("auto", "yes", "no"))
+    wanted = one_of(recipe, PROJECT_TOOLS.name)
     if wanted != "auto":
         return wanted == "yes"
     config = os.path.realpath(os.environ.get("HOOKRUN_CONFIG_DIR", "/"))

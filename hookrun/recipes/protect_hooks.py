@@ -12,13 +12,20 @@ from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
-from hookrun.recipes.shell_recipe import block, linked_files, parse, physical, unreadable
+from hookrun.recipes.shell_recipe import (
+    block,
+    line_directory,
+    linked_files,
+    parse,
+    physical,
+    project_directory,
+    unreadable,
+)
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
 from hookrun.shell.prefilter import ENDS, may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
-TYPE_CHECKING = False
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,22 +36,9 @@ if TYPE_CHECKING:
 
 TARGET = "hookrun.recipes.protect_hooks:guard"
 
-DECLARATION: dict[str, object] = {
-    "name": "protect-hooks",
-    "description": "Keep agents from editing hooks, agent settings and approvals",
-    "event": "pre_tool_use",
-    "matcher": "write|edit|delete|bash",
-    "python": TARGET,
-    "cwd": "/",
-    "priority": 0,
-    "on_failure": "block",
-}
-"""The entry in the user's or the machine's hooks.json."""
-
 RECIPE = Recipe(
     name="protect-hooks",
     summary="Keep agents from editing hooks, agent settings and approvals.",
-    hooks=(DECLARATION,),
     catches="""
         - Writing, editing and deleting hook configs, the scripts and files of all active hooks, the settings in which
           agents keep their hooks, and hookrun's own files. Symbolic links are followed.
@@ -96,6 +90,7 @@ PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd",
 """Programs that can change files which the line names."""
 
 
+@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, None for any other."""
     args = context.get("tool_args")
@@ -113,15 +108,18 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     return block(f"{reason}. Ask the user to do it in their own terminal.")
 
 
+DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
+"""The entry in the user's or the machine's hooks.json."""
+
+
 class Watch:
     """The protected files of one run."""
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._home = os.environ.get("HOME", "/")
-        self._root = os.environ.get("HOOKRUN_PROJECT_DIR", "/")
+        self._root = project_directory()
         self._found: dict[str, str] = {}
-        working = context.get("working_dir")
-        self._directory = working if isinstance(working, str) and working.startswith("/") else self._root
+        self._directory = line_directory(context)
 
     def of_file(self, path: str) -> str | None:
         """Return why a file must not be changed, None if it may."""

@@ -26,12 +26,25 @@ PREFIX = "HOOKRUN_OPTION_"
 
 
 class Option:
-    """A setting of a recipe. `check` reads it and raises WrongOptionError if it is invalid; None accepts any text."""
+    """A setting of a recipe. `check` reads it and raises WrongOptionError if it is invalid; None accepts any text.
 
-    __slots__ = ("check", "default", "description", "name")
+    The value is one of `choices`, or a list of the words `list_of`, where these are given.
+    """
 
-    def __init__(self, name: str, default: str, description: str, check: Check | None = None) -> None:
-        self.check = check
+    __slots__ = ("check", "default", "description", "known", "name")
+
+    def __init__(
+        self,
+        name: str,
+        default: str,
+        description: str,
+        check: Check | None = None,
+        *,
+        choices: Iterable[str] = (),
+        list_of: Iterable[str] = (),
+    ) -> None:
+        self.known = (*choices, *list_of)
+        self.check = check or (one_of if choices else known_words if list_of else None)
         self.name = name
         self.default = default
         self.description = description
@@ -116,6 +129,13 @@ class Recipe:
         """Return the recipe with its options from another environment."""
         return Recipe(self.name, self.summary, options=self.options, environment=environment)
 
+    def option(self, name: str) -> Option:
+        """Return the declaration of an option. Raises KeyError for an unknown one."""
+        for each in self.options:
+            if each.name == name:
+                return each
+        raise KeyError(f"{self.name} has no option {name!r}")
+
     def wrong_value(self, name: str, value: str) -> str | None:
         """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
         found = next((each for each in self.options if each.name == name), None)
@@ -136,11 +156,9 @@ def _items(text: str) -> tuple[str, ...]:
 
 def option(recipe: Recipe, name: str) -> str:
     """Return the value of an option, or its default. Raises KeyError for an unknown one."""
-    for each in recipe.options:
-        if each.name == name:
-            environment = os.environ if recipe.environment is None else recipe.environment
-            return environment.get(each.variable, each.default)
-    raise KeyError(f"{recipe.name} has no option {name!r}")
+    environment = os.environ if recipe.environment is None else recipe.environment
+    declared = recipe.option(name)
+    return environment.get(declared.variable, declared.default)
 
 
 def number(recipe: Recipe, name: str) -> float:
@@ -175,19 +193,17 @@ def directories(recipe: Recipe, name: str) -> list[str]:
     return given
 
 
-def known_words(recipe: Recipe, name: str, known: Iterable[str]) -> list[str]:
+def known_words(recipe: Recipe, name: str) -> list[str]:
     """Return an option that is a list of known words."""
-    known = list(known)
-    given = words(recipe, name)
+    given, known = words(recipe, name), recipe.option(name).known
     if any(each not in known for each in given):
         fail_option(recipe, name, f"a list of: {', '.join(known)}")
     return given
 
 
-def one_of(recipe: Recipe, name: str, known: Iterable[str]) -> str:
-    """Return an option that is one of these words."""
-    known = list(known)
-    value = option(recipe, name).strip().lower()
+def one_of(recipe: Recipe, name: str) -> str:
+    """Return an option that is one of its known words."""
+    value, known = option(recipe, name).strip().lower(), recipe.option(name).known
     if value not in known:
         fail_option(recipe, name, f"{', '.join(known[:-1])} or {known[-1]}")
     return value
@@ -210,16 +226,6 @@ def yes(recipe: Recipe, name: str) -> bool:
     if value not in YES + NO:
         fail_option(recipe, name, "yes or no")
     return value in YES
-
-
-def choice_of(*known: str) -> Callable[[Recipe, str], str]:
-    """Return the check of an option that is one of these words."""
-    return lambda recipe, name: one_of(recipe, name, known)
-
-
-def words_from(known: Iterable[str]) -> Callable[[Recipe, str], list[str]]:
-    """Return the check of an option that is a list of these words."""
-    return lambda recipe, name: known_words(recipe, name, known)
 
 
 def fail_option(recipe: Recipe, name: str, expected: str) -> NoReturn:

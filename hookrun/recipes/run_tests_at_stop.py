@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import configparser
+import json
 import os
+import re
+import shutil
 import time
+import tomllib
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from hookrun.process.program import ProgramError, run_program
-from hookrun.recipes import git_repository, paths, recipe_state, test_commands
+from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from hookrun.recipes.test_commands import Suite
 
 MAX_OUTPUT = 1 << 18
 """Bytes of the tests' output that are read."""
@@ -26,6 +30,21 @@ SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "build", "
 """Directories that are skipped without git, as are hidden ones."""
 CACHES = ("__pycache__/", ".pytest_cache/", ".ruff_cache/", ".mypy_cache/")
 """Directories that tests create, which git need not ignore."""
+
+MAX_BYTES = 1 << 20
+"""Bytes of a file that are read to detect tests."""
+NO_TESTS = 'echo "Error: no test specified" && exit 1'
+"""The script `test` that `npm init` writes."""
+VIRTUAL = (".venv/bin", "venv/bin")
+"""Where a project keeps its own Python."""
+MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
+"""Lock file -> package manager; without one of these it is npm."""
+PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
+NO_TESTS_COLLECTED = 5
+"""Exit status of pytest for a project without tests."""
+LOOKED_FOR = "a Makefile with a target `test`, Cargo.toml, go.mod, package.json with a script `test`, pytest's files"
+"""What `suites` looks for, for messages."""
 
 Files = dict[str, tuple[int, int]]
 NAME = "run-tests-at-stop"
@@ -41,7 +60,7 @@ RECIPE = Recipe(
     ),
     catches=f"""
         - Blocks the end of a turn while tests fail; the model gets the end of their output.
-        - Detects {test_commands.LOOKED_FOR}. A Makefile target runs alone, the others all run.
+        - Detects {LOOKED_FOR}. A Makefile target runs alone, the others all run.
         - Kills tests that take too long, and notifies you.
         - Notifies you once per session if there are no tests or a program is not installed.
     """,
@@ -58,6 +77,24 @@ RECIPE = Recipe(
 )
 
 
+@dataclass(frozen=True)
+class Suite:
+    """A project's tests: the command that runs them, and the exit statuses that mean success."""
+
+    name: str
+    argv: tuple[str, ...]
+    green: tuple[int, ...] = (0,)
+
+    @property
+    def program(self) -> str | None:
+        """The path of the program, None if it is not installed."""
+        return shutil.which(self.argv[0])
+
+
+CARGO = Suite("cargo test", ("cargo", "test", "--quiet"))
+GO = Suite("go test", ("go", "test", "./..."))
+
+
 # A broken test runner must not keep the agent working forever.
 @RECIPE.hook("stop", "Run the tests before a turn ends", timeout=330, exclusive=True, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
@@ -67,9 +104,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if before is not None and _is_unchanged(context, root, files_digest(before)):
         return None
     command = option(RECIPE, "command").strip()
-    chosen = [test_commands.given(command)] if command else test_commands.found(root)
+    chosen = [Suite(command, ("/bin/sh", "-c", command))] if command else suites(root)
     if not chosen:
-        looked = f"no tests found in {root} (looked for {test_commands.LOOKED_FOR}): set the option `command`"
+        looked = f"no tests found in {root} (looked for {LOOKED_FOR}): set the option `command`"
         return recipe_state.once(context, f"{NAME} none", f"{NAME}: {looked}")
     missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each.program is None]
     answer = _run([each for each in chosen if each.program is not None], root)
@@ -195,3 +232,78 @@ def _names(root: str) -> Iterator[str]:
         directories[:] = [each for each in directories if each not in SKIPPED and not each.startswith(".")]
         for name in names:
             yield os.path.relpath(os.path.join(directory, name), root)
+
+
+def suites(root: str) -> list[Suite]:
+    """Return the suites of a project: only that of its Makefile if it has one, else one per language."""
+    made = _make(root)
+    if made is not None:
+        return [made]
+    found = [_there(root, "Cargo.toml") and CARGO, _there(root, "go.mod") and GO, _npm(root), _pytest(root)]
+    return [suite for suite in found if suite]
+
+
+def _make(root: str) -> Suite | None:
+    for name in ("GNUmakefile", "makefile", "Makefile"):
+        if TEST_TARGET.search(_text(root, name)):
+            return Suite("make test", ("make", "test"))
+    return None
+
+
+def _npm(root: str) -> Suite | None:
+    try:
+        package = json.loads(_text(root, "package.json") or "{}")
+        test = package["scripts"]["test"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(test, str) or test.strip() in ("", NO_TESTS):
+        return None
+    manager = next((manager for lock, manager in MANAGERS.items() if _there(root, lock)), "npm")
+    return Suite(f"{manager} run test", (manager, "run", "test"))
+
+
+def _pytest(root: str) -> Suite | None:
+    if not _has_pytest(root):
+        return None
+    own = next((path for each in VIRTUAL if os.access(path := os.path.join(root, each, "pytest"), os.X_OK)), "pytest")
+    return Suite("pytest", (own, "-q"), (0, NO_TESTS_COLLECTED))
+
+
+def _has_pytest(root: str) -> bool:
+    """Return whether pytest is configured, or would collect files."""
+    if _there(root, "pytest.ini") or _there(root, "conftest.py"):
+        return True
+    try:
+        if "pytest" in tomllib.loads(_text(root, "pyproject.toml")).get("tool", {}):
+            return True
+    except (tomllib.TOMLDecodeError, TypeError):
+        pass
+    for name, section in PYTEST_SECTIONS.items():
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read_string(_text(root, name))
+        except configparser.Error:
+            continue
+        if parser.has_section(section):
+            return True
+    return any(_collected(os.path.join(root, each)) for each in ("", "tests", "test"))
+
+
+def _collected(directory: str) -> bool:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return False
+    return any(name.endswith(".py") and name.startswith("test_") for name in names)
+
+
+def _there(root: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(root, name))
+
+
+def _text(root: str, name: str) -> str:
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_BYTES)
+    except OSError:
+        return ""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from hookrun.globs import glob
 from hookrun.recipes.looks import SCANS, scanned, scanned_texts
-from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of, option, yes
+from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-TARGET = "hookrun.recipes.secret_scan:check"
 
 RECIPE = Recipe(
     "secret-scan",
@@ -20,14 +18,14 @@ RECIPE = Recipe(
             "prompt",
             "block",
             "A credential in a prompt: `block`, `tell` (notify you only) or `off`.",
-            choice_of(*SCANS),
+            choices=SCANS,
         ),
-        Option("arguments", "block", "The same for tool arguments.", choice_of(*SCANS)),
+        Option("arguments", "block", "The same for tool arguments.", choices=SCANS),
         Option(
             "output",
             "block",
             "The same for tool output; `block` tells the model not to repeat it.",
-            choice_of(*SCANS),
+            choices=SCANS,
         ),
         Option("places", "no", "With `yes`, also detect `PASSWORD=...` and `user:...@host`.", yes),
         Option("allow", "", "Globs of credentials to ignore, such as those of a test account."),
@@ -79,7 +77,7 @@ MESSAGES = {
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the verdict on an event that contains a credential, None for any other."""
     source = scanned(context)
-    action = one_of(RECIPE, source, SCANS)
+    action = one_of(RECIPE, source)
     if action == "off":
         return None
     from hookrun.credentials import find_secrets

@@ -1,33 +1,56 @@
-"""Block interactive shells under agents that do not send typed input to hooks."""
+"""Block interactive shells under agents that do not send typed input to hooks.
+
+A bare `bash` or `python3` would read further commands from the terminal.
+"""
 
 from __future__ import annotations
 
 from hookrun import sends_typed_input
-from hookrun.recipes.recipe import Option, Recipe, choice_of, one_of
+from hookrun.recipes.recipe import Option, Recipe, one_of
+from hookrun.shell import lazy_re as re
+from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, may_read_terminal
+from hookrun.shell.wrappers import STDIN, nested_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.shell.simple_command import ParsedLine
-
-CHOICES = ("block", "allow")
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
 OPTION = Option(
     "interactive",
     "block",
     "Shells and interpreters that read commands from a terminal (`bash`, `python3`), under agents that hide typed "
     "input from hooks: `block` or `allow`.",
-    choice_of(*CHOICES),
+    choices=("block", "allow"),
 )
+
+TERMINAL = STDIN | {"/dev/tty"}
+
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+
+CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
+"""Python's modules that read code."""
+
+READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
+"""Those that read code after a file that they are given."""
+
+HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)")
+"""Options of interpreters other than Python that run a word, or end."""
+
+GOES_ON = {"php": "-a", **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i")}
+"""Interpreters, and the option with which they read code after they ran what they are given."""
+
+SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
+SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
+VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
+"""Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
 
 
 def may_open(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
     """Return whether a line may start a program whose commands no hook would see. False is certain."""
-    if sends_typed_input(str(context.get("agent"))) or one_of(recipe, OPTION.name, CHOICES) == "allow":
+    if sends_typed_input(str(context.get("agent"))) or one_of(recipe, OPTION.name) == "allow":
         return False
-    from hookrun.shell.prefilter import may_read_terminal
-
     return may_read_terminal(line)
 
 
@@ -35,8 +58,6 @@ def refusal(recipe: Recipe, context: Mapping[str, object], line: str, parsed: Pa
     """Return why a line is blocked that starts a program whose commands no hook would see, None for any other."""
     if not may_open(recipe, context, line):
         return None
-    from hookrun.shell.interactive import terminal_reader
-
     program = terminal_reader(parsed)
     if program is None:
         return None
@@ -44,3 +65,76 @@ def refusal(recipe: Recipe, context: Mapping[str, object], line: str, parsed: Pa
         f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to hooks. "
         "Pass the commands in the line: `bash -c ...`, a script or a here-document"
     )
+
+
+def terminal_reader(parsed: ParsedLine) -> str | None:
+    """Return the first command of a line that would read commands from the terminal, None if there is none."""
+    passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
+    for command in parsed.commands:
+        if not command.words or _has_input(command):
+            continue
+        if command.program in {"cat", "tee"} and not command.piped:
+            operands = [text for text in command.arguments if text[:1] != "-" or text == "-"]
+            passed_on = passed_on or command.program == "tee" or all(text in TERMINAL for text in operands)
+        elif (passed_on or not command.piped) and _reads(command):
+            return " ".join((*command.wrappers, command.program))
+    return None
+
+
+def _has_input(command: SimpleCommand) -> bool:
+    """Return whether a command reads something else than the terminal."""
+    return command.stdin is not None or any(
+        each.reads and each.target.text not in TERMINAL for each in command.redirections
+    )
+
+
+def _reads(command: SimpleCommand) -> bool:
+    program = command.one_of((*READERS, *INTERPRETERS, "python3")) or command.program
+    texts = command.arguments
+    if SHOWING.intersection(texts) or not {"parallel", "xargs"}.isdisjoint(command.wrappers):
+        return False
+    line = nested_line(program, command.words, None)
+    if line is not None:
+        return line.text is None and not (program == "ssh" and SSH_WITHOUT_SHELL.intersection(texts))
+    if program in READERS or program in {".", "source"}:
+        return "/dev/tty" in texts
+    if program in OPENING:  # `script FILE` starts one, too
+        return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
+    if PYTHON.fullmatch(program):
+        return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
+    return program in INTERPRETERS and (GOES_ON.get(program) in texts[:1] or not _has_code(program, texts))
+
+
+def _opens_python(texts: list[str]) -> bool:
+    """Return whether Python reads code: it is given none, or continues with `-i` after the given code."""
+    waiting = iter(texts)
+    interactive = False
+    for text in waiting:
+        if text in {"-W", "-X"}:
+            next(waiting, None)
+        elif text[:1] != "-" or text == "-":
+            return interactive or text in TERMINAL
+        else:
+            options = re.split("[cm]", text, maxsplit=1)[0] if text[:2] != "--" else ""
+            interactive = interactive or "i" in options
+            if options != text and text[:2] != "--":  # `-c CODE` or `-m MODULE`, glued or not
+                module = text[len(options) + 1 :] or next(waiting, "")
+                return interactive or (text[len(options)] == "m" and module.partition(".")[0] in CONSOLES)
+    return True
+
+
+def _has_code(program: str, texts: list[str]) -> bool:
+    """Return whether an interpreter is given what it runs, in its words or as a file."""
+    waiting = iter(texts)
+    for text in waiting:
+        if text in TERMINAL:
+            return False
+        if (
+            (text[:1] != "-" and program not in READING_ON)
+            or HAS_CODE.match(text)
+            or (program == "php" and text[:2] in {"-r", "-i", "-m"})
+        ):
+            return True
+        if text in VALUED:
+            next(waiting, None)
+    return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import read
 from hookrun.config.recipe_versions import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
@@ -19,7 +19,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.text import closest, diff, quote
+from hookrun.text import diff, quote
 
 Entry = dict[str, object]
 
@@ -146,9 +146,9 @@ class ConfiguredRecipes:
         """Remove a recipe, and its tests unless changed. Raises ScaffoldError if it is not declared."""
         declared = self.declared()
         if name not in declared:
-            near = closest(name, declared)
-            hint = f"\nhint: did you mean {quote(near)}?" if near else ""
-            raise ScaffoldError(f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here{hint}")
+            hint = did_you_mean(name, declared)
+            missing = f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here"
+            raise ScaffoldError(f"{missing}\nhint: {hint}" if hint else missing)
         for index, _ in reversed(declared[name]):
             self.declaring.remove(index)
         self.statuses.append(RecipeStatus(name, REMOVED))
@@ -198,8 +198,7 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
     known = option_variables(recipe.name)
     for name in options:
         if name not in known:
-            near = closest(name, known)
-            hint = f"did you mean {quote(near)}?" if near else f"its options are {', '.join(known) or 'none'}"
+            hint = did_you_mean(name, known, f"its options are {', '.join(known) or 'none'}")
             raise ScaffoldError(f"`{recipe.name}` has no option {quote(name)}\nhint: {hint}")
 
 

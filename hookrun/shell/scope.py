@@ -38,15 +38,10 @@ class ShellScope:
 
     def copy(self) -> ShellScope:
         """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
-        other = ShellScope(self.variables, self.directory, self.reads)
-        other.previous = self.previous
-        other.functions = dict(self.functions)
-        other.positional = self.positional
-        other.wrappers = self.wrappers
-        other.within = self.within
-        other.beside = self.beside
-        other.piped = self.piped
-        other.depth = self.depth
+        other = ShellScope.__new__(ShellScope)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.variables, other.functions = {**self.variables}, {**self.functions}
         return other
 
     @property

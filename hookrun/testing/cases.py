@@ -315,7 +315,7 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     if isinstance(path := values.get("context_file"), str):
         case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.from_file(case.reads[0], NO_DEADLINE)
+            context = contexts.read(case.reads[0], NO_DEADLINE)
         except contexts.ContextError as error:
             message, _, hint = str(error).partition("\nhint: ")
             case.place("context_file").report(
