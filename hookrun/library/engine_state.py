@@ -13,12 +13,9 @@ from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
-from hookrun.state import data_dir, home_directory, identity_of, now_ns, state_dir
+from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
-
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a changed file may change again without its times showing it."""
 
 
 class TrustStoreCache:

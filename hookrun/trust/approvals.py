@@ -6,7 +6,6 @@ from os.path import realpath
 from time import localtime, monotonic, strftime
 
 from hookrun.config.discovery import UNREAD
-from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
 from hookrun.state import now_ns
 from hookrun.text import one_line
@@ -55,10 +54,10 @@ class UserDecisions:
     def inspector(self) -> HookInspector:
         """The inspector, created for the first hook that is inspected."""
         if self._inspector is None:
-            from hookrun.trust.digest import Budget, HookInspector
+            from hookrun.trust.digest import HookInspector
 
-            budget = Budget(self.deadline, self.is_interrupted)
-            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, budget)
+            limits = (self.deadline, self.is_interrupted)
+            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, limits)
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
@@ -221,6 +220,8 @@ class Approvals(UserDecisions):
         changed = self._changed(hook, examined) if examined is not None else ""
         if not changed:
             return outcome
+        from hookrun.dialects import interpret
+
         answer, _ = interpret(hook, outcome, self._around.event, {})
         # The output may come from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
