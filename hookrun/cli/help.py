@@ -59,12 +59,9 @@ def _command_help(root: click.Context, words: tuple[str, ...]) -> str | None:
 @json_option
 def version_command(*, as_json: bool) -> None:
     """Print the version of hookrun, of its Python, and where they are."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if as_json:
         python = {"version": platform.python_version(), "executable": sys.executable}
-        print_json({"version": __version__, "python": python, "platform": sys.platform, "package": _package()})
+        print_json({"version": __version__, "python": python, "platform": sys.platform, "package": package})
     else:
-        click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {_package()})")
-
-
-def _package() -> str:
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {package})")

@@ -61,10 +61,6 @@ class ConfiguredRecipes:
         """Every file that changes, the declaration file last: a hook is not declared before its tests exist."""
         return [each for each in (*self._cases, *self.declaring.changes()) if each.has_effect]
 
-    def adding(self, name: str) -> str:
-        """Return the command that adds a recipe to this file."""
-        return f"`hookrun add {name}{' --user' if self.declaring.layer == 'user' else ''}`"
-
     def names(self, state: str) -> list[str]:
         """Return the names of the hooks of the recipes in this state."""
         found = [each.name for each in self.statuses if each.state == state]
