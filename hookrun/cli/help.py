@@ -17,11 +17,11 @@ from hookrun.text import closest, escape
 
 
 @command("help", "help all", "help trust", "help recipes show", "help matchers")
-@click.argument("words", metavar="[COMMAND|TOPIC]...", nargs=-1)
+@click.argument("topic", metavar="[COMMAND|TOPIC]...", nargs=-1)
 @click.pass_context
-def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     """Show help for a command or a topic. `hookrun help all` lists every command."""
-    root = ctx.find_root()
+    root, words = ctx.find_root(), topic
     if words in ((), ("all",)):
         if words and isinstance(root.command, Commands):
             root.command.sections = {**GROUPS, "More commands": MORE}
