@@ -61,8 +61,8 @@ ENTERING = ("cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", 
 """Programs that enter a directory, or name files in one without it."""
 LINK, DIRECTORY = 0o120000, 0o040000
 """Kinds of files, in their mode."""
-MAX_LOOKUPS = 500
-"""Paths that are looked up for one line: about a millisecond."""
+MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
+"""Paths that are looked up for one line, and files of a directory that are listed: each about a millisecond."""
 
 PROTECTED = (
     ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
@@ -192,7 +192,7 @@ class _Lookup:
                     return True
             words = [word for word in words if word[:1] != "/"]
             reached.extend(each for each in self._directories if each not in reached)
-        return False
+        return self._left < 0
 
     def _follow(self, start: str, word: str) -> bool:
         """Return whether a word leads to one of the texts by way of a link; remember the directory that it names."""
@@ -222,8 +222,10 @@ class _Lookup:
         found = []
         try:
             with os.scandir(directory) as entries:
-                for entry in entries:
-                    self._left -= 1
+                for number, entry in enumerate(entries):
+                    if number >= MAX_ENTRIES:
+                        self._left = -1
+                        break
                     name = entry.name.translate(BARE)
                     if name.casefold() in self._bare and name.translate(APART).split() != [entry.name]:
                         found.append(entry.name)

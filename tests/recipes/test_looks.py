@@ -272,6 +272,14 @@ def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
     assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
 
 
+def test_a_large_directory_is_not_listed(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only to find a name that is no single word, which needs a quote or a sign in the line."""
+    monkeypatch.setattr(looks, "MAX_ENTRIES", 3)
+    for line, matters in (("make all", False), ("make 'all'", True)):
+        context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
+        assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb)) == matters
+
+
 HIDDEN_IN_INPUT = ("rm -rf /", "git push -f", "hookrun trust", "rm .env", "npm install x", "git commit -m bad")
 RUNNING_INPUT = (
     "sh", "su", "sudo su -", "sudo -s", "ssh h", "at now", "batch", "xargs env", "xargs sudo", "xargs nice",
