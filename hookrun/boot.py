@@ -41,7 +41,7 @@ class Boot:
     """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
     extensions: "Mapping[str, str]" = {}  # noqa: RUF012
-    """Modules of the interpreter that are files -> where: looking for them costs as much as loading them."""
+    """Compiled modules -> their files: looking for them costs as much as loading them. "" -> the interpreter's."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
     """When it was found that something could not be taken, in nanoseconds since 1970."""
@@ -94,6 +94,12 @@ def _unchanged(group: "Group") -> bool:
     except OSError:  # hookrun is being replaced
         return False
     return True
+
+
+def installed(name: str) -> "ModuleSpec | None":
+    """Return the spec of a compiled module of another package, for which `site` would have to look."""
+    place = Boot.extensions.get(name)
+    return spec_from_file_location(name, place) if place and Boot.extensions[""] == sys.executable else None
 
 
 class BootFinder:

@@ -7,6 +7,8 @@ import ast
 import fcntl
 import marshal
 import os
+import sys
+from importlib.machinery import PathFinder
 from importlib.util import MAGIC_NUMBER, find_spec
 
 from hookrun import files
@@ -86,12 +88,22 @@ def build(package: str) -> bytes:
             group += ((*source, HEAD + len(body), len(code)),)
             body += code
         groups.append(group)
-    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "fcntl", "select")}
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "_socket", "fcntl", "select")}
+    found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
+    extensions[""] = sys.executable
     table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
+
+
+def _binding(package: str) -> str:
+    """Return where the compiled module of an installed package is, empty if it has none."""
+    spec = PathFinder.find_spec(package)
+    places = spec.submodule_search_locations if spec is not None else None
+    found = PathFinder.find_spec(f"{package}._binding", places) if places else None
+    return (found.origin if found is not None else None) or ""
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:

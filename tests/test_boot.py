@@ -335,3 +335,43 @@ def test_no_module_is_asked_for_what_it_does_not_have(package: Path) -> None:
     """Some import more then: `shell/lazy_re.py` the whole of `re`."""
     done = subprocess.run([sys.executable, *START, "-c", ASKED, str(package)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+PARSED = """
+import marshal, posix, sys
+
+package, file, change = sys.argv[1:]
+fd = posix.open(file, posix.O_RDONLY)
+head = posix.read(fd, 1 << 15)
+boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
+exec(marshal.loads(head), boot.__dict__)
+main = sys.modules["hookrun.__main__"] = type(sys)("hookrun.__main__")
+
+def parse_line():
+    exec(change)
+    from hookrun.shell.syntax_tree import parse
+    print(parse(b"ls | cat").type, *sorted({"site", "enum", "re"} & sys.modules.keys()))
+
+main.main = parse_line
+boot.start(package, fd, head)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "loaded_besides"),
+    [
+        ("", ""),
+        ("boot.Boot.extensions[''] = '/other/python'", " site"),
+        ("boot.Boot.extensions['tree_sitter._binding'] = '/gone.so'", " site"),
+        ("del boot.Boot.extensions['tree_sitter_bash._binding']", " site"),
+    ],
+    ids=["as written", "another interpreter", "installed anew", "not found"],
+)
+def test_a_line_is_parsed_without_what_the_parser_s_package_imports(
+    package: Path, change: str, loaded_besides: str
+) -> None:
+    """Neither `site` nor `enum` is needed, unless the parser is not where it was."""
+    boot_writer.write(str(package))
+    words = [sys.executable, *START, "-c", PARSED, str(package), str(code_file(package)), change]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"program{loaded_besides}\n", "")

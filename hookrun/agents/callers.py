@@ -9,18 +9,7 @@ CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
 
 from __future__ import annotations
 
-from hookrun.agents import by_arguments, claude
-from hookrun.agents.base import (
-    FIELDS,
-    NameMap,
-    UnreadableMessageError,
-    native_event,
-    no_native_args,
-    read_claude_style,
-    string_in,
-    text_of,
-    text_of_blocks,
-)
+from hookrun.agents import base, by_arguments, claude
 from hookrun.agents.formats import ResponseFormat, claude_formats, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.tables import LEGACY_TOOLS
@@ -70,7 +59,7 @@ class Caller:
     EVENTS = claude.EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
     PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
-    NAMES = NameMap()
+    NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
     SETTINGS_GLOBS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
@@ -108,9 +97,9 @@ class Caller:
             event = "PostToolUse" if "tool_response" in given else "PreToolUse"
         native = given.get("hook_event_name", event)
         if not isinstance(native, str) or not native:
-            raise UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
+            raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
         roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
-        given.update(hook_event_name=native_event(self, native))
+        given.update(hook_event_name=base.native_event(self, native))
         outer = given.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
@@ -119,9 +108,7 @@ class Caller:
         if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
             given["tool_input"] = outer.get("tool_input")
         given.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
-        message = read_claude_style(
-            given, event, self.NAME, events=self.EVENTS, names=self.NAMES, fields=FIELDS, output=_output
-        )
+        message = base.read_claude_style(given, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
         if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
             by_arguments.name_tool(message, self.TOOLS)
@@ -131,7 +118,7 @@ class Caller:
             call.fields.update(payload=payload, fired_through=claude.NAME)
             if is_cut_off:
                 call.fields["arguments_cut_off"] = True
-                message.to_native_args = no_native_args
+                message.to_native_args = base.no_native_args
         if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
             message.calls = []
         return message
@@ -159,9 +146,9 @@ def _output(_tool: str, response: object) -> str:
     inside = response.values() if isinstance(response, dict) else ()
     for each in (response, *inside):
         for key in OUTPUTS if isinstance(each, dict) else ():
-            if (text := string_in(each, key)) is not None:
+            if (text := base.string_in(each, key)) is not None:
                 return text
-    return text_of_blocks(response) or text_of(response)
+    return base.text_of_blocks(response) or base.text_of(response)
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:

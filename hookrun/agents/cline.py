@@ -9,19 +9,7 @@ of five of its tools; the schema of `apply_patch`, and the other shapes of argum
 
 from __future__ import annotations
 
-from hookrun.agents import patch
-from hookrun.agents.base import (
-    CanonicalCall,
-    Message,
-    NameMap,
-    UnreadableMessageError,
-    add_file_changed,
-    fields_of,
-    native_args_of_single_call,
-    string_in,
-    text_of,
-    tool_fields,
-)
+from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat
 
 TYPE_CHECKING = False
@@ -83,7 +71,7 @@ ARGUMENTS = {
     EDITOR: {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
     AS_WRITE: {"path": "file_path", "new_text": "content"},
 }
-NAMES = NameMap({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
+NAMES = base.NameMap({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
 
 LISTS = {
     COMMANDS: (("commands", "command", "cmd"), "command", ""),
@@ -122,48 +110,48 @@ TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspa
                         "preToolUse", "postToolUse", "userPromptSubmit", "turn", "error", "timestamp"})  # fmt: skip
 
 
-def read(payload: dict[str, object], event: str) -> Message:
+def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message, with a call for each of several commands. Raises UnreadableMessageError without an event."""
     given = payload.get("hookName", event)
     if not isinstance(given, str) or not given:
-        raise UnreadableMessageError(f"hookName is {given!r}, not the name of an event of {DISPLAY_NAME}")
+        raise base.UnreadableMessageError(f"hookName is {given!r}, not the name of an event of {DISPLAY_NAME}")
     native = HOOK_NAMES.get(given, given)
-    fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
+    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
     listed = payload.get("workspaceRoots")
-    roots = [string_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
+    roots = [base.string_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
     if payload.get("parent_agent_id") is None:
         fields["agent_id"] = None  # in a context, the agent is a subagent
-    fields["root_session_id"] = string_in(payload.get("sessionContext"), "rootSessionId")
+    fields["root_session_id"] = base.string_in(payload.get("sessionContext"), "rootSessionId")
     fields["working_dir"] = next((root for root in roots if isinstance(root, str)), None)
-    fields["user_prompt"] = string_in(payload.get("userPromptSubmit"), "prompt")
-    fields["assistant_response"] = string_in(payload.get("turn"), "outputText")
+    fields["user_prompt"] = base.string_in(payload.get("userPromptSubmit"), "prompt")
+    fields["assistant_response"] = base.string_in(payload.get("turn"), "outputText")
     if payload.get("error") is not None:
-        fields["error_info"] = {"error_message": text_of(payload["error"])}
+        fields["error_info"] = {"error_message": base.text_of(payload["error"])}
     of_subagent = SUBAGENTS.get(native) if fields["agent_id"] is not None else None
-    call = CanonicalCall(of_subagent or EVENTS.get(native), fields)
+    call = base.CanonicalCall(of_subagent or EVENTS.get(native), fields)
     about = payload.get("tool_call") or payload.get("tool_result")
     if not isinstance(about, dict) or not isinstance(about.get("name"), str):
-        return Message(native, [call], roots=roots)
+        return base.Message(native, [call], roots=roots)
     fields["tool_use_id"] = about.get("id")
-    return _about_tool(Message(native, [call], roots=roots, tool=about["name"]), about)
+    return _about_tool(base.Message(native, [call], roots=roots, tool=about["name"]), about)
 
 
-def _about_tool(message: Message, about: dict[str, object]) -> Message:
+def _about_tool(message: base.Message, about: dict[str, object]) -> base.Message:
     """Return the message with its tool call, or with a call for each item of a list or file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
-    call.fields.update(tool_fields(NAMES, tool, args))
+    call.fields.update(base.tool_fields(NAMES, tool, args))
     items = _items(tool, args)
     if items:
         return _with_call_per_item(message, about, items)
     _take_result(call, about.get("output"), about.get("error"))
-    text = args if isinstance(args, str) else string_in(args, "input")
+    text = args if isinstance(args, str) else base.string_in(args, "input")
     if tool == PATCH and text is not None:
         return patch.split_by_file(message, text)
     if tool == EDITOR and isinstance(args, dict) and args.get("old_text") is None and args.get("insert_line") is None:
         tool = AS_WRITE
         call.fields.update(tool_name="write", tool_args=NAMES.arguments(tool, args))
-    message.calls = add_file_changed([call])
-    message.to_native_args = native_args_of_single_call(NAMES, tool, args)
+    message.calls = base.add_file_changed([call])
+    message.to_native_args = base.native_args_of_single_call(NAMES, tool, args)
     return message
 
 
@@ -191,17 +179,17 @@ def _arguments(tool: str, item: object) -> Arguments:
     return {ours if key == theirs else key: value for key, value in item.items()}
 
 
-def _with_call_per_item(message: Message, about: dict[str, object], items: list[object]) -> Message:
+def _with_call_per_item(message: base.Message, about: dict[str, object], items: list[object]) -> base.Message:
     """Return a message with a call, and its result, for each item."""
     first, tool = message.calls[0], str(message.tool)
     outputs = about.get("output")
     calls = []
     for number, item in enumerate(items):
-        call = CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, item)})
+        call = base.CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, item)})
         output = outputs[number] if isinstance(outputs, list) and number < len(outputs) else None
         _take_result(call, [output] if output is not None else None, about.get("error"))
         calls.append(call)
-    return Message(message.native, calls, roots=message.roots, tool=tool, own=_replace_items(tool, items))
+    return base.Message(message.native, calls, roots=message.roots, tool=tool, own=_replace_items(tool, items))
 
 
 def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
@@ -222,7 +210,7 @@ def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
     return own
 
 
-def _take_result(call: CanonicalCall, output: object, error: object) -> None:
+def _take_result(call: base.CanonicalCall, output: object, error: object) -> None:
     """Add a tool's result to the context of a call, and make the event a failure if it is one."""
     if call.event != "post_tool_use":
         return
@@ -230,16 +218,18 @@ def _take_result(call: CanonicalCall, output: object, error: object) -> None:
         output = [output]
     parts = output if isinstance(output, list) and all(isinstance(part, dict) for part in output) else None
     failed = error is not None or any(part.get("success") is False for part in parts or ())
-    text = text_of(output) if parts is None else "\n".join(text_of(part.get("result", part)) for part in parts)
+    text = (
+        base.text_of(output) if parts is None else "\n".join(base.text_of(part.get("result", part)) for part in parts)
+    )
     if not failed:
         call.fields["tool_result_output"] = text
         return
     call.event = "post_tool_failure"
-    said = [text_of(part["error"]) for part in parts or () if part.get("error") is not None]
-    call.fields["tool_result_error"] = "\n".join(said) or (text_of(error) if error is not None else text)
+    said = [base.text_of(part["error"]) for part in parts or () if part.get("error") is not None]
+    call.fields["tool_result_error"] = "\n".join(said) or (base.text_of(error) if error is not None else text)
 
 
-def _before_tool(reply: Reply, message: Message) -> Json:
+def _before_tool(reply: Reply, message: base.Message) -> Json:
     if reply.action == "stop" or (reply.action == "block" and message.tool not in STRICT):
         return {"cancel": True, "errorMessage": reply.text}
     if reply.action == "block":
@@ -250,13 +240,13 @@ def _before_tool(reply: Reply, message: Message) -> Json:
     return answer
 
 
-def _block_caveats(reply: Reply, message: Message) -> list[str]:
+def _block_caveats(reply: Reply, message: base.Message) -> list[str]:
     if reply.action != "block":
         return []
     return ["block -> failing call" if message.tool in STRICT else "block -> end of run"]
 
 
-def _after_tool(reply: Reply, _message: Message) -> Json:
+def _after_tool(reply: Reply, _message: base.Message) -> Json:
     if reply.action == "stop":
         return {"cancel": True, "errorMessage": reply.text}
     return {"context": reply.context} if reply.context else {}

@@ -7,18 +7,7 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 
 from __future__ import annotations
 
-from hookrun.agents import patch
-from hookrun.agents.base import (
-    CanonicalCall,
-    Message,
-    NameMap,
-    UnreadableMessageError,
-    add_file_changed,
-    fields_of,
-    native_args_of_single_call,
-    text_of,
-    tool_fields,
-)
+from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat
 from hookrun.fastjson import loads
 
@@ -81,7 +70,7 @@ TOOLS = {
 }
 """A tool -> hookrun's name. The second dialect uses Claude's names for tools, but not for their arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
-NAMES = NameMap(TOOLS, ARGUMENTS)
+NAMES = base.NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("COPILOT_PROJECT_DIR",)
 ENV_MARKERS = ("COPILOT_CLI",)
@@ -127,37 +116,37 @@ TRANSLATED = frozenset(
 )  # fmt: skip
 
 
-def read(payload: dict[str, object], event: str) -> Message:
+def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message in either dialect. Raises UnreadableMessageError if neither it nor `event` names one."""
     given = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(given, str) or not given:
-        raise UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {given!r})")
+        raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {given!r})")
     native = CAMEL.get(given, given)
     dialect = "" if "hook_event_name" in payload else "camel"
-    fields = fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
+    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
     of_subagent = SUBAGENTS.get(native) if fields.get("agent_id") else None
-    call = CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)
+    call = base.CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)
     roots = [payload.get("cwd")]
     if payload.get("error") is not None:
         error = payload["error"]
-        said = text_of(error.get("message") if isinstance(error, dict) else error)
+        said = base.text_of(error.get("message") if isinstance(error, dict) else error)
         if call.event == "post_tool_failure":
             fields["tool_result_error"] = said
         else:
             fields["error_info"] = {"error_message": said}
     tool = payload.get("tool_name", payload.get("toolName"))
     if not isinstance(tool, str):
-        return Message(native, [call], roots=roots, dialect=dialect)
+        return base.Message(native, [call], roots=roots, dialect=dialect)
     args = _arguments(payload)
-    fields.update(tool_fields(NAMES, tool, args))
+    fields.update(base.tool_fields(NAMES, tool, args))
     done = _take_result(call, payload)
     if isinstance(args, str):
-        message = patch.split_by_file(Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
+        message = patch.split_by_file(base.Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
         message.calls = [each for each in message.calls if done or not each.synthesized]
         return message
-    own = native_args_of_single_call(NAMES, tool, args)
-    return Message(
-        native, add_file_changed([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect
+    own = base.native_args_of_single_call(NAMES, tool, args)
+    return base.Message(
+        native, base.add_file_changed([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect
     )
 
 
@@ -172,17 +161,17 @@ def _arguments(payload: dict[str, object]) -> object:
     return args
 
 
-def _take_result(call: CanonicalCall, payload: dict[str, object]) -> bool:
+def _take_result(call: base.CanonicalCall, payload: dict[str, object]) -> bool:
     """Add a tool's result to the context; return whether it succeeded."""
     result = payload.get("tool_result", payload.get("toolResult"))
     if not isinstance(result, dict):
         return False
     text = result.get("text_result_for_llm", result.get("textResultForLlm"))
-    call.fields["tool_result_output"] = text if isinstance(text, str) else text_of(result)
+    call.fields["tool_result_output"] = text if isinstance(text, str) else base.text_of(result)
     return result.get("result_type", result.get("resultType")) == "success"
 
 
-def _before_tool(reply: Reply, _message: Message) -> Json:
+def _before_tool(reply: Reply, _message: base.Message) -> Json:
     answer: Json = {}
     if reply.action in ("allow", "ask"):
         answer["permissionDecision"] = reply.action
@@ -197,17 +186,17 @@ def _before_tool(reply: Reply, _message: Message) -> Json:
     return answer
 
 
-def _permission(reply: Reply, _message: Message) -> Json:
+def _permission(reply: Reply, _message: base.Message) -> Json:
     if reply.action == "allow":
         return {"behavior": "allow"}
     return {"behavior": "deny", "message": reply.reason} if reply.action == "block" else {}
 
 
-def _stop_caveats(reply: Reply, message: Message) -> list[str]:
+def _stop_caveats(reply: Reply, message: base.Message) -> list[str]:
     return ["block -> nothing"] if reply.action == "block" and message.event == SUBAGENTS["Stop"] else []
 
 
-def _answer(reply: Reply, _message: Message) -> Json:
+def _answer(reply: Reply, _message: base.Message) -> Json:
     answer: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
     if reply.context:
         answer["additionalContext"] = reply.context

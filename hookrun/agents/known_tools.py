@@ -6,6 +6,8 @@ warning.
 
 from __future__ import annotations
 
+from functools import cache
+
 from hookrun.agents import AGENTS, load
 
 
@@ -108,15 +110,12 @@ OTHER_CALLERS = {
 }
 """Agents that run the hooks in Claude Code's settings (see callers.py) -> title, and tools with hookrun's names."""
 
-_NATIVE: dict[str, dict[str, str]] = {}
 
-
+@cache
 def native_tools(agent: str) -> dict[str, str]:
     """Return an agent's own names of its tools, each with hookrun's (itself, if it has none)."""
-    if agent not in _NATIVE:
-        tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
-        _NATIVE[agent] = {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
-    return _NATIVE[agent]
+    tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
+    return {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
 
 
 def title(agent: str) -> str:

@@ -10,19 +10,7 @@ Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with their re
 
 from __future__ import annotations
 
-from hookrun.agents import patch
-from hookrun.agents.base import (
-    CanonicalCall,
-    Message,
-    NameMap,
-    UnreadableMessageError,
-    add_file_changed,
-    fields_of,
-    native_args_of_single_call,
-    string_in,
-    text_of,
-    tool_fields,
-)
+from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat
 
 TYPE_CHECKING = False
@@ -75,7 +63,7 @@ ARGUMENTS = {
     "write": PATH,
     "edit": {**PATH, "oldString": "old_string", "newString": "new_string"},
 }
-NAMES = NameMap(TOOLS, ARGUMENTS)
+NAMES = base.NameMap(TOOLS, ARGUMENTS)
 PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
 """Its tools that take a patch -> the argument with the patch."""
 
@@ -161,34 +149,34 @@ def parse_plugin(text: str) -> PluginParts | None:
     return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": unchanged}
 
 
-def read(payload: dict[str, object], event: str) -> Message:
+def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message of the plugin. Raises UnreadableMessageError if it is not hookrun's plugin."""
     happened = payload.get("event")
     native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
     if not isinstance(native, str) or not native:
-        raise UnreadableMessageError(
+        raise base.UnreadableMessageError(
             f"hook is {native!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
         )
     given = _object(payload.get("input"))
     output = _object(payload.get("output"))
     properties = _object(happened.get("properties")) if isinstance(happened, dict) else {}
-    fields = fields_of({}, {}, frozenset(), agent=NAME, event=native)
+    fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=native)
     fields["payload"] = payload
     _take_session(fields, payload, given, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
-    call = CanonicalCall(name or EVENTS.get(native), fields)
+    call = base.CanonicalCall(name or EVENTS.get(native), fields)
     roots = [payload.get("directory"), payload.get("worktree")]
     _take_texts(call, payload, output, properties)
     tool = given.get("tool")
     if not isinstance(tool, str):
-        return Message(native, [call], roots=roots)
+        return base.Message(native, [call], roots=roots)
     args = given.get("args", output.get("args"))
-    fields.update(tool_fields(NAMES, tool, args), tool_use_id=given.get("callID"))
+    fields.update(base.tool_fields(NAMES, tool, args), tool_use_id=given.get("callID"))
     if call.event == "post_tool_use":
-        fields["tool_result_output"] = text_of(output.get("output"))
-    message = Message(native, add_file_changed([call]), roots=roots, tool=tool)
+        fields["tool_result_output"] = base.text_of(output.get("output"))
+    message = base.Message(native, base.add_file_changed([call]), roots=roots, tool=tool)
     if isinstance(args, dict):
-        message.to_native_args = native_args_of_single_call(NAMES, tool, args)
+        message.to_native_args = base.native_args_of_single_call(NAMES, tool, args)
         text = args.get(PATCHES.get(tool, ""))
         if isinstance(text, str):
             return patch.split_by_file(message, text)
@@ -204,16 +192,16 @@ def _take_session(
 ) -> None:
     info = _object(properties.get("info"))
     session = given.get("sessionID") or properties.get("sessionID") or info.get("id")
-    parent = string_in(payload, "parent")
+    parent = base.string_in(payload, "parent")
     fields["session_id"] = session if isinstance(session, str) else None
     fields["root_session_id"] = fields["session_id"] if parent is None else parent
     if parent is not None:
         fields["agent_id"] = session
-    fields["working_dir"] = string_in(payload, "directory")
+    fields["working_dir"] = base.string_in(payload, "directory")
 
 
 def _take_texts(
-    call: CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
+    call: base.CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
 ) -> None:
     """Add the fields of events without a tool."""
     fields, event = call.fields, call.event
@@ -222,20 +210,20 @@ def _take_texts(
         texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         fields["user_prompt"] = "\n".join(text for text in texts if isinstance(text, str))
     elif event == "assistant_response":
-        fields["assistant_response"] = text_of(output.get("text"))
+        fields["assistant_response"] = base.text_of(output.get("text"))
     elif event in ("stop", "subagent_stop"):
-        fields["assistant_response"] = string_in(payload, "text")
+        fields["assistant_response"] = base.string_in(payload, "text")
     elif event == "error":
-        fields["error_info"] = {"error_message": text_of(properties.get("error"))}
+        fields["error_info"] = {"error_message": base.text_of(properties.get("error"))}
     elif event == "file_changed":
-        fields["file_path"] = text_of(properties.get("file"))
+        fields["file_path"] = base.text_of(properties.get("file"))
     elif event == "permission_request":
         tool = str(properties.get("permission"))
-        fields.update(tool_fields(NAMES, tool, _object(properties.get("metadata"))))
+        fields.update(base.tool_fields(NAMES, tool, _object(properties.get("metadata"))))
         fields["tool_use_id"] = _object(properties.get("tool")).get("callID")
 
 
-def _answer(reply: Reply, message: Message) -> Json:
+def _answer(reply: Reply, message: base.Message) -> Json:
     refusal = "go_on" if message.native == "session.idle" else "refuse"
     answer: Json = {refusal: reply.reason} if reply.action == "block" else {}
     if reply.args is not None:

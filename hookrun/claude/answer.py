@@ -54,20 +54,6 @@ LIMITED = ("message", "additional_context", "system_message")
 """Texts of a verdict that are limited to MAX_TEXT."""
 
 
-class Interpretation:
-    """The interpreted output of a hook: a verdict or failure as `result`, and `notes` on the output.
-
-    `lost` are effects that Claude Code supports and hookrun does not; they are reported to the user.
-    """
-
-    __slots__ = ("lost", "notes", "result")
-
-    def __init__(self, result: Verdict | Failure) -> None:
-        self.result = result
-        self.notes: list[str] = []
-        self.lost: list[str] = []
-
-
 def to_hook_result(
     hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
 ) -> HookResult:
@@ -106,11 +92,14 @@ def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str
 
 def interpret(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Interpretation:
     """Return the interpreted output of a hook at hookrun's `event`, given the context that it read."""
-    return OutputInterpreter(hook, event, context, outcome).result()
+    return Interpretation(hook, event, context, outcome)
 
 
-class OutputInterpreter:
-    """Interprets one run of a hook."""
+class Interpretation:
+    """The interpreted output of one run of a hook: a verdict or failure as `result`, and `notes` on the output.
+
+    `lost` are effects that Claude Code supports and hookrun does not; they are reported to the user.
+    """
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
@@ -119,13 +108,12 @@ class OutputInterpreter:
         self.context = context
         self.outcome = outcome
         self.verdict = Verdict()
-        self.answer = Interpretation(self.verdict)
-
-    def result(self) -> Interpretation:
-        """Return the interpretation."""
-        outcome, said = self.outcome, self._said()
+        self.result: Verdict | Failure = self.verdict
+        self.notes: list[str] = []
+        self.lost: list[str] = []
+        said = self._said()
         if outcome.failure is not None:
-            self.answer.result = outcome.failure
+            self.result = outcome.failure
             if outcome.stdout.strip():
                 self._note("its partial output is ignored")
         elif outcome.exit_code == VETO:
@@ -134,21 +122,20 @@ class OutputInterpreter:
             self._take(said)
             self._ended(outcome)
         elif isinstance(said, Failure):
-            self.answer.result = said
+            self.result = said
         elif outcome.exit_code:
-            self.answer.result = verdicts.exit_failure(outcome)
+            self.result = verdicts.exit_failure(outcome)
         elif said and self.hook.kind == "url":
-            self.answer.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(said[:80])}")
+            self.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(said[:80])}")
         elif said:
             self._plain(said)
         self._continue_turn()
-        return self.answer
 
     def _ended(self, outcome: Outcome) -> None:
         """Note that the exit status is ignored beside an answer; of a killed hook, only a block counts."""
         code = outcome.exit_code or 0
         if code < 0 and self.verdict.action not in BINDING_ACTIONS:
-            self.answer.result = verdicts.exit_failure(outcome)
+            self.result = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self._note(f"its {how} is ignored because of its answer")
@@ -306,11 +293,11 @@ class OutputInterpreter:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")
 
     def _note(self, text: str) -> None:
-        self.answer.notes.append(text)
+        self.notes.append(text)
 
     def _unsupported(self, text: str) -> None:
-        self.answer.notes.append(text)
-        self.answer.lost.append(text)
+        self.notes.append(text)
+        self.lost.append(text)
 
 
 def _text(value: object) -> str | None:
@@ -351,7 +338,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     except (ValueError, RecursionError) as error:
         if _is_lines_of_others(text):
             return text
-        raise UnreadableOutputError(f"stdout is not JSON: {_excerpt(text)} ({error})") from None
+        raise UnreadableOutputError(f"stdout is not JSON: {_quoted(text)} ({error})") from None
     if not isinstance(answer, dict):  # cannot be: it begins with {
         return text
     if answer.get("async") is not True:
@@ -414,12 +401,7 @@ FITS: Mapping[str, Callable[[object], bool]] = {
 
 
 def _quoted(value: object) -> str:
-    return type_name(value) if isinstance(value, (dict, list)) else _truncated(dumps(value))
-
-
-def _excerpt(text: str) -> str:
-    return _truncated(dumps(text))
-
-
-def _truncated(shown: str) -> str:
+    if isinstance(value, (dict, list)):
+        return type_name(value)
+    shown = dumps(value)
     return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "..."

@@ -24,7 +24,6 @@ STOP = {
     "session_crons": "session_crons",
     "agent_transcript_path": "agent_transcript_path",
 }
-COMPACT = {"compact_summary": "compact_summary"}
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "SessionStart": {"model": "model", "session_title": "session_title"},
     "UserPromptSubmit": {"prompt": "user_prompt", "source": "source", "session_title": "session_title"},
@@ -37,7 +36,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "SubagentStop": STOP,
     "StopFailure": {"last_assistant_message": "assistant_response"},
     "Notification": {"message": "message", "title": "title", "notification_type": "notification_type"},
-    "PostCompact": COMPACT,
+    "PostCompact": {"compact_summary": "compact_summary"},
     "FileChanged": {"file_path": "file_path"},
     "MessageDisplay": {
         "delta": "assistant_response",
@@ -96,9 +95,10 @@ def build_payload(event: str, context: Context) -> Payload:
     if native in WORDS:
         name, otherwise, known = WORDS[native]
         payload[name] = word if (word := _text(context.get(name))) in known else _otherwise(otherwise, context)
-    more = MORE.get(native)
-    if more is not None:
-        more(payload, context)
+    if native in MORE:
+        payload |= MORE[native](context)
+    for name, value in DEFAULTS[native](context).items() if native in DEFAULTS else ():
+        payload.setdefault(name, value)
     return payload
 
 
@@ -129,58 +129,33 @@ def _tool(payload: Payload, context: Context) -> None:
         payload["tool_input"] = tables.native_arguments(context)
 
 
-def _after(payload: Payload, context: Context) -> None:
-    payload["tool_response"] = response(context)
+def _stop(context: Context) -> Payload:
+    return {"stop_hook_active": context.get("stop_hook_active") is True}
 
 
-def _failed(payload: Payload, context: Context) -> None:
-    payload.setdefault("error", _text(context.get("tool_result_output")))
-
-
-def _stop(payload: Payload, context: Context) -> None:
-    payload["stop_hook_active"] = context.get("stop_hook_active") is True
-
-
-def _stopped(payload: Payload, context: Context) -> None:
-    _stop(payload, context)
-    payload.setdefault("agent_type", "")
-
-
-def _compact(payload: Payload, context: Context) -> None:
-    payload["custom_instructions"] = context.get("custom_instructions")
-
-
-def _prompt(payload: Payload, _context: Context) -> None:
-    payload.setdefault("prompt", "")
-
-
-def _stop_failed(payload: Payload, context: Context) -> None:
+def _stop_failed(context: Context) -> Payload:
     info = context.get("error_info")
-    payload["error"] = "unknown"
-    if isinstance(info, dict) and isinstance(info.get("error_message"), str):
-        payload["error_details"] = info["error_message"]
+    text = info.get("error_message") if isinstance(info, dict) else None
+    return {"error": "unknown", "error_details": text} if isinstance(text, str) else {"error": "unknown"}
 
 
-def _file(payload: Payload, context: Context) -> None:
-    payload["event"] = "unlink" if context.get("tool_name") == "delete" else "change"
-
-
-def _notified(payload: Payload, _context: Context) -> None:
-    payload.setdefault("message", "")
-    payload.setdefault("notification_type", "")
-
-
-MORE: Mapping[str, Callable[[Payload, Context], None]] = {
-    "UserPromptSubmit": _prompt,
-    "PostToolUse": _after,
-    "PostToolUseFailure": _failed,
+MORE: Mapping[str, Callable[[Context], Payload]] = {
+    "PostToolUse": lambda context: {"tool_response": response(context)},
     "Stop": _stop,
-    "SubagentStop": _stopped,
-    "PreCompact": _compact,
+    "SubagentStop": _stop,
+    "PreCompact": lambda context: {"custom_instructions": context.get("custom_instructions")},
     "StopFailure": _stop_failed,
-    "FileChanged": _file,
-    "Notification": _notified,
+    "FileChanged": lambda context: {"event": "unlink" if context.get("tool_name") == "delete" else "change"},
 }
+"""Claude's event -> its fields that no field of the context has."""
+
+DEFAULTS: Mapping[str, Callable[[Context], Payload]] = {
+    "UserPromptSubmit": lambda _context: {"prompt": ""},
+    "PostToolUseFailure": lambda context: {"error": _text(context.get("tool_result_output"))},
+    "SubagentStop": lambda _context: {"agent_type": ""},
+    "Notification": lambda _context: {"message": "", "notification_type": ""},
+}
+"""Claude's event -> the values of fields that are always present, for a context without them."""
 
 
 def response(context: Context) -> object:

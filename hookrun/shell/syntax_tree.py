@@ -9,6 +9,7 @@ from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from tree_sitter import Node, Parser
@@ -54,23 +55,47 @@ def parse(data: bytes) -> Node:
 def _binding(name: str) -> Any:  # what a package of C has
     """Return the compiled module of a package without the package around it, which imports `typing` and more."""
     boot = sys.modules.get("hookrun.boot")
+    for find in (boot.installed if boot is not None else None, _find):
+        spec = find(f"{name}._binding") if find is not None else None
+        if spec is not None:
+            try:
+                return _loaded(spec)
+            except Exception:  # noqa: S112  # installed anew since, or of a version that needs more
+                continue
+    return __import__(name)
+
+
+def _find(name: str) -> Any:  # a spec or None
+    """Return the spec of a package's compiled module, which `site` may be needed for."""
+    boot = sys.modules.get("hookrun.boot")
     if boot is not None:
-        boot.complete()  # it may be an installed package, which is found by `site`
-    import _frozen_importlib as bootstrap
+        boot.complete()
     from _frozen_importlib_external import PathFinder
 
-    package = PathFinder.find_spec(name)
-    if package is not None and package.submodule_search_locations:
-        spec = PathFinder.find_spec(f"{name}._binding", package.submodule_search_locations)
-        if spec is not None and spec.loader is not None:
-            needs_re = "re" not in sys.modules
-            if needs_re:  # for queries, of which we make none
-                sys.modules["re"] = lazy_re
-            try:
-                module = bootstrap.module_from_spec(spec)
-                spec.loader.exec_module(module)
-            finally:
-                if needs_re:
-                    del sys.modules["re"]
-            return module
-    return __import__(name)
+    package = PathFinder.find_spec(name.partition(".")[0])
+    places = package.submodule_search_locations if package is not None else None
+    return PathFinder.find_spec(name, places) if places else None
+
+
+class _Enum:
+    """Instead of the module `enum`, which costs as much as all else: for the logs of a parser, which has none."""
+
+    @staticmethod
+    def IntEnum(name: str, values: Mapping[str, int], **_: object) -> type:  # noqa: N802  # as in `enum`
+        """Return a class with the values."""
+        return type(name, (int,), dict(values))
+
+
+def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
+    """Load a compiled module, which finds in `re` and `enum` what it needs for queries and logs: we have neither."""
+    import _frozen_importlib as bootstrap
+
+    replaced = {name: module for name, module in (("re", lazy_re), ("enum", _Enum)) if name not in sys.modules}
+    sys.modules.update(replaced)  # type: ignore[arg-type]
+    try:
+        module = bootstrap.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        for name in replaced:
+            del sys.modules[name]
+    return module

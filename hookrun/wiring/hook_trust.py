@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from hookrun.config.parse import ParseError
-from hookrun.edit.file_change import FileError
 from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.entries import WiredEntry, find_own
-from hookrun.wiring.targets import to_problem
+from hookrun.wiring.entries import find_own
+from hookrun.wiring.targets import problems_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,14 +48,14 @@ def trust_format(agent: Agent) -> TrustFormat | None:
 
 def required_trust(path: str, hooks: Json, layout: EntryLayout, agent: Agent) -> list[HookTrust]:
     """Return the trust that hookrun's hooks in the file at `path` need; none if the agent asks for none."""
-    kept = trust_format(agent)
-    return [] if kept is None else [_of_entry(path, hooks, each, kept) for each in find_own(hooks, layout, agent.NAME)]
-
-
-def _of_entry(path: str, hooks: Json, entry: WiredEntry, kept: TrustFormat) -> HookTrust:
-    _, _, group, _, handler = entry.path
-    digest = kept.definition_digest(entry.event, hooks.at(entry.path[:3]), entry.handler)
-    return HookTrust(entry.event, kept.hook_table(path, entry.event, int(group), int(handler)), digest, kept)
+    kept, trusts = trust_format(agent), []
+    if kept is None:
+        return []
+    for each in find_own(hooks, layout, agent.NAME):
+        _, _, group, _, handler = each.path
+        digest = kept.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
+        trusts.append(HookTrust(each.event, kept.hook_table(path, each.event, int(group), int(handler)), digest, kept))
+    return trusts
 
 
 def required_trust_by_any_path(path: str, hooks: Json, layout: EntryLayout, agent: Agent) -> list[HookTrust]:
@@ -80,19 +78,15 @@ class TrustConfig:
     def read(self, now: ExistingFile) -> Toml:
         """Return the file as TOML. Raises FileError with the place of what is not valid."""
         text = now.text()
-        try:
+        with problems_in(self.path, text):
             return Toml(text)
-        except ParseError as error:
-            raise FileError(str(to_problem(self.path, text, error))) from error
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:  # noqa: ARG002  # the trusts say it all
         """Return the text with the trust in it."""
         config = self._without(self.read(now), self._stale)
-        try:
+        with problems_in(self.path, now.text()):
             for trust in self._trusts:
                 config = config.put(trust.table, trust.format.DIGEST, trust.digest)
-        except ParseError as error:
-            raise FileError(str(to_problem(self.path, now.text(), error))) from error
         return config.text
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:

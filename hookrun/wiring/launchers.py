@@ -57,7 +57,7 @@ exit 0
 
 
 def launcher_path(home: str, agent: str) -> str:
-    """Return the path of an agent's launcher."""
+    """Return the path of an agent's launcher, or of another file of that name beside it."""
     return f"{data_dir(home)}/{agent}"
 
 
@@ -128,7 +128,6 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     if request.launcher is None:
         return []
     agent, home, program = request.agent, request.spot.home, request.program
-    directory = data_dir(home)
     socket = socket_base(home, program.python)
     client = compiled_client()
     if client is None:
@@ -141,17 +140,26 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
         agent.NAME: (launcher, 0o700),
         launcher_file.NAME: (os.fsencode(LauncherFile(program.cold_command(), socket).text()), 0o600),
     }
-    return [_change(f"{directory}/{name}", data, mode) for name, (data, mode) in files.items()]
+    return [_change(home, name, data, mode) for name, (data, mode) in files.items()]
 
 
-def _change(path: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
-    generated = os.path.basename(path) != launcher_file.NAME
+def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
+    path, is_conf = launcher_path(home, name), name == launcher_file.NAME
     try:
         status = os.lstat(path)
         is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
     except OSError:
         is_ours = False
-    return LauncherChange(path, existing(path), data, mode, is_generated=generated, is_ours=is_ours)
+    return LauncherChange(
+        path,
+        existing(path),
+        data,
+        mode,
+        directories=[data_dir(home)],  # which goes if the user has decided nothing
+        is_generated=not is_conf,
+        is_ours=is_ours,
+        served_home=home if is_conf else None,
+    )
 
 
 def _script(agent: Agent, program: HookrunProgram) -> str:
@@ -175,10 +183,7 @@ def _gone_script(program: HookrunProgram) -> str:
         for event in agent.EVENTS:
             answer = fallback_when_removed(agent, event, program.main)
             patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
-    cases = []
-    for answer, words in patterns.items():
-        text, channel = (answer.stdout, "") if answer.stdout else (answer.stderr, " >&2")
-        cases.append(f"    {'|'.join(words)}) printf '%s\\n' {shlex.quote(text.rstrip())}{channel}; exit 0 ;;")
+    cases = [f"    {'|'.join(words)}) {answer.shell()} ;;" for answer, words in patterns.items()]
     return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program))
 
 
@@ -190,7 +195,6 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     if request.scope != "user":
         return []
     agent, home, without = request.agent, request.spot.home, {each.path for each in changes}
-    path = launcher_path(home, agent.NAME)
     if any(
         each.agent == agent.NAME and "user" in each.scopes and settings not in without
         for settings, each in ledger.entries.items()
@@ -198,17 +202,8 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
         return []
     others = [launcher_path(home, name) for name in AGENTS if name != agent.NAME]
     shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
-    directories = [data_dir(home)]  # which goes if the user has decided nothing
-    found = [each for each in (path, *(f"{data_dir(home)}/{name}" for name in shared)) if os.path.lexists(each)]
-    changes_of_ours = []
-    for each in found:
-        is_conf = os.path.basename(each) == launcher_file.NAME
-        served = home if is_conf else None
-        now = existing(each)
-        changes_of_ours.append(
-            LauncherChange(each, now, None, directories=directories, is_generated=not is_conf, served_home=served)
-        )
-    return changes_of_ours
+    names = [name for name in (agent.NAME, *shared) if os.path.lexists(launcher_path(home, name))]
+    return [_change(home, name, None) for name in names]
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:

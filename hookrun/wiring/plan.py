@@ -16,7 +16,7 @@ from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, t
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
 from hookrun.wiring.ledger import LedgerEntry, digest
 from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm
+from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm, WiredCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.edit.file_change import ExistingFile
     from hookrun.wiring.ledger import Ledger
-    from hookrun.wiring.targets import HookFile, InstallLocation, Target, WiredEvent
+    from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
     from hookrun.wiring.wired_command import HookrunProgram
+
+    Target = HookFile | TrustConfig
 
 MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
@@ -115,19 +117,17 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            words = wired_command.portable_argv(flags, form)
-            return WiredLine(shlex.join(words), words, seconds)
-        home = self.spot.named_home
-        if self.launcher is not None:
-            flags = FireFlags(self.agent.NAME, event, home=home)
+            command, gone = WiredCommand(flags, version=wired_command.PORTABLE, form=form), None
+        elif self.launcher is not None:
+            flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
+            command = WiredCommand(flags, version=wired_command.LAUNCHER, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
             gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
-            text = wired_command.launcher_line(self.launcher, flags, gone)
-            return WiredLine(text, wired_command.launcher_argv(self.launcher, flags), seconds)
-        flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=home)
-        answer = fallback_when_removed(self.agent, event, self.program.main)
-        text = wired_command.shell_line(self.program, flags, answer)
-        return WiredLine(text, wired_command.argv(self.program, flags), seconds)
+        else:
+            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
+            command = WiredCommand(flags, self.program, wired_command.ABSOLUTE)
+            gone = fallback_when_removed(self.agent, event, self.program.main)
+        return WiredLine(command.line(gone), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
@@ -201,7 +201,7 @@ def plan_install(
     every = [event for event in request.agent.EVENTS if event in {*events, *(each.event for each in already)}]
     before = {each.command.form.when_missing for each in already if each.command.form is not None}
     lines = {event: request.line(event, when_missing or (BLOCK if BLOCK in before else WARN)) for event in every}
-    return [_plan_add(request, target, lines, ledger, request.within) for target in request.targets(every)]
+    return [_plan_add(request, target, lines, ledger) for target in request.targets(every)]
 
 
 def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange | None:
@@ -210,15 +210,15 @@ def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) ->
     None for an agent that asks for no such trust.
     """
     config = _trust_config(request, hooks)
-    return None if config is None else _plan_add(request, config, {}, ledger, None)
+    return None if config is None else _plan_add(request, config, {}, ledger)
 
 
 def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChange]:
     """Return the changes that remove hookrun, and the trust in it, from an agent in a scope. Raises FileError."""
     targets = request.targets(all_events(request.agent))
-    changes = [_plan_remove(request, target, ledger, request.within) for target in targets]
+    changes = [_plan_remove(request, target, ledger) for target in targets]
     config = _trust_config(request, changes[0])
-    return changes if config is None else [*changes, _plan_remove(request, config, ledger, None)]
+    return changes if config is None else [*changes, _plan_remove(request, config, ledger)]
 
 
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
@@ -234,11 +234,9 @@ def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig 
     return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), kept.CONFIG), after, before)
 
 
-def _plan_add(
-    request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger, within: str | None
-) -> InstallChange:
-    """Return what puts hookrun into a file, which may not lead out of the directory `within`."""
-    now = existing(target.path, within)
+def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger) -> InstallChange:
+    """Return what puts hookrun into a file."""
+    now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     after = now.encoded(target.add(now, lines))
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
     directories = known.directories if known is not None else missing_directories(now.path)
@@ -249,13 +247,13 @@ def _plan_add(
     return InstallChange(now.path, now, after, target.mode, directories, request.agent.NAME, request.place, original)
 
 
-def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger, within: str | None) -> InstallChange:
+def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger) -> InstallChange:
     """Return what removes hookrun from a file.
 
     The file gets its bytes from before install back if it has not changed since and they hold the same data as what is
     left of it, which is not so if another project contributes to it.
     """
-    now = existing(target.path, within)
+    now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
     after = None if now.data is None else _without_hookrun(target, now, ledger)
     original = ledger.original(entry) if entry is not None else None

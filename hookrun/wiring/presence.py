@@ -130,19 +130,16 @@ def _package_version(path: str) -> str | None:
     """Return the version in the package.json around a program's real file."""
     import json
     import re
+    from pathlib import Path
 
-    directory = os.path.dirname(os.path.realpath(path))
-    for _ in range(MAX_PARENTS):
+    for directory in Path(os.path.realpath(path)).parents[:MAX_PARENTS]:
         try:
-            with open(os.path.join(directory, "package.json"), "rb") as file:
-                package = json.load(file)
+            package = json.loads((directory / "package.json").read_bytes())
         except (OSError, ValueError):
-            directory = os.path.dirname(directory)
             continue
         if isinstance(package, dict) and isinstance(package.get("bin"), (dict, str)):
             version = package.get("version")
             return version if isinstance(version, str) and re.fullmatch(VERSION, version) else None
-        directory = os.path.dirname(directory)
     return None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hookrun.config.diagnostics import Diagnostic, field_name, key_text
 from hookrun.config.document import line_and_column
@@ -18,7 +19,7 @@ from hookrun.wiring import entries, wired_command
 from hookrun.wiring.entries import EntryLayout, LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.agents.types import InstallSpec
     from hookrun.edit.file_change import ExistingFile
@@ -102,30 +103,34 @@ class WiredEvent:
         return self.command.is_ours
 
 
-class Target(Protocol):
-    """A file that hookrun writes to. The texts are without a byte-order mark; all methods raise FileError."""
+class HookFile:
+    """A file in which an agent reads hooks. Texts are without a byte-order mark; all methods raise FileError."""
 
-    path: str
-    mode: int
+    mode = 0o644
+
+    def __init__(self, agent: str, path: str) -> None:
+        self.path = path
+        self._agent = agent
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the text of the file with hookrun in it, for each of the events."""
+        raise NotImplementedError
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without hookrun, None for no file; `before` is the text from before install."""
-
-    def has_ours(self, now: ExistingFile) -> bool:
-        """Return whether install wrote a part of the file."""
+        raise NotImplementedError
 
     def describe(self, now: ExistingFile) -> object:
         """Return the file's data, which does not depend on how it is written."""
-
-
-class HookFile(Target, Protocol):
-    """A file in which an agent reads hooks."""
+        return now.text()
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return what fires hookrun in the file: hookrun's part, and handwritten lines."""
+        raise NotImplementedError
+
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether install wrote a part of the file."""
+        return any(each.is_ours for each in self.wired(now))
 
 
 def install_targets(
@@ -138,14 +143,11 @@ def install_targets(
     return [PluginFile(agent, path, spec) if spec["form"] == "plugin" else SettingsFile(agent, path, spec)]
 
 
-class SettingsFile:
+class SettingsFile(HookFile):
     """Settings in JSON, of which hookrun's handlers are a part."""
 
-    mode = 0o644
-
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
-        self.path = path
-        self._agent = agent
+        super().__init__(agent, path)
         self._json = spec["form"]
         self._handler = spec.get("handler", {})
         self._per_second = spec.get("per_second", 1)
@@ -160,10 +162,8 @@ class SettingsFile:
         return self._parsed(now.text())
 
     def _parsed(self, text: str) -> Json:
-        try:
+        with problems_in(self.path, text):
             return Json(text, self._json)
-        except ParseError as error:
-            raise FileError(str(to_problem(self.path, text, error))) from error
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the text with a handler for each event."""
@@ -193,10 +193,6 @@ class SettingsFile:
         """Return its data."""
         return self.read(now).data
 
-    def has_ours(self, now: ExistingFile) -> bool:
-        """Return whether install wrote some of the handlers."""
-        return bool(entries.find_own(self.read(now), self.layout, self._agent))
-
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the handlers that fire hookrun."""
         text = self.read(now)
@@ -212,33 +208,23 @@ class SettingsFile:
         return found
 
 
-class OwnedFile:
+class OwnedFile(HookFile):
     """A file of hookrun's alone, as install wrote it: it is removed as a whole. Any other file is left as it is."""
 
-    def __init__(self, agent: str, path: str) -> None:
-        self.path = path
-        self._agent = agent
+    def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
+        """Return the file for these events, or the text as it is where they need none."""
+        if now.data is not None and now.data.strip() and not self.has_ours(now):
+            message = f"{self.path} was not written by hookrun, or has been changed since"
+            raise FileError(f"{message}\nhint: declare what it does as a hook, move the file away, and install again")
+        text = self._text_for(lines)
+        return now.text() if text is None else text
 
-    def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return what fires hookrun in the file."""
+    def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
         raise NotImplementedError
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return None for a file of hookrun's, the text for any other."""
         return None if self.has_ours(now) else now.text() if now.data is not None else before
-
-    def describe(self, now: ExistingFile) -> object:
-        """Return its text."""
-        return now.text()
-
-    def has_ours(self, now: ExistingFile) -> bool:
-        """Return whether install wrote the file."""
-        return any(each.is_ours for each in self.wired(now))
-
-    def _refuse_foreign(self, now: ExistingFile) -> None:
-        if now.data is not None and now.data.strip() and not self.has_ours(now):
-            message = f"{self.path} was not written by hookrun, or has been changed since"
-            raise FileError(f"{message}\nhint: declare what it does as a hook, move the file away, and install again")
 
 
 class ScriptFile(OwnedFile):
@@ -250,11 +236,9 @@ class ScriptFile(OwnedFile):
         super().__init__(agent, path)
         self._event = event
 
-    def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
-        """Return the script, or the text as it is where its event is not among those to install."""
-        self._refuse_foreign(now)
+    def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
         line = lines.get(self._event)
-        return now.text() if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
+        return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the script's command line; all of it where hookrun has not written it."""
@@ -271,19 +255,13 @@ class ScriptFile(OwnedFile):
 class PluginFile(OwnedFile):
     """A plugin that calls hookrun for all events."""
 
-    mode = 0o644
-
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
         super().__init__(agent, path)
         self._spec = spec
 
-    def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
-        """Return the plugin for these events."""
-        self._refuse_foreign(now)
-        if not lines:
-            return now.text()
-        argv = next(iter(lines.values())).argv
-        return self._spec["plugin"]([word for word in argv if word not in lines], lines)
+    def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
+        argv = next((line.argv for line in lines.values()), None)
+        return None if argv is None else self._spec["plugin"]([word for word in argv if word not in lines], lines)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the plugin's command for each of its events; a changed one counts as handwritten."""
@@ -299,7 +277,12 @@ class PluginFile(OwnedFile):
         return [WiredEvent(event, line, command, parsed["seconds"], self.path, 1) for event in parsed["events"]]
 
 
-def to_problem(path: str, text: str, error: ParseError) -> Diagnostic:
-    """Return a parser's error as a problem of a file, which is left as it is."""
-    line, column = line_and_column(text, error.offset)
-    return Diagnostic(path, line, column, "", error.message, f"{error.hint}; nothing was changed")
+@contextmanager
+def problems_in(path: str, text: str) -> Iterator[None]:
+    """Raise FileError for the parser's error in a file, which is left as it is."""
+    try:
+        yield
+    except ParseError as error:
+        line, column = line_and_column(text, error.offset)
+        hint = f"{error.hint}; nothing was changed"
+        raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error

@@ -34,6 +34,9 @@ SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} 
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
 
+PACKAGE_DOOR = "/hookrun/__main__.py"
+"""How the path of hookrun's program ends."""
+
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
 BY_HAND, ABSOLUTE, PORTABLE, LAUNCHER = 0, 1, 2, 3
@@ -112,6 +115,12 @@ class FallbackResponse:
     stdout: str = ""
     stderr: str = ""
 
+    def shell(self) -> str:
+        """Return the end of a line: the commands that print it and exit."""
+        channels = ((self.stdout, ""), (self.stderr, " >&2"))
+        printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
+        return "; ".join([*printed, "exit 0"])
+
 
 def this_program() -> HookrunProgram:
     """Return the running hookrun. Raises FileError where its path cannot be written into settings.
@@ -143,52 +152,6 @@ def _writable(path: str) -> None:
         raise FileError(f"{path!r}: the path has a control character\nhint: move it elsewhere")
 
 
-def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
-    """Return the command as words. `-I`: nothing of the working directory or the environment is imported."""
-    return [program.python, "-I", program.main, *flags.arguments()]
-
-
-def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse) -> str:
-    """Return the command line, which sh, bash, zsh and fish read alike; it prints `gone` if the program is missing."""
-    if flags.home is not None:
-        _writable(flags.home)
-    return _begin(program, flags) + _end(gone)
-
-
-def _begin(program: HookrunProgram, flags: FireFlags) -> str:
-    quoted = shlex.quote
-    tests = f"test -x {quoted(program.python)} && test -f {quoted(program.main)}"
-    return f"{tests} && exec {shlex.join(argv(program, flags))}"
-
-
-def _end(gone: FallbackResponse) -> str:
-    words = []
-    for text, channel in ((gone.stdout, ""), (gone.stderr, " >&2")):
-        if text:
-            words.append(f"; printf '%s\\n' {shlex.quote(text.rstrip())}{channel}")
-    return "".join([*words, "; exit 0"])
-
-
-def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
-    """Return the command that starts a launcher as words."""
-    return [launcher, *flags.launcher_arguments()]
-
-
-def launcher_line(launcher: str, flags: FireFlags, gone: FallbackResponse | None) -> str:
-    """Return the command line that starts a launcher; it prints `gone` if the launcher is missing.
-
-    None for an agent that shows a missing command to the user and continues: then the line is that command alone.
-    """
-    for path in (launcher, flags.home or "/"):
-        _writable(path)
-    command = shlex.join(launcher_argv(launcher, flags))
-    return command if gone is None else _begin_of_launcher(launcher, command) + _end(gone)
-
-
-def _begin_of_launcher(launcher: str, command: str) -> str:
-    return f"test -x {shlex.quote(launcher)} && exec {command}"
-
-
 @dataclass(frozen=True, slots=True)
 class PortableForm:
     """What a portable line says beside the flags: the variable in which the agent names the project, and WARN or BLOCK.
@@ -199,13 +162,6 @@ class PortableForm:
     variable: str = "PWD"
     when_missing: str = WARN
     message: str = ""
-
-
-def portable_argv(flags: FireFlags, form: PortableForm) -> list[str]:
-    """Return the command for a project's settings as words: it names neither a path of hookrun nor a home."""
-    said = form.message.rstrip()
-    begins = ["/bin/sh", "-c", project_line.SCRIPT, project_line.NAME]
-    return [*begins, form.when_missing, form.variable, said, *flags.arguments()]
 
 
 @dataclass(frozen=True)
@@ -222,6 +178,35 @@ class WiredCommand:
     plain: bool = False
     form: PortableForm | None = None
     launcher: str | None = None
+
+    @property
+    def words(self) -> list[str]:
+        """The command as install writes it, in a project neither with a path of hookrun nor a home; none by hand."""
+        if self.form is not None:
+            said = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
+            return ["/bin/sh", "-c", project_line.SCRIPT, project_line.NAME, *said, *self.flags.arguments()]
+        if self.launcher is not None:
+            return [self.launcher, *self.flags.launcher_arguments()]
+        # `-I`: nothing of the working directory or the environment is imported.
+        return [] if self.named is None else [self.named.python, "-I", self.named.main, *self.flags.arguments()]
+
+    def line(self, gone: FallbackResponse | None) -> str:
+        """Return the command line, which sh, bash, zsh and fish read alike. Raises FileError.
+
+        It prints `gone` if what it starts is missing. None for a project's, and for an agent that shows a missing
+        command to the user and continues: then the line is the command alone.
+        """
+        for path in filter(None, (self.launcher, self.flags.home)):
+            _writable(path)
+        return shlex.join(self.words) if gone is None else f"{self.begin()}; {gone.shell()}"
+
+    def begin(self) -> str:
+        """Return the beginning of a line that prints something if what it starts is missing."""
+        files = [("-x", self.launcher)]
+        if self.launcher is None and self.named is not None:
+            files = [("-x", self.named.python), ("-f", self.named.main)]
+        tests = [f"test {test} {shlex.quote(path or '')}" for test, path in files]
+        return f"{' && '.join(tests)} && exec {shlex.join(self.words)}"
 
     @cached_property
     def program(self) -> HookrunProgram | None:
@@ -268,39 +253,39 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     """Return how the words of a command fire hookrun for this agent, if install could have made them; else None."""
     if words[1:2] == ["-c"]:
-        return _portable(words, agent)
-    if words and LAUNCHER_PATH.fullmatch(words[0]):
-        return _launcher(words, agent)
-    if words[1:2] != ["-I"] or words[3:4] != ["fire"]:
-        return None
-    program, flags = HookrunProgram(words[0], words[2]), _flags(words[4:])
-    absolute = os.path.isabs(program.python) and os.path.isabs(program.main)
-    if not absolute or not program.main.endswith("/hookrun/__main__.py") or flags is None or flags.agent != agent:
-        return None
-    return WiredCommand(flags, program, ABSOLUTE) if argv(program, flags) == words else None
+        found = _portable(words)
+    elif words and LAUNCHER_PATH.fullmatch(words[0]):
+        found = _launcher(words, agent)
+    else:
+        found = _absolute(words)
+    return found if found is not None and found.flags.agent == agent and found.words == words else None
 
 
-def _portable(words: list[str], agent: str) -> WiredCommand | None:
+def _absolute(words: list[str]) -> WiredCommand | None:
+    flags = _flags(words[4:]) if (words[1:2], words[3:4]) == (["-I"], ["fire"]) else None
+    if flags is None or not all(map(os.path.isabs, (words[0], words[2]))) or not words[2].endswith(PACKAGE_DOOR):
+        return None
+    return WiredCommand(flags, HookrunProgram(words[0], words[2]), ABSOLUTE)
+
+
+def _portable(words: list[str]) -> WiredCommand | None:
     arguments = project_line.arguments_of_fire(words)
     flags = _flags(arguments) if arguments is not None else None
-    if flags is None or flags.agent != agent or flags.scope != "project" or flags.home is not None:
+    if flags is None or flags.scope != "project" or flags.home is not None:
         return None
     when_missing, variable, message = words[4:7]
     if when_missing not in (WARN, BLOCK) or not VARIABLE.fullmatch(variable):
         return None
-    form = PortableForm(variable, when_missing, message)
-    return WiredCommand(flags, version=PORTABLE, form=form) if portable_argv(flags, form) == words else None
+    return WiredCommand(flags, version=PORTABLE, form=PortableForm(variable, when_missing, message))
 
 
 def _launcher(words: list[str], agent: str) -> WiredCommand | None:
-    flags = _flags(["--agent", agent, *words[1:]])
-    if flags is None or os.path.basename(words[0]) != agent or launcher_argv(words[0], flags) != words:
-        return None
-    return WiredCommand(flags, version=LAUNCHER, launcher=words[0])
+    flags = _flags(["--agent", agent, *words[1:]]) if os.path.basename(words[0]) == agent else None
+    return None if flags is None else WiredCommand(flags, version=LAUNCHER, launcher=words[0])
 
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:
-    """Return what a line says that `shell_line`, `launcher_line` or a join of `portable_argv` could have written."""
+    """Return what a line says that `WiredCommand.line` could have written."""
     words = _words(text)
     if not text.startswith("test -x "):
         found = read_argv(words, agent) if text.startswith(("/bin/sh -c ", "/", "'/")) else None
@@ -309,11 +294,8 @@ def _of_line(text: str, agent: str) -> WiredCommand | None:
     found = read_argv(command, agent)
     if found is None or found.version == PORTABLE:
         return None
-    if found.launcher is not None:
-        begins = _begin_of_launcher(found.launcher, shlex.join(command))
-    elif found.program is not None:
-        begins = _begin(found.program, found.flags)
-    return found if text.startswith(begins) and SAID.fullmatch(text, len(begins)) else None
+    begin = found.begin()
+    return found if text.startswith(begin) and SAID.fullmatch(text, len(begin)) else None
 
 
 def _words(text: str) -> list[str]:

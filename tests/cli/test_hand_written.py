@@ -12,12 +12,11 @@ from hookrun.wiring.wired_command import (
     FallbackResponse,
     FireFlags,
     HookrunProgram,
-    launcher_line,
-    shell_line,
     this_program,
 )
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher_conf, run_line, settings_file, tree, wired_line
+from tests.wiring.texts import launcher_line, shell_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,15 +21,11 @@ from hookrun.wiring.wired_command import (
     FireFlags,
     HookrunProgram,
     WiredCommand,
-    argv,
-    launcher_argv,
-    launcher_line,
     read,
     read_argv,
-    shell_line,
     this_program,
 )
-from tests.wiring.texts import UNHURRIED
+from tests.wiring.texts import UNHURRIED, argv, launcher_argv, launcher_line, shell_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,30 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings, strategies as st
 
-from hookrun.wiring.wired_command import FallbackResponse, FireFlags, HookrunProgram, shell_line
+from hookrun.wiring.wired_command import ABSOLUTE, LAUNCHER, FallbackResponse, FireFlags, HookrunProgram, WiredCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
+    """Return the command that names hookrun by absolute paths."""
+    return WiredCommand(flags, program, ABSOLUTE).words
+
+
+def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse) -> str:
+    """Return its line."""
+    return WiredCommand(flags, program, ABSOLUTE).line(gone)
+
+
+def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
+    """Return the command that starts a launcher."""
+    return WiredCommand(flags, version=LAUNCHER, launcher=launcher).words
+
+
+def launcher_line(launcher: str, flags: FireFlags, gone: FallbackResponse | None) -> str:
+    """Return its line."""
+    return WiredCommand(flags, version=LAUNCHER, launcher=launcher).line(gone)
 
 
 def wired(agent: str, event: str, place: str = "/old") -> str:
