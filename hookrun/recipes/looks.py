@@ -57,8 +57,10 @@ UNUSUAL = "'\"\\=,@:"
 """Characters of a line in which a name may have spaces or the signs that separate."""
 ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
 """Programs that take a path in the same word as an option or command: `-oFILE`."""
-ENTERING = ("cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run")
-"""Programs that enter a directory, or name files in one without it."""
+ENTERING = (
+    "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
+)  # fmt: skip
+"""Programs that enter a directory, or name files in one without it; and the option of git."""
 LINK, DIRECTORY = 0o120000, 0o040000
 """Kinds of files, in their mode."""
 MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
@@ -176,11 +178,12 @@ class _Lookup:
         self._bare = line.translate(BARE).casefold()
         self._listed = any(sign in line for sign in UNUSUAL) or not line.isascii()
         words = line.replace("\\\n", "").translate(QUOTES).translate(APART).split()
-        ends = [word.rstrip("/").rpartition("/")[2].lower() for word in words]
+        ends = [word.rstrip("/").rpartition("/")[2] for word in words]
+        ends += map(str.lower, ends[:])
         attached = any(each.endswith(ATTACHING) for each in ends)
         self._words = dict.fromkeys((directory, *_paths(words, listed=self._listed, attached=attached)))
         self._enters = any(each.endswith(ENTERING) for each in ends)
-        self._directories = dict.fromkeys((directory, home) if self._enters else (directory,))
+        self._directories = dict.fromkeys((directory, home) if "cd" in self._bare else (directory,))
         self._left = MAX_LOOKUPS
 
     def finds_link(self) -> bool:

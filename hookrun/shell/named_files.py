@@ -222,9 +222,9 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         return
     texts = command.arguments
     levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
-    inside = (
-        next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "") if git is None else ""
-    )
+    inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
+    if git is not None:
+        inside = _directory_of(git, command)
     for found in PATCHED.finditer(command.stdin.text):
         path = found[1]
         parts = path.split("/")
@@ -267,9 +267,14 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
-        path = word.text.rpartition(":")[2]
+        path = os.path.join(_directory_of(git, command), word.text.rpartition(":")[2])
         removed, restored = effect == "writes", effect == "restores"
         yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
+
+
+def _directory_of(git: GitCall, command: SimpleCommand) -> str:
+    """Return the directory of `git -C`, empty for the command's own."""
+    return git.directory if git.directory is not None and git.directory != command.directory else ""
 
 
 def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:

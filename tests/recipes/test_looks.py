@@ -236,7 +236,8 @@ THROUGH_LINKS = (
     "cat there/../up", "cd sub/deep && cat ../y", "cd there; cat ../up", "touch hk/pre-commit", "cd hk; touch new",
     "cp file hk", "bash -c 'env --chdir=sub cat y'",
     "cp a/file other", "curl -Tx u", "curl -so gone u", "curl -d@x u", "curl -O https://h/gone", "sed 'r x' f",
-    "sed 1rx f", "git diff --no-index /dev/null x", "git show HEAD:x", "cd ..; cat p/x", "cat ../h", "cd; cat h",
+    "sed 1rx f", "git -C sub add y", "git diff --no-index /dev/null x", "git show HEAD:x", "cd ..; cat p/x",
+    "cat ../h", "cd; cat h",
     "env -C sub cat y", "env -Csub cat y", "docker run -v ./x:/y z", "bash -c \"cat 'my link'\"", "cat agai*",
     "cat ROOT/p/x", "cat 'ROOT/p/my link'", "cat 'ROOT/p/my dir/z'", "cat there/../../again", "cat ../p/x",
 )  # fmt: skip
