@@ -85,7 +85,7 @@ def _read(path: str) -> ConfigFile:
     for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
         if path.endswith(mark):  # a plugin needs no manifest
             file.plugin = path.removesuffix(mark)
-    if file.says("disableAllHooks") is True:
+    if file.data.get("disableAllHooks") is True:
         msg = f"{relative_path(path)}: `disableAllHooks` is true\nhint: remove it first; converted hooks would run"
         raise click.ClickException(msg)
     return file
