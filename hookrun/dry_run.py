@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 """The states of a prediction; with DEPENDS the hook runs if unknown fields match."""
 
+UNAPPROVED = "not approved"
+
 MAX_KEYS = 6
 """Keys of an object that a hint lists."""
 
@@ -126,7 +128,7 @@ def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
         return "declared wrongly"
     if off in ("denied", "disabled"):
         return str(off)
-    return "not approved" if refused else "approved"
+    return UNAPPROVED if refused else "approved"
 
 
 # --- conditions

@@ -123,28 +123,19 @@ AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
-    "agent": AGENT,
-    "config": FILE,
-    "db": FILE,
+    **dict.fromkeys(("agent", "agents"), AGENT),
+    **dict.fromkeys(("config", "db", "source"), FILE),
+    **dict.fromkeys(("home", "project"), DIRECTORY),
+    **dict.fromkeys(("hook", "hooks"), HOOK),
+    **dict.fromkeys(("recipe", "recipes"), RECIPE),
+    "declared_recipe": DECLARED_RECIPE,
     "event": EVENT,
-    "events": EVENT,
-    "home": DIRECTORY,
-    "project": DIRECTORY,
-    "hook": HOOK,
-    "recipe": RECIPE,
-    "source": FILE,
 }
 """A parameter of any command -> what is offered for it."""
 
 BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
-    **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
     ("explain", "name"): HOOK,
-    **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
-    **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
-    ("recipes test", "names"): RECIPE,
-    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
     ("help", "words"): OneOf(_help),
-    ("remove", "name"): HOOK,
     ("trust", "what"): DIRECTORY,
 }
 """A parameter of one command -> what is offered for it."""

@@ -9,28 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    agents_named,
-    command,
-    install_location,
-    parse_pairs,
-    report_options,
-    resolve_home,
-    working_directory,
-)
-from hookrun.cli.install import (
-    SECOND,
-    Installation,
-    choose_agents,
-    errors_in,
-    installed_agents,
-    review_hooks,
-    user_is_present,
-)
+from hookrun.cli.common import agents_named, command, parse_pairs, report_options, resolve_home, working_directory
+from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
-from hookrun.cli.trust import approve_written
+from hookrun.cli.trust import APPROVE_IT, approve_written, user_is_present
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
@@ -114,7 +98,7 @@ def init_command(
     setup.add_recipes([each for each in chosen if each != CUSTOM])
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
-        found = agents_named(choose_agents("Agents to connect", found))
+        found = choose_agents("Agents to connect", found)
     if asks and not (setup.names or found):
         print_line("\nNothing to add and no agent to connect.")
         return
@@ -202,9 +186,7 @@ class Setup:
         shipped = [hook for name in known for hook in catalog.find(name).hooks]
         entries = [*self._declaring.entries, *shipped]
         events = [event for entry in entries for event in _events(entry, self._declaring.events)]
-        for agent in agents:
-            with errors_in(self.report, agent):
-                Installation(agent, "user", install_location(self.report.home), self.report, planned=events).show_diff()
+        connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what is left to do."""
@@ -219,12 +201,7 @@ class Setup:
             approve_written(self._declaring.root, self._home, names, changes, report)
         if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
-        failed = [agent.NAME for agent in agents]
-        for agent in agents:
-            with errors_in(report, agent):
-                installation = Installation(agent, "user", install_location(report.home), report)
-                installation.run(trust=user_is_present(report))
-                failed.remove(agent.NAME)
+        failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
@@ -337,7 +314,4 @@ def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directo
         yield made.build, "build the hook; it fails until then"
     yield "hookrun test", "runs its tests"
     if not approved:
-        yield (
-            report.with_home("hookrun trust"),
-            "review and approve it; it does not run until then, but may block calls",
-        )
+        yield report.with_home("hookrun trust"), APPROVE_IT

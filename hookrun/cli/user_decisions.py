@@ -23,46 +23,46 @@ DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def deny_command(name: str, config: str | None, home: str | None) -> None:
+def deny_command(hook: str, config: str | None, home: str | None) -> None:
     """Never run the project's hook NAME. That does not count as a failure, and hookrun list shows it."""
     require_terminal("deny a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         project.deny(found)
-        undo = f"`hookrun enable {shlex.quote(name)}` lifts the denial"
-        print_wrapped(f"denied {name} ({_where(found)}); {undo}")
+        undo = f"`hookrun enable {shlex.quote(hook)}` lifts the denial"
+        print_wrapped(f"denied {hook} ({_where(found)}); {undo}")
 
 
 @command("disable", "disable format-on-edit", "enable format-on-edit")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def disable_command(name: str, config: str | None, home: str | None) -> None:
+def disable_command(hook: str, config: str | None, home: str | None) -> None:
     """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
     require_terminal("disable a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         project.disable(found)
-        print_wrapped(f"disabled {name} ({_where(found)}); `hookrun enable {shlex.quote(name)}` re-enables it")
+        print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
 
 
 @command("enable", "enable format-on-edit")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def enable_command(name: str, config: str | None, home: str | None) -> None:
+def enable_command(hook: str, config: str | None, home: str | None) -> None:
     """Re-enable the project's hook NAME if it is disabled or denied. A denied hook then needs a new approval."""
     refuse_if_run_by_agent("enable a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         was_off = project.enable(found)
         was = "enabled" if was_off else "neither disabled nor denied:"
         unapproved = project.inspect(found.hook).state != "approved"
         more = "; approve it with `hookrun trust`" if was_off and unapproved else ""
-        print_wrapped(f"{was} {name} ({_where(found)}){more}")
+        print_wrapped(f"{was} {hook} ({_where(found)}){more}")
 
 
 def _where(found: ProjectHook) -> str:

@@ -23,9 +23,9 @@ from hookrun.state import data_dir, make_private_dir
 from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock
-from hookrun.trust.digest import HookInspector, Inspection, declaration, place, sum_of_text
-from hookrun.trust.hook_files import within
-from hookrun.trust.ownership import uids
+from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
+from hookrun.trust.hook_files import place, within
+from hookrun.trust.store import uids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
