@@ -43,7 +43,7 @@ GROUPS = (
     hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
     hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
     hookrun.recipes.package_manager""",
-    "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
+    "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",

@@ -105,7 +105,6 @@ OF_THE_AGENT: dict[str, set[str]] = {
 
 FOR_TRUST = {
     "hookrun.globs",
-    "hookrun.dialects",
     "hookrun.trust",
     "hookrun.trust.approvals",
     "hookrun.trust.digest",

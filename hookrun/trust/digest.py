@@ -9,7 +9,7 @@ from time import monotonic
 from hookrun.config import cache
 from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
-from hookrun.state import cache_dir, identity, now_ns
+from hookrun.state import YOUNG, cache_file, identity, now_ns
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
 from hookrun.trust.store import RULE, Owners
@@ -198,8 +198,6 @@ def sha256() -> Hash:
 
 
 VERSION = 1
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 MOST_HOOKS = 1000
 """Limit on cached digests of a project."""
@@ -210,8 +208,7 @@ class DigestCache:
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
-        name = root.encode("utf-8", "surrogateescape")
-        self._path = f"{cache_dir(home)}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.trust.json"
+        self._path = cache_file(home, ".trust.json", root)
         self._root = root
         self._known: dict[str, list[object]] = {}
         self._changed = False
@@ -250,7 +247,7 @@ class DigestCache:
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
             text = dumps({"version": VERSION, "root": self._root, "hooks": hooks})
-            write(cache.seal(text), self._path, cache_dir(self._home))
+            write(cache.seal(text), self._path)
         except (OSError, ValueError, TypeError):
             return
 
@@ -279,17 +276,22 @@ class Inspection:
 class HookInspector:
     """Inspects hooks of the project at `root`: their files, whether other accounts can change them, their digest.
 
-    `owners` are accounts, besides this one and root, whose files are trusted. `budget` limits the work, if given.
+    `owners` are accounts, besides this one and root, whose files are trusted. `limits` are those of a Budget, if any.
     """
 
     def __init__(
-        self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = (), budget: Budget | None = None
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        owners: Iterable[int] = (),
+        limits: tuple[float, Callable[[], bool]] | None = None,
     ) -> None:
         self.home = home
         self.root = root
         self._around = around
         self._owners = owners
-        self._budget = budget
+        self._budget = Budget(*limits) if limits is not None else None
         self._identities: DigestCache | None = None
         self._approved: dict[tuple[str, str], set[str]] | None = None
 

@@ -60,9 +60,8 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     for name, text in texts.items():
         room -= len(text)
         kept[name] = text if room >= 0 else "[not kept: too much]"
-    where = f"{data_dir(home)}/shown"
     try:
-        write(json.dumps(kept).encode(), _path(home, digest), where)
+        write(json.dumps(kept).encode(), _path(home, digest))
     except OSError:
         return
 
