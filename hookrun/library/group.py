@@ -7,7 +7,7 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -221,15 +221,11 @@ class Processes:
         self._deadline = deadline
         self._on_background_end = on_background_end
         self._request_id = request_id
-        self._surroundings: HookEnvironment | None = None
         self._asked: UserDecisions | None = None
-        self._undecided: bool | None = None
 
-    @property
+    @cached_property
     def _around(self) -> HookEnvironment:
-        if self._surroundings is None:
-            self._surroundings = self._services.environment(self._chain.context, self._request_id)
-        return self._surroundings
+        return self._services.environment(self._chain.context, self._request_id)
 
     @property
     def _trust(self) -> UserDecisions:
@@ -247,16 +243,15 @@ class Processes:
             self._asked.deadline = self._deadline
         return self._asked
 
+    @cached_property
+    def _is_undecided(self) -> bool:
+        """Whether the user has certainly disabled nothing, and nothing needs approval."""
+        services = self._services
+        return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
+
     def _is_asked_about(self, hook: Hook) -> bool:
         """Return whether the user may have decided about the hook; hooks defined by the program have no file."""
-        if not hook.source:
-            return False
-        if self._undecided is None:
-            services = self._services
-            self._undecided = services.trusted and services.decisions.are_none(
-                services.home or home_directory(), services.settings
-            )
-        return not self._undecided
+        return bool(hook.source) and not self._is_undecided
 
     @property
     def off(self) -> list[str]:

@@ -348,11 +348,12 @@ def explain_exec_error(path: str, error: OSError) -> Failure:
     return missing_interpreter(path, interpreter)
 
 
-def exec_failure(path: str) -> Failure | None:
-    """Return why a script cannot be started, judging by its first bytes: a missing interpreter, or no #! line."""
+def exec_failure(path: str, directory: str) -> Failure | None:
+    """Return why a script cannot be started in a directory, judging by its first bytes: no #! line, or a bad one."""
     interpreter = interpreter_of(path)
     if interpreter is not None:
-        return None if os.path.exists(interpreter) else missing_interpreter(path, interpreter)
+        exists = os.path.exists(os.path.join(directory, interpreter))
+        return None if exists else missing_interpreter(path, interpreter)
     try:
         with open(path, "rb", buffering=0) as file:
             is_text = b"\0" not in file.read(256)
