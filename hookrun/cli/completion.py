@@ -130,15 +130,10 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("recipe", "recipes"), RECIPE),
     "declared_recipe": DECLARED_RECIPE,
     "event": EVENT,
+    "topic": OneOf(_help),
+    "what": DIRECTORY,
 }
 """A parameter of any command -> what is offered for it."""
-
-BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
-    ("explain", "name"): HOOK,
-    ("help", "words"): OneOf(_help),
-    ("trust", "what"): DIRECTORY,
-}
-"""A parameter of one command -> what is offered for it."""
 
 FIRE_VALUES: dict[str, click.ParamType[Any]] = {
     "--agent": AGENT,
@@ -148,12 +143,12 @@ FIRE_VALUES: dict[str, click.ParamType[Any]] = {
 """An option of `fire`, which parses its command line itself -> what is offered after it."""
 
 
-def attach(name: str, command: click.Command) -> None:
+def attach(command: click.Command) -> None:
     """Set what the parameters of a command, and of its subcommands, offer."""
-    for within, each in command.commands.items() if isinstance(command, click.Group) else ():
-        attach(f"{name} {within}", each)
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        attach(each)
     for param in command.params:
-        kind = BY_COMMAND.get((name, param.name or ""), BY_NAME.get(param.name or ""))
+        kind = BY_NAME.get(param.name or "")
         if kind is not None and not isinstance(param.type, click.Choice) and not getattr(param, "is_flag", False):
             param.type = kind
 

@@ -77,7 +77,7 @@ STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
 @click.option("--tool", metavar="NAME", help="The tool that is called.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
-@click.option("--hook", "name", metavar="NAME", help="Explain only this hook.")
+@click.option("--hook", metavar="NAME", help="Explain only this hook.")
 @click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
 @click.pass_context
@@ -88,7 +88,7 @@ def explain_command(
     agent: str | None,
     config: str | None,
     home: str | None,
-    name: str | None,
+    hook: str | None,
     source: str | None,
     tool: str | None,
     args: tuple[str, ...],
@@ -113,7 +113,7 @@ def explain_command(
         query.build_context(tool, args)
     if query.directory is not None:
         sources = ConfigSources(query.directory, own_home, config)
-    explanation = Explanation(query, sources, name, running=running)
+    explanation = Explanation(query, sources, hook, running=running)
     report = explanation.json() if as_json else {}
     status = FAILED if sources.problems else 0
     shown = explanation.show

@@ -202,9 +202,8 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
-        raise click.ClickException(
-            f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {recipes.adding(name)} adds it"
-        )
+        hint = f"`hookrun add {name}{' --user' * user}` adds it"
+        raise click.ClickException(f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
     includes = _git_includes(report.home, user=user) if name is None else []

@@ -15,7 +15,7 @@ from hookrun.files import relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
-from hookrun.trust.project import Project, ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
+from hookrun.trust.project import ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
 from hookrun.trust.store import MAX_PAUSE
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -103,7 +103,9 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     seconds = _seconds(duration)
     project = load_project(config, home)
     if hook is not None:
-        _check_pausable(project, hook)
+        hooks = hooks_named(hook, project.declarations.hooks)
+        if all(each.layer == "managed" for each in hooks):
+            raise click.ClickException(f"`{hook}` is managed: only {hooks[0].source} can switch it off")
     now = time.time()
     with project.changing() as store:
         store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
@@ -121,12 +123,6 @@ def _seconds(duration: str) -> int:
         hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     return seconds
-
-
-def _check_pausable(project: Project, name: str) -> None:
-    hooks = hooks_named(name, project.declarations.hooks)
-    if all(hook.layer == "managed" for hook in hooks):
-        raise click.ClickException(f"`{name}` is managed: only {hooks[0].source} can switch it off")
 
 
 @command("resume", "resume", "resume no-force-push")

@@ -57,8 +57,8 @@ class ConfigFile:
         """Whether the file affects the configuration; unreadable files count, because their hooks are unknown."""
         if not isinstance(self.document.data, dict):
             return True
-        told = (*TOP, *SWITCHES) if self.claudes else TOP
-        return any(key in self.data for key in told) or any(each.severity == "error" for each in self.problems)
+        keys = (*TOP, *SWITCHES) if self.claudes else TOP
+        return any(key in self.data for key in keys) or any(each.severity == "error" for each in self.problems)
 
     @property
     def was_read(self) -> bool:

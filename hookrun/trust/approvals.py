@@ -84,16 +84,11 @@ class UserDecisions:
         return None
 
     def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
-        """Return whether the list names the hook: by name in this project, by digest in any."""
-        if not refused:
-            return False
-        root = realpath(self.root)
-        # By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
-        if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
-            return True
-        refused = [each for each in refused if each["name"] == hook.name]  # of the same digest, so of the same name
-        digest = self.inspector.inspect(hook).digest if refused else ""
-        return digest != "" and any(each["digest"] == digest for each in refused)
+        named = [each for each in refused if each["name"] == hook.name]  # one of the same digest has the same name
+        if not named or any(is_about(each, hook, self.root) for each in named):
+            return bool(named)
+        digest = self.inspector.inspect(hook).digest
+        return any(is_about(each, hook, self.root, digest) for each in named)
 
     def switched_off(self) -> list[str]:
         """Return `NAME: reason` of each hook that would have run."""
@@ -117,6 +112,16 @@ class UserDecisions:
         """Cache the digests for the next run."""
         if self._inspector is not None:
             self._inspector.keep()
+
+
+def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
+    """Return whether an entry of the store names a hook of the project at `root`, or one of this digest anywhere.
+
+    By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
+    """
+    if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
+        return True
+    return digest != "" and refused["digest"] == digest
 
 
 def _owners(settings: Mapping[str, object]) -> list[int]:
