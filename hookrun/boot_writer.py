@@ -27,8 +27,9 @@ GROUPS = (
     *AGENTS.values(),
     "hookrun.globs",
     "hookrun.nesting",
+    "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    """hookrun.credentials hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
+    """hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
     "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
@@ -42,8 +43,7 @@ GROUPS = (
     hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
     hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
     hookrun.recipes.package_manager""",
-    "hookrun.dialects hookrun.trust hookrun.trust.store hookrun.trust.approvals",
-    "hookrun.trust.ownership",
+    "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",

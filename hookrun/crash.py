@@ -22,11 +22,6 @@ MAX_CAUSES = 8
 """Exceptions of a chain (`raise ... from`) that a traceback shows."""
 
 
-def log_path(home: str) -> str:
-    """Return the path of an account's crash log."""
-    return state_dir(home) + "/crash.log"
-
-
 def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     """Write the traceback to crash.log and return the message for the user, which names the log; raises nothing.
 
@@ -35,6 +30,7 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     message is returned.
     """
     message = f"internal error, please report it: {redact(describe_exception(error))}"
+    path = f"{state_dir(home)}/crash.log" if home is not None else ""
     try:
         text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]
         if debug and os.environ.get("HOOKRUN_DEBUG"):
@@ -42,10 +38,10 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
         if home is None or not os.path.isdir(home):
             return message
         python = sys.version.partition(" ")[0]
-        _append(log_path(home), f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
+        _append(path, f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
     except Exception:  # if the log fails, the first error is still the one to report
         return message
-    return f"{message} (see {log_path(home)})"
+    return f"{message} (see {path})"
 
 
 def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:

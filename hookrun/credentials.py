@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator
 
 HIDDEN = "[redacted]"
 
@@ -131,13 +131,6 @@ MIN_DIFFERENT = 8
 AMBIGUOUS = ("sk-", "rk-")
 """Beginnings that ordinary words have too: these must hold digits as well."""
 
-VARIABLE_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
-)  # fmt: skip
-VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
-
 
 class SecretMatch:
     """A credential found in a text: its `kind`, for people, and its `value`."""
@@ -199,19 +192,6 @@ def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
         value = match[0][len(match[1]) :]
         if not _is_placeholder(value) and not value.startswith(("$", "<", "{", "%")):
             yield SecretMatch(f"a credential, by its place ({match[1].strip()})", value)
-
-
-def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
-    """Return whether the name of an environment variable suggests that it holds a credential."""
-    upper = name.upper()
-    return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
-
-
-def scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return the environment variables whose names do not suggest a credential."""
-    names = b"\n".join(variables).upper()
-    words = [word for word in VARIABLE_WORDS if word in names]  # as a rule few: most names are looked at once only
-    return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Iterator[re.Match[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from errno import ENOEXEC
 from importlib.machinery import PathFinder
 
 from hookrun.conditions import ConditionEvaluator, resolve_path, tool_names
@@ -12,8 +11,8 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
-from hookrun.process.prepare import HookEnvironment, expand, prepare, resolve
-from hookrun.process.spawn import cannot_enter, explain_exec_error, interpreter_of, missing_interpreter
+from hookrun.process.prepare import HookEnvironment, prepare, resolve
+from hookrun.process.spawn import cannot_enter, exec_failure, interpreter_of
 from hookrun.text import closest
 from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.verdicts import apply_policies
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 """The states of a prediction; with DEPENDS the hook runs if unknown fields match."""
+
+UNAPPROVED = "not approved"
 
 MAX_KEYS = 6
 """Keys of an object that a hint lists."""
@@ -126,7 +127,7 @@ def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
         return "declared wrongly"
     if off in ("denied", "disabled"):
         return str(off)
-    return "not approved" if refused else "approved"
+    return UNAPPROVED if refused else "approved"
 
 
 # --- conditions
@@ -260,20 +261,9 @@ def _broken_program(hook: Hook, environment: Mapping[bytes, bytes], directory: s
     path = resolve(word, environment, directory) if isinstance(word, str) else None
     if path is None:
         return None
-    interpreter = interpreter_of(path)
-    if interpreter is not None:
-        return None if os.path.exists(expand(interpreter, {}, directory)) else missing_interpreter(path, interpreter)
-    if hook.kind == "args" and _is_text(path):  # only a shell runs a script without a shebang
-        return explain_exec_error(path, OSError(ENOEXEC, os.strerror(ENOEXEC)))
-    return None
-
-
-def _is_text(path: str) -> bool:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return b"\0" not in file.read(256)
-    except OSError:
-        return False
+    if hook.kind != "args" and interpreter_of(path) is None:  # a shell runs a script without a shebang
+        return None
+    return exec_failure(path, directory)
 
 
 def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:

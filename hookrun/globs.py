@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     One = Callable[[str], bool]
 
@@ -23,7 +23,7 @@ def glob(pattern: str, text: str) -> bool:
             from fnmatch import fnmatchcase
 
             return fnmatchcase(text, pattern)
-        return _match_pieces(_split(pattern), text)
+        return _matches(_split(pattern), text)
     if "*" not in pattern:
         return pattern == text
     pieces = pattern.split("*")
@@ -38,50 +38,43 @@ def glob(pattern: str, text: str) -> bool:
     return position <= end
 
 
-def _match_pieces(pieces: list[Sequence[str | One]], text: str) -> bool:
-    """Match a pattern that was cut at its stars, for patterns with sets and `?`."""
-    if len(pieces) == 1:
-        return _matches_at(pieces[0], text, 0, len(text))
-    first, last = pieces[0], pieces[-1]
-    start, end = len(first), len(text) - len(last)
-    if end < start or not _matches_at(first, text, 0, start) or not _matches_at(last, text, end, len(text)):
-        return False
-    for piece in pieces[1:-1]:
-        found = _find(piece, text, start, end)
-        if found < 0:
-            return False
-        start = found + len(piece)
-    return True
+def _matches(tokens: list[str | One], text: str) -> bool:
+    """Match a pattern with sets and `?`: what stands after the last star is tried further on until it fits."""
+    token = position = begun = 0
+    star = -1
+    while position < len(text):
+        one = tokens[token] if token < len(tokens) else ""
+        if one == "*":
+            star, begun = token, position
+            if star == len(tokens) - 1:
+                return True
+        elif one in ("?", text[position]) if isinstance(one, str) else one(text[position]):
+            position += 1
+        else:
+            one = tokens[star + 1]
+            if isinstance(one, str) and one not in ("?", "*"):
+                begun = text.find(one, begun + 1)
+            else:
+                begun += 1
+            if star < 0 or begun < 0:
+                return False
+            token, position = star, begun
+        token += 1
+    return all(one == "*" for one in tokens[token:])
 
 
-def _split(pattern: str) -> list[Sequence[str | One]]:
-    """Cut a pattern at its stars. A piece without `?` and `[` is a string, any other a list of character tests."""
-    pieces: list[Sequence[str | One]] = []
-    literal: list[str] = []
-    tests: list[str | One] = []
-    plain = True
+def _split(pattern: str) -> list[str | One]:
+    """Cut a pattern into characters, which stand for themselves or are `*` or `?`, and tests for one in a set."""
+    tokens: list[str | One] = []
     position, last = 0, pattern.rfind("]")
     while position < len(pattern):
-        char = pattern[position]
+        one: str | One = pattern[position]
         position += 1
-        if char == "*":
-            pieces.append("".join(literal) if plain else tests)
-            literal, tests, plain = [], [], True
-            continue
-        one: str | One = char
-        if char == "?":
-            one, plain = _any, False
-        elif char == "[" and position <= last and (close := _closing(pattern, position)) >= 0:
-            one, plain = _character_set(pattern[position:close]), False
+        if one == "[" and position <= last and (close := _closing(pattern, position)) >= 0:
+            one = _character_set(pattern[position:close])
             position = close + 1
-        literal.append(char)
-        tests.append(one)
-    pieces.append("".join(literal) if plain else tests)
-    return pieces
-
-
-def _any(char: str) -> bool:  # noqa: ARG001  # one of the tests for one character
-    return True
+        tokens.append(one)
+    return tokens
 
 
 def _closing(pattern: str, position: int) -> int:
@@ -110,23 +103,3 @@ def _character_set(body: str) -> One:
         return (char in singles or any(low <= char <= high for low, high in ranges)) is not negate
 
     return test
-
-
-def _matches_at(piece: Sequence[str | One], text: str, start: int, end: int) -> bool:
-    if end - start != len(piece):
-        return False
-    if isinstance(piece, str):
-        return text.startswith(piece, start)
-    return all(
-        one == text[start + offset] if isinstance(one, str) else one(text[start + offset])
-        for offset, one in enumerate(piece)
-    )
-
-
-def _find(piece: Sequence[str | One], text: str, start: int, end: int) -> int:
-    if isinstance(piece, str):
-        return text.find(piece, start, end)
-    for position in range(start, end - len(piece) + 1):
-        if _matches_at(piece, text, position, position + len(piece)):
-            return position
-    return -1

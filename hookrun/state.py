@@ -21,6 +21,10 @@ def now_ns() -> int:
         return END_OF_TIME
 
 
+YOUNG = 2_000_000_000
+"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
+
+
 class NoHomeError(LookupError):
     """The account's home directory is unknown; the message says what to do."""
 
@@ -64,6 +68,11 @@ def kept_texts_dir(home: str) -> str:
 def cache_dir(home: str) -> str:
     """Return the directory of compiled configs and digests, all of which can be recreated."""
     return home + "/.cache/hookrun"
+
+
+def cache_file(home: str, suffix: str, *parts: str) -> str:
+    """Return the file of the cache for texts. Two that share one only overwrite each other."""
+    return f"{cache_dir(home)}/{file_name_for(*parts)}{suffix}"
 
 
 def data_dir(home: str) -> str:

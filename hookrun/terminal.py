@@ -45,19 +45,18 @@ def is_terminal(fd: int) -> bool:
         return False
 
 
-def rich_console(fd: int) -> Console:
-    """Return rich's console for stdout (1) or stderr (2), with color or without."""
+def rich_console() -> Console:
+    """Return rich's console for stdout, with color or without."""
     from rich.console import Console  # only for what is styled
 
     colors: Literal["auto", "standard"] | None = None
-    if wants_color(fd):
-        colors = "auto" if is_terminal(fd) and ColorChoice.value == "auto" else "standard"
+    if wants_color(1):
+        colors = "auto" if is_terminal(1) and ColorChoice.value == "auto" else "standard"
     return Console(
-        stderr=fd != 1,
         highlight=False,
         markup=False,
         color_system=colors,
-        force_terminal=is_terminal(fd) or None,
+        force_terminal=is_terminal(1) or None,
         no_color=colors is None,
         soft_wrap=True,
     )

@@ -1,8 +1,8 @@
-"""Compile the client when the package is built: the hook of hatchling's wheels.
+"""Compile the client and the watcher when the package is built: the hook of hatchling's wheels.
 
 `HOOKRUN_WHEEL=linux-x86_64` (or another of WHEELS) makes that platform's wheel with Zig's compiler, on any machine;
-`HOOKRUN_WHEEL=pure` makes one without a client. Without the variable `cc` compiles the client for this machine, also
-when an sdist is installed; without a compiler the wheel is pure. An editable install has it beside its source.
+`HOOKRUN_WHEEL=pure` makes one without them. Without the variable `cc` compiles them for this machine, also when an
+sdist is installed; without a compiler the wheel is pure. An editable install has them beside their sources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE, PROGRAM = "hookrun/client/client.c", "hookrun/client/hookrun-client"
+PROGRAMS = {
+    "hookrun/client/client.c": "hookrun/client/hookrun-client",
+    "hookrun/client/watcher.c": "hookrun/client/hookrun-watcher",
+}
+"""Source -> program."""
 FLAGS = ("-O2", "-Wall", "-Wextra", "-s")
 
 MANYLINUX = "manylinux_2_17_{0}.manylinux2014_{0}.musllinux_1_1_{0}"
@@ -30,59 +34,68 @@ WHEELS = {
 
 
 class ClientHook(BuildHookInterface):
-    """Add the compiled client to a wheel."""
+    """Add the compiled programs to a wheel."""
 
     def dependencies(self) -> list[str]:
         """Return what the build needs: Zig's compiler for the wheel of a named platform."""
         return ["ziglang>=0.13"] if os.environ.get("HOOKRUN_WHEEL") in WHEELS else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the client, and name the wheel after the platform."""
+        """Compile the programs, and name the wheel after the platform."""
         wanted = os.environ.get("HOOKRUN_WHEEL", "")
         if wanted not in {"", "pure", *WHEELS}:
             raise ValueError(f"HOOKRUN_WHEEL={wanted}: expected `pure` or one of {', '.join(WHEELS)}")
         if wanted == "pure":
             return
-        directory = os.path.dirname(os.path.join(self.root, SOURCE))
-        descriptor, program = tempfile.mkstemp(dir=directory if version == "editable" else None)
-        os.close(descriptor)
+        if wanted:
+            target, platform = WHEELS[wanted]
+            static = ["-static"] if "linux" in target else []
+            compilers = [[sys.executable, "-m", "ziglang", "cc", "-target", target, *static]]
+        else:
+            platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+            plain = os.environ.get("CC", "cc").split()
+            compilers = [[*plain, "-static"], plain]  # a static program starts faster, where the system can link one
+        self._programs: dict[str, str] = {}
         try:
-            if wanted:
-                target, platform = WHEELS[wanted]
-                static = ["-static"] if "linux" in target else []
-                self._compile([sys.executable, "-m", "ziglang", "cc", "-target", target, *static], program)
-            else:
-                platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-                compiler = os.environ.get("CC", "cc").split()
-                try:  # a static program starts faster, where the system has the libraries for one
-                    self._compile([*compiler, "-static"], program, stderr=subprocess.DEVNULL)
-                except (OSError, subprocess.CalledProcessError):
-                    self._compile(compiler, program)
+            for source, program in PROGRAMS.items():
+                self._programs[self._compiled(compilers, source, beside=version == "editable")] = program
         except (OSError, subprocess.CalledProcessError) as error:
-            os.unlink(program)
+            self.finalize(version, build_data, "")
             if wanted:
                 raise
             self.app.display_warning(f"the client is not compiled, so hooks start with Python: {error}")
             return
-        os.chmod(program, 0o755)  # noqa: S103  # it is a program
         if version == "editable":
-            os.replace(program, os.path.join(self.root, PROGRAM))
+            for made, program in self._programs.items():
+                os.replace(made, os.path.join(self.root, program))
+            self._programs = {}
             return
-        self._program = program
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        build_data["force_include"][program] = PROGRAM
+        build_data["force_include"].update(self._programs)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
-        """Remove the program, which is in the wheel now."""
-        if hasattr(self, "_program"):
-            os.unlink(self._program)
+        """Remove the programs, which are in the wheel now."""
+        for made in getattr(self, "_programs", ()):
+            os.unlink(made)
 
-    def _compile(self, compiler: list[str], program: str, stderr: int | None = None) -> None:
-        """Compile the client into `program`."""
-        subprocess.run(
-            [*compiler, *FLAGS, "-o", program, os.path.join(self.root, SOURCE)],
-            check=True,
-            stdout=sys.stderr,
-            stderr=stderr,
-        )
+    def _compiled(self, compilers: list[list[str]], source: str, *, beside: bool) -> str:
+        """Compile a program by the first compiler that can, and return its temporary path."""
+        path = os.path.join(self.root, source)
+        descriptor, made = tempfile.mkstemp(dir=os.path.dirname(path) if beside else None)
+        os.close(descriptor)
+        try:
+            for compiler in compilers:
+                is_last = compiler == compilers[-1]
+                try:
+                    stderr = None if is_last else subprocess.DEVNULL
+                    subprocess.run([*compiler, *FLAGS, "-o", made, path], check=True, stdout=sys.stderr, stderr=stderr)
+                    break
+                except (OSError, subprocess.CalledProcessError):
+                    if is_last:
+                        raise
+            os.chmod(made, 0o755)  # noqa: S103  # it is a program
+        except BaseException:
+            os.unlink(made)
+            raise
+        return made

@@ -16,7 +16,8 @@ from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.digest import HookInspector, place
+from hookrun.trust.digest import HookInspector
+from hookrun.trust.hook_files import place
 from hookrun.trust.project import locked_store
 from hookrun.trust.store import RULE
 from tests.live.summary import report_agents

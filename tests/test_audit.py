@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookrun import audit, credentials
-from hookrun.config.cache_writer import YOUNG
 from hookrun.files import rotate
+from hookrun.state import YOUNG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -529,7 +529,7 @@ CROWD: dict[str, object] = {"max_bytes": TOO_LARGE, "keep": 1000}
 WRITE = f"""
 import sys
 from hookrun import audit
-from hookrun.config.cache_writer import YOUNG
+from hookrun.state import YOUNG
 home, writer = sys.argv[1:]
 sys.stdin.read()
 for fire in range({FIRES}):

@@ -72,7 +72,6 @@ FOR_A_PROCESS = {
     "hookrun.process.runner",
     "hookrun.process.spawn",
     "hookrun.process.child",
-    "hookrun.credentials",
     "hookrun.verdicts",
 }
 """What one hook that is a process adds."""
@@ -106,12 +105,10 @@ OF_THE_AGENT: dict[str, set[str]] = {
 
 FOR_TRUST = {
     "hookrun.globs",
-    "hookrun.dialects",
     "hookrun.trust",
     "hookrun.trust.approvals",
     "hookrun.trust.digest",
     "hookrun.trust.hook_files",
-    "hookrun.trust.ownership",
     "hookrun.trust.store",
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
@@ -198,8 +195,7 @@ def test_a_glob_and_an_answer_load_what_reads_globs(project: Project) -> None:
 def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
     """Its payload and its answer are made by these modules."""
     project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
-    scrubbed = {"hookrun.credentials"}  # which this dialect does not do to the environment
-    assert loaded_by_fire(project) == (WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT) - scrubbed
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
 
 
 def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:

@@ -174,8 +174,8 @@ def placeholder_message(agent: Agent, native: str) -> Message:
 
 def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
     """Return the name of the agent that sent the message: this one, or one that also runs this one's hooks."""
-    others = agent.INSTALL.get("read_by", {})
-    return next((name for name, is_theirs in others.items() if is_theirs(payload)), agent.NAME)
+    sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
+    return sender or agent.NAME
 
 
 def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:

@@ -210,7 +210,7 @@ UNKNOWN = Caller(
     install={
         **REFUSED_BY_STATUS,
         "mcp": {"prefix": "mcp_", "joins": ("__", "_"), "unsafe": "_", "servers": ()},
-        "read_by": {},
+        "read_by": lambda _payload: None,
     },
 )
 """An agent whose tools are not Claude Code's: only a block is sure to be obeyed."""

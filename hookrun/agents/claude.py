@@ -12,7 +12,7 @@ from hookrun.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from hookrun.agents.base import Message
     from hookrun.agents.types import InstallSpec
@@ -158,6 +158,21 @@ def _is_no_message_of_ours(payload: dict[str, object]) -> bool:
     return "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
 
 
+OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
+    "grok": _is_groks,
+    "cursor": lambda payload: "cursor_version" in payload,
+    "vscode": _is_vs_codes,
+    "copilot": _is_copilots,
+    "devin": _is_devins,
+    "unknown": _is_no_message_of_ours,
+}
+"""Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match sent it."""
+
+
+def _sender(payload: dict[str, object]) -> str | None:
+    return next((name for name, is_theirs in OTHERS.items() if is_theirs(payload)), None)
+
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "directory": ".claude",
@@ -182,12 +197,5 @@ INSTALL: InstallSpec = {
     ),
     "managed_only": {"allowManagedHooksOnly": (True,), "strictPluginOnlyCustomization": (True, "hooks")},
     "dropped_if": _dropped_if,
-    "read_by": {
-        "grok": _is_groks,
-        "cursor": lambda payload: "cursor_version" in payload,
-        "vscode": _is_vs_codes,
-        "copilot": _is_copilots,
-        "devin": _is_devins,
-        "unknown": _is_no_message_of_ours,
-    },
+    "read_by": _sender,
 }

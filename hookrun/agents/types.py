@@ -170,8 +170,8 @@ class InstallSpec(TypedDict):
     """Its events that were never sent, although its documentation or schemas have them."""
     off: NotRequired[dict[str, object]]
     """A setting, as a dotted path -> the value that disables its hooks."""
-    read_by: NotRequired[Mapping[str, Callable[[dict[str, object]], bool]]]
-    """Agents that also run the hooks in these files -> whether a message is theirs; the first match sent it."""
+    read_by: NotRequired[Callable[[dict[str, object]], str | None]]
+    """For files whose hooks other agents also run: returns the one that sent a message, None if this one did."""
     reads_user_settings: NotRequired[bool]
     """For an agent that only has another's hooks: whether it also runs those in the user's settings."""
     refused_by_status: NotRequired[bool]

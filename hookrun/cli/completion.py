@@ -123,31 +123,17 @@ AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
-    "agent": AGENT,
-    "config": FILE,
-    "db": FILE,
+    **dict.fromkeys(("agent", "agents"), AGENT),
+    **dict.fromkeys(("config", "db", "source"), FILE),
+    **dict.fromkeys(("home", "project"), DIRECTORY),
+    **dict.fromkeys(("hook", "hooks"), HOOK),
+    **dict.fromkeys(("recipe", "recipes"), RECIPE),
+    "declared_recipe": DECLARED_RECIPE,
     "event": EVENT,
-    "events": EVENT,
-    "home": DIRECTORY,
-    "project": DIRECTORY,
-    "hook": HOOK,
-    "recipe": RECIPE,
-    "source": FILE,
+    "topic": OneOf(_help),
+    "what": DIRECTORY,
 }
 """A parameter of any command -> what is offered for it."""
-
-BY_COMMAND: dict[tuple[str, str], click.ParamType[Any]] = {
-    **dict.fromkeys((("deny", "name"), ("disable", "name"), ("enable", "name")), HOOK),
-    ("explain", "name"): HOOK,
-    **dict.fromkeys((("doctor", "names"), ("install", "names"), ("uninstall", "names")), AGENT),
-    **dict.fromkeys((("add", "names"), ("recipes show", "name"), ("recipes add", "names")), RECIPE),
-    ("recipes test", "names"): RECIPE,
-    **dict.fromkeys((("recipes update", "name"), ("recipes remove", "name")), DECLARED_RECIPE),
-    ("help", "words"): OneOf(_help),
-    ("remove", "name"): HOOK,
-    ("trust", "what"): DIRECTORY,
-}
-"""A parameter of one command -> what is offered for it."""
 
 FIRE_VALUES: dict[str, click.ParamType[Any]] = {
     "--agent": AGENT,
@@ -157,12 +143,12 @@ FIRE_VALUES: dict[str, click.ParamType[Any]] = {
 """An option of `fire`, which parses its command line itself -> what is offered after it."""
 
 
-def attach(name: str, command: click.Command) -> None:
+def attach(command: click.Command) -> None:
     """Set what the parameters of a command, and of its subcommands, offer."""
-    for within, each in command.commands.items() if isinstance(command, click.Group) else ():
-        attach(f"{name} {within}", each)
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        attach(each)
     for param in command.params:
-        kind = BY_COMMAND.get((name, param.name or ""), BY_NAME.get(param.name or ""))
+        kind = BY_NAME.get(param.name or "")
         if kind is not None and not isinstance(param.type, click.Choice) and not getattr(param, "is_flag", False):
             param.type = kind
 

@@ -82,7 +82,7 @@ class Commands(click.Group):
         if "_HOOKRUN_COMPLETE" in os.environ:
             from hookrun.cli.completion import attach  # only where a shell asks
 
-            attach(cmd_name, command)
+            attach(command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -11,6 +11,7 @@ import click
 
 from hookrun import context as contexts
 from hookrun.cli.printing import count
+from hookrun.config.cache import load_cached
 from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
@@ -128,7 +129,8 @@ class ConfigSources:
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
         self._found = find(cwd, home, config=named, claude=claude)
-        compiled = load_compiled(self._found)  # as for a run; the files themselves are read where they matter
+        # As for a run; the files themselves are read where they matter.
+        compiled = load_cached(self._found) or load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []
         self.events = compiled.events if compiled is not None else []
         self.problems = compiled.problems if compiled is not None else []
@@ -178,14 +180,14 @@ class ConfigSources:
         found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:
             own = layer in ("project", "local") and path not in declared.files
-            if own and load_file(path, layer).has_hooks:
+            if own and "hooks" in load_file(path, layer).data:
                 return f"; {relative_path(path)} is hidden by the nearer config file in {declared.root}"
         top = found.repository or self.cwd
         while top != "/":
             top = os.path.dirname(top)
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
-                if os.path.isfile(path) and load_file(path, "project").has_hooks:
+                if os.path.isfile(path) and "hooks" in load_file(path, "project").data:
                     outside = f"outside the repository {found.repository}" if found.repository else "but no .git"
                     return f"; {relative_path(path)} has hooks, {outside}, so it is ignored"
         return ""

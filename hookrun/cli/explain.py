@@ -19,10 +19,20 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
-from hookrun.cli.predictions import MAX_ANSWER, STATE_STYLES, answer, phrase, state, why_not
-from hookrun.cli.printing import BOLD, DIM, count, print_json, print_problems, print_table, print_wrapped
+from hookrun.cli.printing import (
+    BOLD,
+    DIM,
+    ERROR,
+    OK,
+    WARNING,
+    count,
+    print_json,
+    print_problems,
+    print_table,
+    print_wrapped,
+)
 from hookrun.config.discovery import claude_directory
-from hookrun.dry_run import DEPENDS, RUNS, DryRun, Prediction
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction
 from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
@@ -36,6 +46,22 @@ if TYPE_CHECKING:
     from hookrun.cli.printing import Line
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
+STATES = {
+    RUNS: ("runs", OK),
+    DEPENDS: ("may run", WARNING),
+    FAILS: ("fails", ERROR),
+    OFF: ("off", WARNING),
+    ENDED: ("not reached", WARNING),
+    NOT: ("no match", DIM),
+}
+"""State of a prediction -> how the table shows it, and its style."""
+PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
+"""State of a prediction -> the verb of the answer."""
+CHOICES = ("denied", "disabled", "paused until")
+"""The user's decisions, with which a hook is off."""
+MAX_ANSWER, MAX_NAMED = 120, 3
+"""Characters of the answer; hooks that do not run, up to which it names them."""
+STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
 
 
 @command(
@@ -51,7 +77,7 @@ COLUMNS = ("#", "HOOK", "STATE", "WHY")
 @click.option("--tool", metavar="NAME", help="The tool that is called.")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
-@click.option("--hook", "name", metavar="NAME", help="Explain only this hook.")
+@click.option("--hook", metavar="NAME", help="Explain only this hook.")
 @click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
 @click.pass_context
@@ -62,7 +88,7 @@ def explain_command(
     agent: str | None,
     config: str | None,
     home: str | None,
-    name: str | None,
+    hook: str | None,
     source: str | None,
     tool: str | None,
     args: tuple[str, ...],
@@ -87,7 +113,7 @@ def explain_command(
         query.build_context(tool, args)
     if query.directory is not None:
         sources = ConfigSources(query.directory, own_home, config)
-    explanation = Explanation(query, sources, name, running=running)
+    explanation = Explanation(query, sources, hook, running=running)
     report = explanation.json() if as_json else {}
     status = FAILED if sources.problems else 0
     shown = explanation.show
@@ -190,7 +216,12 @@ class Explanation:
 
     def summary_line(self) -> str:
         """Return the answer in one line: which hooks would run, or why none would."""
-        return truncate(self._answer(), MAX_ANSWER)
+        return self.shorten(self._answer())
+
+    @staticmethod
+    def shorten(line: str) -> str:
+        """Return a line cut to MAX_ANSWER characters."""
+        return truncate(line, MAX_ANSWER)
 
     def _answer(self) -> str:
         obstacle = next(self._obstacles(), None)
@@ -272,3 +303,69 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
         "source": hook.source,
         "line": hook.line,
     }
+
+
+# --- the words for predictions
+
+
+def _is_unapproved(prediction: Prediction) -> bool:
+    return prediction.failure is not None and prediction.failure.kind == "untrusted"
+
+
+def state(prediction: Prediction) -> str:
+    """Return how a table shows the state of a prediction."""
+    return UNAPPROVED if _is_unapproved(prediction) else STATES[prediction.state][0]
+
+
+def why_not(prediction: Prediction) -> str:
+    """Return why a hook does not run, or what that depends on."""
+    why, failure = prediction.why, prediction.failure
+    if failure is not None and _is_unapproved(prediction):
+        why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
+    if failure is not None and prediction.state == FAILS:
+        why += f" ({'blocks the call' if _blocks(prediction) else 'the call continues'})"
+    return "; ".join(filter(None, (why, _depends(prediction))))
+
+
+def _blocks(prediction: Prediction) -> bool:
+    return prediction.hook.on_failure == "block" and prediction.hook.enforcing
+
+
+def _depends(prediction: Prediction) -> str:
+    return f"depends on {', '.join(prediction.depends)}" if prediction.depends else ""
+
+
+def phrase(prediction: Prediction) -> str:
+    """Return what would happen to one hook, as part of a sentence."""
+    name, why = prediction.hook.name, prediction.why
+    if prediction.failure is not None and _is_unapproved(prediction):
+        why = prediction.failure.detail
+        return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
+    if why.startswith(CHOICES):
+        return f"{name} is {why}"
+    cause = why or _depends(prediction)
+    if prediction.state == NOT:
+        return f"{name}: {cause}"
+    return f"{name} {PHRASES[prediction.state]}{f': {cause}' if cause else ''}"
+
+
+def answer(predictions: Sequence[Prediction]) -> str:
+    """Return which hooks would run and how many would not, or why the only one would not."""
+    blocked = any(each.state == FAILS and not each.depends and _blocks(each) for each in predictions)
+    if len(predictions) == 1 and predictions[0].state != RUNS:
+        return f"{'blocked: ' if blocked else ''}{phrase(predictions[0])}"
+    by_state: dict[str, list[str]] = {}
+    for each in predictions:
+        by_state.setdefault(state(each), []).append(each.hook.name)
+    running = by_state.pop(STATES[RUNS][0], [])
+    named = not running and sum(map(len, by_state.values())) <= MAX_NAMED
+    others = [
+        f"{len(names)} {shown}" + (f" ({', '.join(names)})" if named else "") for shown, names in by_state.items()
+    ]
+    if running:
+        return "; ".join(
+            [f"{len(running)} of {count(len(predictions), 'hook')} would run: {', '.join(running)}", *others]
+        )
+    if blocked:
+        return f"blocked: {', '.join(others)}"
+    return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"

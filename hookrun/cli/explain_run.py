@@ -6,15 +6,14 @@ from json import dumps, loads
 from typing import TYPE_CHECKING
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.cli.predictions import MAX_ANSWER, UNAPPROVED
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
-from hookrun.dry_run import explain_mismatch
+from hookrun.dry_run import UNAPPROVED, explain_mismatch
 from hookrun.fastjson import format_value
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.fire.explanation import arguments, runs_in_background, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
-from hookrun.text import diff, truncate
+from hookrun.text import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +70,7 @@ class ExplainRun:
         if not any(fire.chain is not None and fire.chain.runs for fire, _ in self.fires):
             return None
         text = "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
-        return truncate(self.explanation.localize(text), MAX_ANSWER)
+        return self.explanation.shorten(self.explanation.localize(text))
 
     def show(self) -> None:
         """Print the results, or the explanation where no hook ran."""

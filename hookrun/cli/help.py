@@ -17,11 +17,11 @@ from hookrun.text import closest, escape
 
 
 @command("help", "help all", "help trust", "help recipes show", "help matchers")
-@click.argument("words", metavar="[COMMAND|TOPIC]...", nargs=-1)
+@click.argument("topic", metavar="[COMMAND|TOPIC]...", nargs=-1)
 @click.pass_context
-def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     """Show help for a command or a topic. `hookrun help all` lists every command."""
-    root = ctx.find_root()
+    root, words = ctx.find_root(), topic
     if words in ((), ("all",)):
         if words and isinstance(root.command, Commands):
             root.command.sections = {**GROUPS, "More commands": MORE}
@@ -59,12 +59,9 @@ def _command_help(root: click.Context, words: tuple[str, ...]) -> str | None:
 @json_option
 def version_command(*, as_json: bool) -> None:
     """Print the version of hookrun, of its Python, and where they are."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if as_json:
         python = {"version": platform.python_version(), "executable": sys.executable}
-        print_json({"version": __version__, "python": python, "platform": sys.platform, "package": _package()})
+        print_json({"version": __version__, "python": python, "platform": sys.platform, "package": package})
     else:
-        click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {_package()})")
-
-
-def _package() -> str:
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {package})")

@@ -9,34 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import (
-    agents_named,
-    command,
-    install_location,
-    parse_pairs,
-    report_options,
-    resolve_home,
-    working_directory,
-)
-from hookrun.cli.install import (
-    SECOND,
-    Installation,
-    choose_agents,
-    errors_in,
-    installed_agents,
-    review_hooks,
-    user_is_present,
-)
+from hookrun.cli.common import agents_named, command, parse_pairs, report_options, resolve_home, working_directory
+from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
 from hookrun.cli.questions import choose, confirm
 from hookrun.cli.recipes import layers_of_declared
-from hookrun.cli.trust import approve_written
+from hookrun.cli.trust import APPROVE_IT, approve_written, user_is_present
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, canonical_event, plan_hook
+from hookrun.text import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -110,18 +95,19 @@ def init_command(
     if not chosen:
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
     if CUSTOM in chosen:
-        setup.add_own_hook(HookTemplateRequest(lang or setup.language, event or EVENT, matcher, name=name))
-    setup.add_recipes([each for each in chosen if each != CUSTOM])
+        request = HookTemplateRequest(lang or setup.language, event or EVENT, matcher, name=name)
+        setup.own = plan_hook(request, setup.declaring)
+    for each in chosen:
+        if each != CUSTOM:
+            setup.recipes.add(catalog.find(each), {})
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
-        found = agents_named(choose_agents("Agents to connect", found))
+        found = choose_agents("Agents to connect", found)
     if asks and not (setup.names or found):
         print_line("\nNothing to add and no agent to connect.")
         return
     if asks:
-        click.echo()
-        if not confirm(setup.summary(found), default=True):
-            raise click.Abort
+        setup.confirm(found)
     if report.dry_run:
         setup.show(found)
     else:
@@ -129,110 +115,91 @@ def init_command(
 
 
 class Setup:
-    """The hooks to write into one config file, and the agents to connect."""
+    """The hooks to write into one config file, `own` and `recipes`, and the agents to connect."""
 
     def __init__(self, declaring: DeclarationFile, home: str, report: CommandReport) -> None:
         self.report = report
         self.language = template_language(declaring.root)
-        self._declaring = declaring
-        self._is_new = declaring.is_new
+        self.declaring = declaring
         self._home = home
-        self._recipes = ConfiguredRecipes(declaring)
-        self._own: HookPlan | None = None
+        self.recipes = ConfiguredRecipes(declaring)
+        self.own: HookPlan | None = None
 
     # --- what to write
 
     def default_recipes(self) -> list[str]:
         """Return the recipes that are added without a question: none where hooks are configured already."""
-        if self._declaring.entries:
+        if self.declaring.entries:
             return []
         elsewhere = layers_of_declared(self.report.home)
-        return [name for name, selected in suggest(self._declaring.root).items() if selected and name not in elsewhere]
+        return [name for name, selected in suggest(self.declaring.root).items() if selected and name not in elsewhere]
 
     def ask_recipes(self) -> list[str]:
         """Ask which hooks to add."""
-        found = " and ".join(kinds(self._declaring.root))
-        print_line(f"Setting up hookrun in {self._declaring.root}{f', a {found} project' if found else ''}.")
-        offered = [name for name in suggest(self._declaring.root) if name not in self._recipes.declared()]
+        found = " and ".join(kinds(self.declaring.root))
+        print_line(f"Setting up hookrun in {self.declaring.root}{f', a {found} project' if found else ''}.")
+        offered = [name for name in suggest(self.declaring.root) if name not in self.recipes.declared()]
         options = [(name, catalog.find(name).summary) for name in offered]
         options.append((CUSTOM, f"A hook of your own to start from, in {self.language}, with tests."))
         question = "Hooks to add (`hookrun recipes` lists more)"
         return choose(question, ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
 
-    def add_own_hook(self, request: HookTemplateRequest) -> None:
-        """Plan a hook from a template. Raises ScaffoldError, FileError."""
-        self._own = plan_hook(request, self._declaring)
-
-    def add_recipes(self, names: list[str]) -> None:
-        """Plan the recipes. Raises ScaffoldError, FileError, UnknownRecipeError."""
-        for name in names:
-            self._recipes.add(catalog.find(name), {})
-
     @property
     def names(self) -> list[str]:
         """The names of the hooks to write."""
-        return [*([self._own.name] if self._own is not None else ()), *self._recipes.names(ADDED)]
+        return [*([self.own.name] if self.own is not None else ()), *self.recipes.names(ADDED)]
 
     @property
     def _changes(self) -> list[FileChange]:
         """The files to write, the config file last."""
         if not self.names:
             return []
-        return [*(self._own.files if self._own is not None else ()), *self._recipes.changes]
+        return [*(self.own.files if self.own is not None else ()), *self.recipes.changes]
 
-    def summary(self, agents: list[Agent]) -> str:
-        """Return the question whether to go ahead."""
+    def confirm(self, agents: list[Agent]) -> None:
+        """Ask whether to go ahead. Raises click.Abort."""
         names = self.names
         steps = []
         if names:
-            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self._declaring.path)} and approve")
+            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self.declaring.path)} and approve")
             steps[-1] += " them" if len(names) > 1 else " it"
         if agents:
-            *first, last = [agent.DISPLAY_NAME for agent in agents]
-            steps.append(f"connect {', '.join(first)}{' and ' if first else ''}{last}")
+            steps.append(f"connect {one_of([agent.DISPLAY_NAME for agent in agents], 'and')}")
         text = ", then ".join(steps)
-        return f"{text[0].upper()}{text[1:]}?"
+        click.echo()
+        if not confirm(f"{text[0].upper()}{text[1:]}?", default=True):
+            raise click.Abort
 
     # --- doing it
 
     def show(self, agents: list[Agent]) -> None:
         """Show as a diff what would be written."""
         self.report.show_diff(self._changes)
-        known = set(catalog.names()).intersection(self._recipes.declared())
+        known = set(catalog.names()).intersection(self.recipes.declared())
         shipped = [hook for name in known for hook in catalog.find(name).hooks]
-        entries = [*self._declaring.entries, *shipped]
-        events = [event for entry in entries for event in _events(entry, self._declaring.events)]
-        for agent in agents:
-            with errors_in(self.report, agent):
-                Installation(agent, "user", install_location(self.report.home), self.report, planned=events).show_diff()
+        entries = [*self.declaring.entries, *shipped]
+        events = [event for entry in entries for event in _events(entry, self.declaring.events)]
+        connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what is left to do."""
         report, changes, names = self.report, self._changes, self.names
         apply_all(changes)
-        for status in self._recipes.statuses:
+        for status in self.recipes.statuses:
             if report.as_json or status.state != ADDED:
                 report.add_hook(status.name, status.state)
         if changes:
             report.show_written(changes)
-        if not (report.as_json or self._needs_build):
-            approve_written(self._declaring.root, self._home, names, changes, report)
-        if self._is_new and not self._needs_build:  # other hooks of a project may run only when they are approved
+        needs_build = self.own is not None and bool(self.own.build)
+        if not (report.as_json or needs_build):
+            approve_written(self.declaring.root, self._home, names, changes, report)
+        if self.declaring.is_new and not needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
-        failed = [agent.NAME for agent in agents]
-        for agent in agents:
-            with errors_in(report, agent):
-                installation = Installation(agent, "user", install_location(report.home), report)
-                installation.run(trust=user_is_present(report))
-                failed.remove(agent.NAME)
+        failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
         report.next_steps(self._next_steps(directory, approved=approved, failed=failed))
-
-    @property
-    def _needs_build(self) -> bool:
-        return self._own is not None and bool(self._own.build)
 
     def _test(self, changes: Collection[FileChange]) -> None:
         from hookrun.testing.case_runner import run_cases
@@ -241,23 +208,23 @@ class Setup:
         paths = [each.path for each in changes if each.path.endswith(CASES_SUFFIX)]
         files = load_all(paths) if paths else []
         if files:
-            done = run_cases(files, select_cases(files, None), directory=self._declaring.root)
+            done = run_cases(files, select_cases(files, None), directory=self.declaring.root)
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
     def _next_steps(self, directory: str, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
-        report, own = self.report, self._own
+        report, own = self.report, self.own
         if own is not None:
             if shutil.which(own.program) is None:
                 report.warn(f"command not found: `{own.program}`, which {own.name} needs")
             yield from next_steps(own, report, approved=approved, directory=directory)
-        elif os.path.realpath(directory) != os.path.realpath(self._declaring.root):
-            yield f"cd {relative_path(self._declaring.root)}", "go to the project's root"
+        elif os.path.realpath(directory) != os.path.realpath(self.declaring.root):
+            yield f"cd {relative_path(self.declaring.root)}", "go to the project's root"
         if own is None and not approved:
             yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
         for agent in failed:
             yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
-        if GUARD in self._recipes.declared():
+        if GUARD in self.recipes.declared():
             yield report.with_home(TRIAL), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
 
@@ -337,7 +304,4 @@ def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directo
         yield made.build, "build the hook; it fails until then"
     yield "hookrun test", "runs its tests"
     if not approved:
-        yield (
-            report.with_home("hookrun trust"),
-            "review and approve it; it does not run until then, but may block calls",
-        )
+        yield report.with_home("hookrun trust"), APPROVE_IT

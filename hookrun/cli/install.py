@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hookrun import boot_writer
 from hookrun.agents import AGENTS
-from hookrun.cli.common import (
-    agents_named,
-    command,
-    declarations_at,
-    install_location,
-    load_project,
-    report_options,
-)
+from hookrun.cli.common import agents_named, command, declarations_at, install_location, load_project, report_options
 from hookrun.cli.printing import CommandReport, count, is_interactive
 from hookrun.cli.questions import choose, confirm
-from hookrun.cli.trust import UNDECIDED, review
+from hookrun.cli.trust import UNDECIDED, review, user_is_present
 from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
-from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import ephemeral, launchers, plan
 from hookrun.wiring.launchers import LauncherChange, launcher_path
@@ -36,7 +28,7 @@ from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from hookrun.agents.types import Agent
 
@@ -60,7 +52,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
     f"install {SECOND} --trust          (without a terminal)",
     note="Exit status: 0 installed, 1 an agent is not connected, or will not run the hooks yet.",
 )
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @click.option("--all-events", is_flag=True, help="Every event of the agent, not only those that have a hook here.")
@@ -73,7 +65,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    names: tuple[str, ...],
+    agents: tuple[str, ...],
     scope: str,
     when_missing: str | None,
     report: CommandReport,
@@ -92,18 +84,30 @@ def install_command(
     """
     if when_missing is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
-    location = install_location(report.home)
-    agents = _chosen_agents(names, installed_agents, report, "install", everywhere=everywhere)
+    chosen = _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere)
+    options = {"all_events": all_events, "from_here": from_here, "when_missing": when_missing}
+    connect(chosen, scope, report, trust=trust, **options)
+    if not report.dry_run:
+        review_hooks(report)
+
+
+def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:
+    """Install into agents, or show what that would change; return the names of those with errors, which are reported.
+
+    With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
+    """
+    location, failed = install_location(report.home), []
     for agent in agents:
-        with errors_in(report, agent):
-            installation = Installation(agent, scope, location, report, all_events=all_events, from_here=from_here)
-            installation.when_missing = when_missing
+        try:
+            installation = Installation(agent, scope, location, report, **options)
             if report.dry_run:
                 installation.show_diff()
             else:
                 installation.run(trust=trust)
-    if not report.dry_run:
-        review_hooks(report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
+            failed.append(agent.NAME)
+    return failed
 
 
 def installed_agents() -> list[Agent]:
@@ -132,22 +136,13 @@ def _chosen_agents(
     known = [agent.NAME for agent in found]
     if report.as_json or not is_interactive():
         raise click.UsageError(f"no agent named; found: {', '.join(known)}\nhint: name some, or give --all")
-    return agents_named(choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found))
+    return choose_agents("Agents to connect" if verb == "install" else "Agents to disconnect", found)
 
 
-def choose_agents(question: str, found: list[Agent]) -> list[str]:
-    """Ask which of the agents to take; return their names."""
-    options = [(agent.NAME, agent.DISPLAY_NAME) for agent in found]
-    return choose(question, ("AGENT", ""), options, [agent.NAME for agent in found])
-
-
-@contextmanager
-def errors_in(report: CommandReport, agent: Agent) -> Iterator[None]:
-    """Report an error about one agent, and continue with the next."""
-    try:
-        yield
-    except FileError as error:
-        report.fail(f"{agent.NAME}: {error}")
+def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
+    """Ask which of the agents to take."""
+    names = {agent.NAME: agent.DISPLAY_NAME for agent in found}
+    return agents_named(choose(question, ("AGENT", ""), [*names.items()], names))
 
 
 def review_hooks(report: CommandReport) -> bool:
@@ -172,17 +167,6 @@ def review_hooks(report: CommandReport) -> bool:
     return not undecided
 
 
-def user_is_present(report: CommandReport) -> bool:
-    """Return whether a user at a terminal, and no agent, runs the command and can be asked."""
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError:
-        return False
-    return True
-
-
 class Installation:
     """The installation in one agent and scope."""
 
@@ -195,6 +179,7 @@ class Installation:
         *,
         all_events: bool = False,
         from_here: bool = False,
+        when_missing: str | None = None,
         planned: Iterable[str] = (),
     ) -> None:
         """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
@@ -203,7 +188,7 @@ class Installation:
         """
         self.report = report
         self.agent = agent
-        self.when_missing: str | None = None
+        self.when_missing = when_missing
         self.wish = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
@@ -313,11 +298,11 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 
 
 @command("uninstall", "uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
 @report_options
-def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
+def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
     """Remove hookrun from coding agents' settings.
 
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
@@ -331,9 +316,11 @@ def uninstall_command(names: tuple[str, ...], scope: str, report: CommandReport,
             agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
         ]
 
-    for agent in _chosen_agents(names, connected, report, "uninstall", everywhere=everywhere):
-        with errors_in(report, agent):
+    for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
+        try:
             _uninstall(InstallRequest(agent, scope, location, program), report)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
 
 
 def _is_connected(wish: InstallRequest) -> bool:

@@ -281,12 +281,13 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
         return found[-1]
     if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
-    everywhere = runs.with_all_projects()
     found = audit_reader.latest_fires(
-        runs.home, lambda fired: fired.request_id.startswith(name) and everywhere.selects(fired), 1
+        runs.home, lambda fired: fired.request_id.startswith(name) and runs.selects(fired, any_project=True), 1
     )
     if not found:
-        raise click.ClickException(f"no run {quote(name)} in the audit log\n{everywhere.why_nothing('log')}")
+        raise click.ClickException(
+            f"no run {quote(name)} in the audit log\n{runs.why_nothing('log', any_project=True)}"
+        )
     return found[-1]
 
 

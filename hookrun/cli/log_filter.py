@@ -97,19 +97,14 @@ class RunFilter:
             and ("failures" not in given or fired.failed)
         )
 
-    def with_all_projects(self) -> RunFilter:
-        """Return the same filter for all projects."""
-        given: dict[str, object] = {name: value for name, value in self.given.items() if name != "project"}
-        return RunFilter(self._named_home, {**given, "all_projects": True})
-
-    def why_nothing(self, command: str) -> str:
-        """Return the hints for a user who sees no run: with which command, or why, there are none."""
+    def why_nothing(self, command: str, *, any_project: bool = False) -> str:
+        """Return the hints for a user who sees no run: which command shows some, or why there are none."""
         if read_config(None, self._named_home).declarations.settings.get("audit") is False:
             return "hint: runs are not logged: the setting `audit` is false"
         if not audit_reader.paths(self.home):
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
         home = f" --home {self._named_home}" if self._named_home is not None else ""
-        if self._project is not None and self.latest(1, any_project=True):
+        if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in self._repeatable())
             return f"hint: other projects have some: `hookrun {command}{options} --all-projects{home}`"
         return "\n".join(self._suggestions()) or f"hint: `hookrun log --all-projects{home}` shows the latest runs"

@@ -85,7 +85,7 @@ def _read(path: str) -> ConfigFile:
     for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
         if path.endswith(mark):  # a plugin needs no manifest
             file.plugin = path.removesuffix(mark)
-    if file.says("disableAllHooks") is True:
+    if file.data.get("disableAllHooks") is True:
         msg = f"{relative_path(path)}: `disableAllHooks` is true\nhint: remove it first; converted hooks would run"
         raise click.ClickException(msg)
     return file
@@ -169,9 +169,10 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
-        others = [
-            each for each in _other_settings(declarations, path) if load_file(each, "project", claudes=True).handlers
-        ]
+        directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
+        beside = [f"{directory}/{name}" for name in CLAUDE_FILES if os.path.exists(f"{directory}/{name}")]
+        others = [each for each in beside if os.path.realpath(each) != os.path.realpath(path)]
+        others = [each for each in others if load_file(each, "project", claudes=True).handlers]
         if others or declarations.startswith(f"{config_directory(home)}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
             raise FileError(
@@ -181,12 +182,6 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         text = text.remove(("hookrun", "include_claude"))
         migrated.notes.append(f"{declarations}: include_claude is left out, or these hooks would run twice")
     return text
-
-
-def _other_settings(declarations: str, path: str) -> list[str]:
-    directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
-    found = [f"{directory}/{name}" for name in CLAUDE_FILES]
-    return [each for each in found if os.path.realpath(each) != os.path.realpath(path) and os.path.exists(each)]
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:

@@ -84,7 +84,7 @@ def print_lines(lines: Iterable[Line]) -> None:
         return
     from rich.text import Text  # only for color
 
-    console = rich_console(1)
+    console = rich_console()
     for text, style in lines:
         console.print(Text(escape(text), style=style))
 
@@ -138,7 +138,7 @@ def print_table(
 
     cells = [[escape(cell) for cell in row] for row in rows]
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
-    console = rich_console(1)
+    console = rich_console()
     for number, row in enumerate(cells):
         *first, last = row
         parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]

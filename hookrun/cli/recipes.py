@@ -21,7 +21,7 @@ from hookrun.cli.common import (
     working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
-from hookrun.cli.trust import approve_written
+from hookrun.cli.trust import APPROVE_IT, approve_written
 from hookrun.config.git_includes import GitInclude, tree_digest
 from hookrun.config.load import git_include
 from hookrun.edit.file_change import apply_all
@@ -114,20 +114,19 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 
 
 @command("show", "recipes show protect-hooks", "recipes show no-force-push --json", short_help="Describe a recipe.")
-@click.argument("name")
+@click.argument("recipe", metavar="NAME")
 @json_option
 @home_option
-def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
+def show_recipe_command(recipe: str, home: str | None, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
-    name = name.partition("@")[0]
-    recipe = catalog.find(name)
-    data = _to_json(recipe, layers_of_declared(home).get(name, []))
+    found = catalog.find(recipe.partition("@")[0])
+    data = _to_json(found, layers_of_declared(home).get(found.name, []))
     if as_json:
         print_json(data)
         return
-    print_wrapped(f"{recipe.name}: {recipe.summary}")
-    options = [f"{each.name} (default {each.default or 'empty'}): {each.description}" for each in recipe.options]
-    for title, lines in (("options", options), ("does", recipe.catches), ("does not catch", recipe.misses)):
+    print_wrapped(f"{found.name}: {found.summary}")
+    options = [f"{each.name} (default {each.default or 'empty'}): {each.description}" for each in found.options]
+    for title, lines in (("options", options), ("does", found.catches), ("does not catch", found.misses)):
         if lines:
             click.echo(f"\n{title}:")
         for line in lines:
@@ -148,17 +147,17 @@ def show_recipe_command(name: str, home: str | None, *, as_json: bool) -> None:
     "recipes add no-force-push      (the same command)",
     short_help="Add recipes, as `hookrun add` does.",
 )
-@click.argument("names", metavar="RECIPE...", nargs=-1, required=True)
+@click.argument("recipes", metavar="RECIPE...", nargs=-1, required=True)
 @click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
 @user_option
 @report_options
-def add_command(names: tuple[str, ...], option: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
+def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
     """Add recipes, ready-made hooks, to this project, or to your own config for every project, with their tests.
 
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
     does not catch. On a terminal the hooks are approved too.
     """
-    pinned = dict(name.partition("@")[::2] for name in names)
+    pinned = dict(name.partition("@")[::2] for name in recipes)
     wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
@@ -170,15 +169,15 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
         if expected is not None:
             option_of = f"option {quote(name)} of recipe {quote(wanted[0].name)}"
             raise click.ClickException(f"{option_of} cannot be {quote(value)}\nhint: it takes {expected}")
-    recipes = _open(report, user=user)
+    configured = _open(report, user=user)
     declared = layers_of_declared(report.home)
     for recipe in wanted:
-        recipes.add(recipe, options, pinned[recipe.name])
-        others = [layer for layer in declared.get(recipe.name, []) if layer != recipes.declaring.layer]
+        configured.add(recipe, options, pinned[recipe.name])
+        others = [layer for layer in declared.get(recipe.name, []) if layer != configured.declaring.layer]
         if others:
             twice = f"{recipe.name} is in the config of the {' and '.join(others)} too: its hooks run twice"
             report.warn(twice)
-    _finish(recipes, report)
+    _finish(configured, report)
 
 
 @command(
@@ -189,23 +188,22 @@ def add_command(names: tuple[str, ...], option: tuple[str, ...], report: Command
     "recipes update      (the same command)",
     short_help="Update recipes, and fetch included configs.",
 )
-@click.argument("name", metavar="[RECIPE]", required=False)
+@click.argument("declared_recipe", metavar="[RECIPE]", required=False)
 @click.option("--replace", is_flag=True, help="Replace hooks of an older hookrun that you have changed.")
 @user_option
 @report_options
-def update_command(name: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
+def update_command(declared_recipe: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
     """Update RECIPE, or all recipes of the project, to the newest version; fetch the configs that `include` names.
 
     Your options and fields stay. The difference between a recipe's versions is shown. Included configs are fetched
     from their git repositories only here, never when hooks run.
     """
-    recipes = _open(report, user=user)
+    recipes, name = _open(report, user=user), declared_recipe
     declared = recipes.declared()
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
-        raise click.ClickException(
-            f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {recipes.adding(name)} adds it"
-        )
+        hint = f"`hookrun add {name}{' --user' * user}` adds it"
+        raise click.ClickException(f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
     includes = _git_includes(report.home, user=user) if name is None else []
@@ -247,13 +245,13 @@ def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
     "recipes remove protect-hooks --user --dry-run",
     short_help="Remove a recipe.",
 )
-@click.argument("name")
+@click.argument("declared_recipe", metavar="NAME")
 @user_option
 @report_options
-def remove_command(name: str, report: CommandReport, *, user: bool) -> None:
+def remove_command(declared_recipe: str, report: CommandReport, *, user: bool) -> None:
     """Remove the recipe NAME, with its tests unless you changed them."""
     recipes = _open(report, user=user)
-    recipes.remove(name)
+    recipes.remove(declared_recipe)
     _finish(recipes, report)
 
 
@@ -294,9 +292,9 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     note="Exit status: 0 all tests passed, 1 otherwise.",
     short_help="Run the tests that recipes come with.",
 )
-@click.argument("names", metavar="[RECIPE]...", nargs=-1)
+@click.argument("recipes", metavar="[RECIPE]...", nargs=-1)
 @json_option
-def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> int:
+def test_recipes_command(recipes: tuple[str, ...], *, as_json: bool) -> int:
     """Run the tests that the recipes named, or all, come with, each in a directory of its own.
 
     They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
@@ -305,9 +303,9 @@ def test_recipes_command(names: tuple[str, ...], *, as_json: bool) -> int:
     from hookrun.testing.cases import load
     from hookrun.testing.sandbox import config_from_data
 
-    recipes = [catalog.find(name) for name in dict.fromkeys(names or catalog.names())]
-    given = config_from_data({"hooks": [dict(hook) for recipe in recipes for hook in recipe.hooks]})
-    files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in recipes]
+    found = [catalog.find(name) for name in dict.fromkeys(recipes or catalog.names())]
+    given = config_from_data({"hooks": [dict(hook) for recipe in found for hook in recipe.hooks]})
+    files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in found]
     return 0 if report_run(files, given, as_json=as_json) else FAILED
 
 
@@ -330,7 +328,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield (
-            report.with_home("hookrun trust"),
-            "review and approve it; it does not run until then, but may block calls",
-        )
+        yield report.with_home("hookrun trust"), APPROVE_IT

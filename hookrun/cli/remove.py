@@ -29,21 +29,21 @@ from hookrun.trust.project import refuse_if_run_by_agent
     "remove quiet-pip --dry-run",
     note="Exit status: 0 removed, 1 not found or not removed.",
 )
-@click.argument("name", metavar="HOOK|RECIPE")
+@click.argument("hook", metavar="HOOK|RECIPE")
 @click.option("--user", is_flag=True, help="Remove it from your own config.")
 @report_options
-def remove_command(name: str, report: CommandReport, *, user: bool) -> None:
+def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
     """Remove a hook or a recipe from the config file that declares it.
 
     Where several files declare it, it asks about each; --user takes your own. A hook's scripts stay; a
     recipe's tests are removed.
     """
     loaded = read_config(None, report.home)
-    places = _places(loaded, name, user=user)
+    places = _places(loaded, hook, user=user)
     if len(places) > 1 and not report.dry_run:
-        places = _chosen(name, places, report)
+        places = _chosen(hook, places, report)
     for file, hooks in places:
-        _remove(name, file, hooks, loaded, report)
+        _remove(hook, file, hooks, loaded, report)
 
 
 Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]

@@ -12,12 +12,7 @@ from hookrun.server_socket import socket_base, socket_here
 from hookrun.state import make_private_dir
 
 
-@command(
-    "serve",
-    "serve",
-    "serve --stop",
-    note="Exit status: 0; 1 if the server cannot start or does not stop.",
-)
+@command("serve", "serve", "serve --stop", note="Exit status: 0; 1 if the server cannot start or does not stop.")
 @click.option("--status", "show", is_flag=True, help="Show the server: the default.")
 @click.option("--stop", is_flag=True, help="End the server when its runs have ended; the next run starts another.")
 @click.option("--foreground", is_flag=True, help="Be the server until Ctrl-C.")
@@ -26,14 +21,7 @@ from hookrun.state import make_private_dir
 @home_option
 @json_option
 def serve_command(
-    home: str | None,
-    socket: str | None,
-    idle: float | None,
-    *,
-    show: bool,
-    stop: bool,
-    foreground: bool,
-    as_json: bool,
+    home: str | None, socket: str | None, idle: float | None, *, show: bool, stop: bool, foreground: bool, as_json: bool
 ) -> None:
     """Show or stop the server that runs hooks for agents.
 

@@ -42,14 +42,15 @@ from hookrun.config import origins
 from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
-from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.credentials import HIDDEN, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
+from hookrun.process.prepare import looks_like_credential
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
     from hookrun.config.load import LoadedConfig
@@ -202,21 +203,18 @@ def to_json(hook: Hook) -> dict[str, object]:
     data = hook.to_dict()
     if hook.headers is not None:
         data["headers"] = dict.fromkeys(hook.headers, MASK)
+    env = hook.env or {}
+    secrets = {name: value for name, value in env.items() if looks_like_credential(name.encode("utf-8", "replace"))}
     if hook.env is not None:
-        data["env"] = {
-            name: MASK if looks_like_credential(name.encode("utf-8", "replace")) else without_credentials(value)
-            for name, value in hook.env.items()
-        }
+        data["env"] = {name: MASK if name in secrets else without_credentials(env[name]) for name in env}
     before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
     after = json.dumps(data["target"])
-    env = (hook.env or {}).items()
-    secrets = [value for name, value in env if looks_like_credential(name.encode("utf-8", "replace"))]
     for name, words in (("look", hook.look), ("words", hook.words)):
-        data[name] = [_masked_word(each, before, after, secrets) for each in words]
+        data[name] = [_masked_word(each, before, after, secrets.values()) for each in words]
     return data
 
 
-def _masked_word(word: str, before: str, after: str, secrets: list[str]) -> object:
+def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -> object:
     """Mask a word, or a reference to what one names, that holds a credential of the command or of `env`."""
     values = {word, word.partition(":")[2]} - {""}
     hidden = any(value in before and value not in after for value in values)

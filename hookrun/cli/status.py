@@ -135,11 +135,7 @@ def _last_run(home: str) -> dict[str, object] | None:
 
 
 def _lines(
-    project: Project,
-    agents: list[AgentState],
-    states: Counter[str],
-    pauses: list[dict[str, object]],
-    last: list[Line],
+    project: Project, agents: list[AgentState], states: Counter[str], pauses: list[dict[str, object]], last: list[Line]
 ) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
@@ -240,29 +236,29 @@ def _agent_row(case: AgentState) -> list[str]:
 @command(
     "doctor", "doctor", "doctor claude --prove", note="Exit status: 0 no problems (there may be notes), 1 problems."
 )
-@click.argument("names", metavar="[AGENT]...", nargs=-1)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @click.option(
     "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."
 )
 @json_option
 @home_option
-def doctor_command(names: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> int:
+def doctor_command(agents: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
     Without a name: every agent on this machine. Your hooks are not run, even with --prove.
     """
-    cases = _inspected(home, names or AGENTS)
+    cases = _inspected(home, agents or AGENTS)
     unapproved, undecided = _unapproved(home)
     for case in cases:
         case.unapproved, case.undecided = unapproved, undecided
-    shown = [case for case in cases if names or case.is_here]
+    shown = [case for case in cases if agents or case.is_here]
     if proving:
         from hookrun.doctor.prove import prove  # rarely asked for
     examined = [(case, [*run_checks(case), *(prove(case) if proving else ())]) for case in shown]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
-        agents = [{**case.to_json(), "findings": list(map(asdict, found))} for case, found in examined]
-        print_json({"ok": not wrong, "agents": agents})
+        report = [{**case.to_json(), "findings": list(map(asdict, found))} for case, found in examined]
+        print_json({"ok": not wrong, "agents": report})
     else:
         for case, findings in examined:
             _print_findings(case, findings)

@@ -113,10 +113,7 @@ class TestOptions:
     "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."
 )
 @click.option(
-    "-j",
-    "at_once",
-    type=click.IntRange(1, 256),
-    help="Hooks to run in parallel. Default: 4 per core, at most 32.",
+    "-j", "at_once", type=click.IntRange(1, 256), help="Hooks to run in parallel. Default: 4 per core, at most 32."
 )
 @hook_option
 @event_option
@@ -134,13 +131,7 @@ class TestOptions:
 @click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
 @click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
 def test_command(
-    *,
-    paths: tuple[str, ...],
-    recorded: str | None,
-    into: str | None,
-    home: str | None,
-    watch: bool,
-    **given: Any,
+    *, paths: tuple[str, ...], recorded: str | None, into: str | None, home: str | None, watch: bool, **given: Any
 ) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     options = TestOptions(paths or (".",), **given)

@@ -35,10 +35,10 @@ from hookrun.process.prepare import resolve
 from hookrun.terminal import terminal_width
 from hookrun.text import escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.approvals import named_changes
 from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, PREFIX, SYSTEM
 from hookrun.trust.hook_files import within
 from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
+from hookrun.trust.snapshots import named_changes
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
@@ -49,24 +49,17 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
 
+APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
+"""What `hookrun trust` is for, after a command that has written a hook."""
+
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
-HAS_OWN_LINE = FROM_OTHERS | {
-    *(
-        "name",
-        "allowed_env",
-        "description",
-        "env_policy",
-        "events",
-        "kind",
-        "matcher",
-        "metadata",
-        "on_failure",
-        "target",
-    ),
-    *("claude", "unless", "when"),
-}
+HAS_OWN_LINE = (
+    FROM_OTHERS
+    | {"name", "description", "metadata", "events", "matcher", "when", "unless", "claude"}
+    | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
+)
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
 
 
@@ -285,6 +278,22 @@ def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
 # --- approving what was just written
 
 
+def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
+    """Return whether a user at a terminal, and no agent, runs the command and can be asked.
+
+    `otherwise` is the consequence, of which an agent is warned.
+    """
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError as error:
+        if otherwise:
+            warn(f"{otherwise}: {error}")
+        return False
+    return True
+
+
 def approve_written(
     root: str,
     home: str,
@@ -309,12 +318,7 @@ def approve_written(
         report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
     if not undecided:
         return all(found.state == "approved" for found in hooks)
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError as error:
-        warn(f"nothing was approved: {error}")
+    if not user_is_present(report, otherwise="nothing was approved"):
         return False
     doubtful = []
     for found in undecided:

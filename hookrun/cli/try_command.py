@@ -83,7 +83,7 @@ MAX_FILE = 1 << 20
 @click.option("--tool", metavar="NAME", help="The tool; default bash, with --file write.")
 @click.option("--event", metavar="EVENT", help="The event; default pre_tool_use, with --prompt user_prompt_submit.")
 @click.option("--agent", metavar="NAME", help="Try it as this agent would send it, and show what the agent gets.")
-@click.option("--hook", "names", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
+@click.option("--hook", "hooks", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
 @click.option("--repeat", type=click.IntRange(1, 1000), metavar="N", help="Run N times; show the median and p95 times.")
 @config_options
 def try_command(
@@ -94,7 +94,7 @@ def try_command(
     tool: str | None,
     event: str | None,
     agent: str | None,
-    names: tuple[str, ...],
+    hooks: tuple[str, ...],
     repeat: int | None,
     config: str | None,
     home: str | None,
@@ -118,7 +118,7 @@ def try_command(
     named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
     event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
     fields = _fields(command_line, file, prompt, tool, event)
-    trial = Trial(sources, event, fields, by, names)
+    trial = Trial(sources, event, fields, by, hooks)
     for _ in range(repeat or 1):
         trial.run()
         if trial.interrupted:

@@ -15,7 +15,7 @@ from hookrun.files import relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX
-from hookrun.trust.project import Project, ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
+from hookrun.trust.project import ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
 from hookrun.trust.store import MAX_PAUSE
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -23,46 +23,46 @@ DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def deny_command(name: str, config: str | None, home: str | None) -> None:
+def deny_command(hook: str, config: str | None, home: str | None) -> None:
     """Never run the project's hook NAME. That does not count as a failure, and hookrun list shows it."""
     require_terminal("deny a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         project.deny(found)
-        undo = f"`hookrun enable {shlex.quote(name)}` lifts the denial"
-        print_wrapped(f"denied {name} ({_where(found)}); {undo}")
+        undo = f"`hookrun enable {shlex.quote(hook)}` lifts the denial"
+        print_wrapped(f"denied {hook} ({_where(found)}); {undo}")
 
 
 @command("disable", "disable format-on-edit", "enable format-on-edit")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def disable_command(name: str, config: str | None, home: str | None) -> None:
+def disable_command(hook: str, config: str | None, home: str | None) -> None:
     """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
     require_terminal("disable a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         project.disable(found)
-        print_wrapped(f"disabled {name} ({_where(found)}); `hookrun enable {shlex.quote(name)}` re-enables it")
+        print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
 
 
 @command("enable", "enable format-on-edit")
-@click.argument("name")
+@click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def enable_command(name: str, config: str | None, home: str | None) -> None:
+def enable_command(hook: str, config: str | None, home: str | None) -> None:
     """Re-enable the project's hook NAME if it is disabled or denied. A denied hook then needs a new approval."""
     refuse_if_run_by_agent("enable a hook")
     project = load_project(config, home)
-    for found in project.named(name):
+    for found in project.named(hook):
         was_off = project.enable(found)
         was = "enabled" if was_off else "neither disabled nor denied:"
         unapproved = project.inspect(found.hook).state != "approved"
         more = "; approve it with `hookrun trust`" if was_off and unapproved else ""
-        print_wrapped(f"{was} {name} ({_where(found)}){more}")
+        print_wrapped(f"{was} {hook} ({_where(found)}){more}")
 
 
 def _where(found: ProjectHook) -> str:
@@ -103,7 +103,9 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     seconds = _seconds(duration)
     project = load_project(config, home)
     if hook is not None:
-        _check_pausable(project, hook)
+        hooks = hooks_named(hook, project.declarations.hooks)
+        if all(each.layer == "managed" for each in hooks):
+            raise click.ClickException(f"`{hook}` is managed: only {hooks[0].source} can switch it off")
     now = time.time()
     with project.changing() as store:
         store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
@@ -121,12 +123,6 @@ def _seconds(duration: str) -> int:
         hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     return seconds
-
-
-def _check_pausable(project: Project, name: str) -> None:
-    hooks = hooks_named(name, project.declarations.hooks)
-    if all(hook.layer == "managed" for hook in hooks):
-        raise click.ClickException(f"`{name}` is managed: only {hooks[0].source} can switch it off")
 
 
 @command("resume", "resume", "resume no-force-push")

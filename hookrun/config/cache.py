@@ -14,7 +14,7 @@ from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
 from hookrun.fastjson import scan
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
-from hookrun.state import cache_dir, identity
+from hookrun.state import cache_file, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ FORMAT = 5
 SEAL = 17
 """Characters of the checksum and the line end after it."""
 ROW_LENGTH = 8
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
 """Flags of a hook in the table, known without parsing the hook."""
 
@@ -140,10 +138,9 @@ class EventHooks:
 
 
 def path_for(found: ConfigFiles) -> str:
-    """Return the cache file for these configuration files. Two sets that share one only overwrite each other."""
+    """Return the cache file for these configuration files."""
     named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
-    names = "\0".join(named).encode("utf-8", "surrogateescape")
-    return f"{cache_dir(found.home)}/{int.from_bytes(names, 'big') % ((1 << 127) - 1):032x}.json"
+    return cache_file(found.home, ".json", *named)
 
 
 def seal(text: str) -> bytes:

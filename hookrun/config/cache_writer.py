@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from hookrun import __version__, files, state
-from hookrun.config import cache
 from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
-from hookrun.state import identity
+from hookrun.state import YOUNG, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations
     from hookrun.state import Identity
 
-YOUNG = cache.YOUNG
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 
@@ -38,7 +36,7 @@ def build(found: ConfigFiles) -> str:
     now = state.now_ns()
     if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
         try:
-            write(seal(text), path_for(found), state.cache_dir(found.home))
+            write(seal(text), path_for(found))
         except OSError:
             pass
     return text
@@ -90,8 +88,9 @@ def _identity(path: str) -> Identity | None:
         return None
 
 
-def write(data: bytes, path: str, where: str) -> None:
-    """Replace a file of the cache in one step, and remove the oldest beyond MAX_FILES. Raises OSError."""
+def write(data: bytes, path: str) -> None:
+    """Replace a file of the cache in one step, and remove the oldest beside it beyond MAX_FILES. Raises OSError."""
+    where = os.path.dirname(path)
     state.make_private_dir(where)
     files.atomic_write(path, data, exact=True)  # the mode of the file that is there may be what is wrong
     with os.scandir(where) as entries:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.diagnostics import Location
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
@@ -59,7 +58,7 @@ def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: lis
         return []
     unread = settings_above(files, found, looked_for)
     for file in unread:
-        if file.document is not None:
+        if file.was_read:
             file.problems = []
     return unread
 
@@ -99,8 +98,8 @@ def switch_off(files: list[ConfigFile]) -> None:
     """
     theirs = [file for file in files if file.claudes]
     managed = [file for file in theirs if file.layer == "managed"]
-    all_off = any(file.says("disableAllHooks") is True for file in managed)
-    only_managed = any(file.says("allowManagedHooksOnly") is True for file in managed)
+    all_off = any(file.data.get("disableAllHooks") is True for file in managed)
+    only_managed = any(file.data.get("allowManagedHooksOnly") is True for file in managed)
     said = {layer: _said(theirs, layer) for layer in ("user", "project", "local")}
     nearest = next((said[layer] for layer in ("local", "project", "user") if said[layer] is not None), False)
     for file in theirs:
@@ -109,7 +108,7 @@ def switch_off(files: list[ConfigFile]) -> None:
 
 
 def _said(files: list[ConfigFile], layer: str) -> bool | None:
-    values = [file.says("disableAllHooks") for file in files if file.layer == layer]
+    values = [file.data.get("disableAllHooks") for file in files if file.layer == layer]
     return next((value for value in values if isinstance(value, bool)), None)
 
 
@@ -138,8 +137,8 @@ def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
             found.setdefault(file.layer, {}).update(variables(file))
     shared = any(file.claudes and file.layer == "project" and file.handlers for file in files)
     for file in files if shared and found.get("local") else ():
-        if file.claudes and file.layer == "local" and file.document is not None:
-            Location(file.document, ("env",), file.problems).warn(
+        if file.claudes and file.layer == "local" and file.was_read:
+            file.at("env").warn(
                 "hookrun gives `env` of the local settings only to the hooks of this file; Claude Code gives it to all",
                 "set variables for other hooks in the file of those hooks",
             )
@@ -151,10 +150,10 @@ def variables(file: ConfigFile) -> Variables:
 
     Without those that decide whose configuration, approvals or options are used.
     """
-    given = file.says("env")
-    if given is None or file.document is None:
+    given = file.data.get("env")
+    if given is None:
         return {}
-    at = Location(file.document, ("env",), file.problems)
+    at = file.at("env")
     if not isinstance(given, dict):
         at.type_error(given, "an object of names and values", 'write {"NAME": "value"}')
         return {}

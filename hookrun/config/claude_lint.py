@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
+from hookrun.agents.known_tools import OTHER_CALLERS, native_tools
 from hookrun.claude import permissions
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
@@ -17,13 +17,11 @@ from hookrun.files import relative_path
 from hookrun.model import Hook
 from hookrun.text import one_of, quote
 
-BUILT_IN = MORE_TOOLS["claude"] | frozenset(
-    ("Agent", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "PowerShell", "Read", "WebFetch", "WebSearch", "Write")
-)
-"""Known tools of Claude Code. The list is incomplete: only near misses are reported."""
-
 GONE = {"MultiEdit": "Edit", "LS": "Glob"}
 """Removed tools -> their replacements."""
+
+BUILT_IN = frozenset(native_tools("claude")) - GONE.keys() - LEGACY_TOOLS.keys()
+"""Known tools of Claude Code. The list is incomplete: only near misses are reported."""
 
 WORDS = {
     "SessionStart": ("startup", "resume", "clear", "compact", "fork"),

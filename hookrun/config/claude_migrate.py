@@ -47,7 +47,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     """Return the converted hooks of a file in Claude Code's form, without entries that exist already (`there`)."""
     there = list(there)
     migrated = Migrated()
-    if file.document is None or file.handlers is None:
+    if file.handlers is None:
         return migrated
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from hookrun.config import claude_settings
 from hookrun.config.config_file import ConfigFile, load_file
-from hookrun.config.diagnostics import Location
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.document import NOT_READ, Document, SourceError, read
+from hookrun.files import is_within
 from hookrun.model import LAYERS
 from hookrun.text import quote
 
@@ -41,7 +41,7 @@ class Plugins:
         self._root = root
         self._looked_for = looked_for
         self._problems: list[ConfigFile] = []
-        self._documents: dict[str, Document | None] = {}
+        self._documents: dict[str, Document] = {}
         self._taken: set[str] = set()
 
     def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
@@ -62,8 +62,8 @@ class Plugins:
                 file.own = True if layer in EVERYWHERE else self._root
                 file.off = not on
                 found.append(file)
-            if not on and nearest.document is not None:
-                Location(nearest.document, (ENABLED, name), nearest.problems).warn(
+            if not on:
+                nearest.at(ENABLED, name).warn(
                     f"this disables the hooks of the plugin {quote(name)}, which {words[layer][0].path} enables",
                     "remove it to run them",
                 )
@@ -71,17 +71,17 @@ class Plugins:
 
     def _of_plugin(self, name: str, layer: str) -> Iterator[ConfigFile]:
         plugin, _, marketplace = name.rpartition("@")
-        known = self._read(KNOWN).get(marketplace)
-        place = known.get("installLocation") if isinstance(known, dict) else None
-        if not plugin or not isinstance(known, dict) or not isinstance(place, str) or not os.path.isabs(place):
+        known = _object(self._document(f"{self._base}/{KNOWN}").top.get(marketplace))
+        place = known.get("installLocation")
+        if not plugin or not isinstance(place, str) or not os.path.isabs(place):
             return
         document = self._document(f"{place.rstrip('/')}/{MARKETPLACE}")
         index, entry = _listed(document, plugin)
-        source = known.get("source")
-        if document is None or entry is None:
+        if not entry:
             return
-        if isinstance(source, dict) and source.get("source") in IN_PLACE and isinstance(entry.get("source"), str):
-            root = _within(place.rstrip("/"), _plugin_root(document), str(entry["source"]))
+        if _object(known.get("source")).get("source") in IN_PLACE and isinstance(entry.get("source"), str):
+            base = _object(document.top.get("metadata")).get("pluginRoot")
+            root = _within(place.rstrip("/"), base if isinstance(base, str) else "", str(entry["source"]))
         else:
             root = self._installed(name)
         if root is None or not os.path.isdir(root):
@@ -91,12 +91,9 @@ class Plugins:
             yield from self._declared(document, ("plugins", index, "hooks"), entry["hooks"], root, layer)
             return
         yield from self._at(f"{root}/{HOOKS}", root, layer)
-        yield from self._in_manifest(manifest, root, layer)
-
-    def _in_manifest(self, path: str, root: str, layer: str) -> Iterator[ConfigFile]:
-        document = self._document(path)
-        if document is not None and isinstance(document.data, dict) and "hooks" in document.data:
-            yield from self._declared(document, ("hooks",), document.data["hooks"], root, layer)
+        document = self._document(manifest)
+        if "hooks" in document.top:
+            yield from self._declared(document, ("hooks",), document.top["hooks"], root, layer)
 
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
@@ -108,7 +105,7 @@ class Plugins:
                 yield from self._at(_within(root, each), root, layer)
             elif isinstance(each, dict):
                 file = ConfigFile(document.path, layer, document, claudes=True, plugin=root)
-                file.handlers = claude_settings.entries(each, Location(document, path, file.problems), strict=False)
+                file.handlers = claude_settings.entries(each, file.at(*path), strict=False)
                 yield file
 
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
@@ -123,26 +120,21 @@ class Plugins:
 
     def _installed(self, name: str) -> str | None:
         """Return the root of the first copy that is installed for the user or this project."""
-        plugins = self._read(INSTALLED).get("plugins")
-        given = plugins.get(name) if isinstance(plugins, dict) else None
+        given = _object(self._document(f"{self._base}/{INSTALLED}").top.get("plugins")).get(name)
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, dict) and each.get("projectPath", self._root) == self._root:
                 root = each.get("installPath")
                 return root.rstrip("/") if isinstance(root, str) and os.path.isabs(root) else None
         return None
 
-    def _read(self, name: str) -> dict[str, object]:
-        document = self._document(f"{self._base}/{name}")
-        return document.data if document is not None and isinstance(document.data, dict) else {}
-
     def _note(self, path: str) -> None:
         if path not in self._looked_for:
             self._looked_for.append(path)
 
-    def _document(self, path: str) -> Document | None:
-        """Return a file of Claude Code's, None if there is none; report an unreadable one."""
+    def _document(self, path: str) -> Document:
+        """Return a file of Claude Code's, NOT_READ if there is none; report an unreadable one."""
         if path not in self._documents:
-            self._documents[path] = None
+            self._documents[path] = NOT_READ
             self._note(path)
             if os.path.lexists(path):
                 try:
@@ -154,38 +146,33 @@ class Plugins:
 
 def names_plugins(file: ConfigFile) -> bool:
     """Return whether settings of Claude Code enable or disable a plugin."""
-    return file.plugin is None and bool(file.says(ENABLED))
+    return file.plugin is None and bool(file.data.get(ENABLED))
 
 
 def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
-        words = file.says(ENABLED) if file.plugin is None else None
+        words = file.data.get(ENABLED) if file.plugin is None else None
         for name, word in words.items() if isinstance(words, dict) else ():
             found.setdefault(name, {})[file.layer] = file, word is True
     return found
 
 
-def _listed(document: Document | None, plugin: str) -> tuple[int, dict[str, object] | None]:
-    """Return the entry of a plugin in its marketplace and where it is, None if it is not listed."""
-    data = document.data if document is not None else None
-    plugins = data.get("plugins") if isinstance(data, dict) else None
+def _listed(document: Document, plugin: str) -> tuple[int, dict[str, object]]:
+    """Return the entry of a plugin in its marketplace and where it is; an empty one if it is not listed."""
+    plugins = document.top.get("plugins")
     for index, each in enumerate(plugins if isinstance(plugins, list) else []):
         if isinstance(each, dict) and each.get("name") == plugin:
             return index, each
-    return -1, None
+    return -1, {}
 
 
-def _plugin_root(document: Document) -> str:
-    """Return the directory that a marketplace's paths start at, relative to its own."""
-    metadata = document.data.get("metadata") if isinstance(document.data, dict) else None
-    root = metadata.get("pluginRoot") if isinstance(metadata, dict) else None
-    return root if isinstance(root, str) else ""
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 def _within(root: str, *steps: str) -> str | None:
     """Return the path that relative steps lead to, None if they lead out of `root`."""
     path = os.path.normpath("/".join((root, *steps)))
-    inside = path == root or path.startswith(f"{root}/")
-    return path if inside and ".." not in "/".join(steps).split("/") else None
+    return path if is_within(path, root) and ".." not in "/".join(steps).split("/") else None

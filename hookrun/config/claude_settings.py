@@ -196,7 +196,7 @@ def session_end(entries: list[HandlerEntry]) -> float:
 
 
 def validate_handler(
-    document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float = SESSION_END, plugin: str | None = None
+    document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float, plugin: str | None
 ) -> ValidatedHook:
     """Validate a handler and make its hook. `ends_in` is the time of SessionEnd hooks, `plugin` the plugin's root."""
     checked = ValidatedHook(entry.path)

@@ -7,7 +7,7 @@ import os
 from time import monotonic, sleep
 
 from hookrun import state
-from hookrun.config.cache import YOUNG, CompiledConfig, load_cached
+from hookrun.config.cache import CompiledConfig, load_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
 
 def is_young(own: tuple[int, ...]) -> bool:
     """Return whether a file of this identity may change again unseen, or is missing."""
-    return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
+    return not any(own) or abs(state.now_ns() - own[4]) <= state.YOUNG
 
 
 def _open(directory: str) -> int:

@@ -8,7 +8,7 @@ from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
-from hookrun.config.document import Document, SourceError, read
+from hookrun.config.document import NOT_READ, Document, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import SETTINGS
@@ -40,7 +40,7 @@ class ConfigFile:
 
     path: str
     layer: str
-    document: Document | None = None
+    document: Document = NOT_READ
     claudes: bool = False
     handlers: list[claude_settings.HandlerEntry] | None = None
     off: bool = False
@@ -55,30 +55,29 @@ class ConfigFile:
     @property
     def is_effective(self) -> bool:
         """Whether the file affects the configuration; unreadable files count, because their hooks are unknown."""
-        if self.document is None or not isinstance(self.document.data, dict):
+        if not isinstance(self.document.data, dict):
             return True
-        told = (*TOP, *SWITCHES) if self.claudes else TOP
-        return any(key in self.document.data for key in told) or any(each.severity == "error" for each in self.problems)
+        keys = (*TOP, *SWITCHES) if self.claudes else TOP
+        return any(key in self.data for key in keys) or any(each.severity == "error" for each in self.problems)
 
     @property
-    def has_hooks(self) -> bool:
-        """Whether the file has the key `hooks`."""
-        return self.document is not None and isinstance(self.document.data, dict) and "hooks" in self.document.data
+    def was_read(self) -> bool:
+        """Whether the file could be read and parsed."""
+        return self.document is not NOT_READ
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The top-level keys with their values; none if the file is unreadable or no object."""
+        return self.document.top
 
     @property
     def count(self) -> int:
         """The number of hooks, valid or not."""
         return len(expanded(self.entries)) if self.handlers is None else len(self.handlers)
 
-    def says(self, key: str) -> object:
-        """Return the value of a top-level key, or None."""
-        data = self.document.data if self.document is not None else None
-        return data.get(key) if isinstance(data, dict) else None
-
-    def report(self, path: KeyPath, message: str, hint: str) -> None:
-        """Report an error about the value at `path`."""
-        if self.document is not None:
-            self.problems.append(self.document.problem(path, message, hint))
+    def at(self, *path: str | int) -> Location:
+        """Return a place in the file, whose diagnostics are problems of the file."""
+        return Location(self.document, path, self.problems)
 
 
 def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
@@ -110,15 +109,14 @@ def _load(file: ConfigFile) -> None:
     file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES)
     data = file.document.data
     if not isinstance(data, dict):
-        Location(file.document, (), file.problems).type_error(data, "an object", 'write {"hooks": [...]}')
+        file.at().type_error(data, "an object", 'write {"hooks": [...]}')
         return
     _check_top(file, data)
     if "hooks" in data:
-        _take_hooks(file, file.document, data["hooks"])
+        _take_hooks(file, data["hooks"])
     elif file.claudes and (events := [key for key in data if key in NATIVE_EVENTS]):
-        at = Location(file.document, (events[0],), file.problems)
         message = f"`{events[0]}` is not inside `hooks`, so Claude Code ignores it"
-        at.report(message, 'move the events into "hooks": {...}')
+        file.at(events[0]).report(message, 'move the events into "hooks": {...}')
     if "hookrun" in data and not file.claudes:
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
@@ -129,9 +127,9 @@ def _load(file: ConfigFile) -> None:
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
     """Report unknown top-level keys in files of hookrun; warn about near misses in shared ones."""
-    if file.document is None or file.claudes:
+    if file.claudes:
         return
-    at = Location(file.document, (), file.problems)
+    at = file.at()
     name = file.path.rpartition("/")[2]
     strict = name in OURS_ALONE
     if not (strict or name in SHARED or any(key in data for key in TOP)):
@@ -146,16 +144,16 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
             at.at(key).warn(f"hookrun ignores the key {quote(key)}", hint)
 
 
-def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
+def _take_hooks(file: ConfigFile, hooks: object) -> None:
     """Take the entries from a list, `{"hooks": [...]}` or Claude Code's map; report any other form."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
-        file.handlers = claude_settings.entries(hooks, Location(document, path, file.problems), strict=not file.claudes)
+        file.handlers = claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)
         return
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:
             if key != "hooks":
-                Location(document, path, file.problems).unknown_key(key, "key", ["hooks"])
+                file.at(*path).unknown_key(key, "key", ["hooks"])
         path, hooks = ("hooks", "hooks"), hooks["hooks"]
     if isinstance(hooks, list) and not file.claudes:
         file.entries, file.entries_path = hooks, path
@@ -167,14 +165,14 @@ def _take_hooks(file: ConfigFile, document: Document, hooks: object) -> None:
         hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'
     elif isinstance(hooks, dict) and hooks:
         hint = 'list the hooks, each with its "event"; `hookrun config migrate FILE` converts Claude Code hooks'
-    Location(document, path, file.problems).type_error(hooks, expected, hint)
+    file.at(*path).type_error(hooks, expected, hint)
 
 
 def _check_version(file: ConfigFile) -> None:
     wanted = file.settings.get("min_version")
     if isinstance(wanted, str) and _version(wanted) > _version(__version__):
         message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"
-        file.report(("hookrun", "min_version"), message, "upgrade hookrun")
+        file.at("hookrun", "min_version").report(message, "upgrade hookrun")
 
 
 def _version(text: str) -> tuple[int, ...]:

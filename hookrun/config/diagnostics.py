@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun.files import relative_path
@@ -59,16 +59,7 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, object]:
         """Return all parts by name, and the whole as `text`."""
-        return {
-            "severity": self.severity,
-            "path": self.path,
-            "line": self.line,
-            "column": self.column,
-            "key": self.key,
-            "message": self.message,
-            "hint": self.hint,
-            "text": self.text,
-        }
+        return {"severity": self.severity, **asdict(self), "text": self.text}
 
 
 def problem_message(problem: str) -> str:
@@ -87,19 +78,6 @@ def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = Non
     """Return the hint that names the closest of the valid names; `otherwise` if none is close."""
     near = closest(name, names) if isinstance(name, str) else None
     return f"did you mean {quote(near)}?" if near else otherwise
-
-
-def type_name(value: object) -> str:
-    """Return the name of the value's JSON type, with its article."""
-    names: dict[type, str] = {
-        bool: "a boolean",
-        int: "an integer",
-        float: "a number",
-        str: "a string",
-        list: "a list",
-        dict: "an object",
-    }
-    return names.get(type(value), "null")
 
 
 def key_text(path: KeyPath) -> str:

@@ -38,6 +38,11 @@ class Document:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._parsed = parsed
 
+    @property
+    def top(self) -> dict[str, object]:
+        """The data if it is an object, else an empty one."""
+        return self.data if isinstance(self.data, dict) else {}
+
     @classmethod
     def from_data(cls, name: str, data: object) -> Document:
         """Return the document of data in memory, called `name` in messages. Raises TypeError or ValueError."""
@@ -62,6 +67,10 @@ class Document:
         """Return a diagnostic about the value (or, `at_key`, its key) at `key_path`."""
         line, column = self.key_position(key_path) if at_key else self.position(key_path)
         return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
+
+
+NOT_READ = Document("", "", PositionedData())
+"""In place of a file that cannot be read."""
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_plugins import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.diagnostics import Diagnostic, Location
 from hookrun.config.recipe_entries import validate_entry
 from hookrun.config.recipe_versions import expanded
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.document import Document
     from hookrun.config.git_includes import GitInclude
     from hookrun.config.parse import KeyPath
 
@@ -164,12 +163,12 @@ def _directory(path: str, cwd: str | None) -> str:
 
 
 def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    with_hooks = [file for file in files if file.has_hooks]
+    with_hooks = [file for file in files if "hooks" in file.data]
     for file in with_hooks[1:]:
         first = with_hooks[0].path
         other = os.path.relpath(first, os.path.dirname(file.path))
         message = f"hooks in two files of the {file.layer} layer: {other} has `hooks` too"
-        file.report(("hooks",), message, "move all of them into one file, or use `hookrun.include`")
+        file.at("hooks").report(message, "move all of them into one file, or use `hookrun.include`")
     seen: set[str] = set()
     for file in files:
         _take(file, [], seen, examined)
@@ -182,20 +181,20 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     examined.files.append(file)
     includes = file.settings.get("include")
     for index, item in enumerate(includes if isinstance(includes, list) else []):
-        where, home = ("hookrun", "include", index), examined.found.home
+        where, home = file.at("hookrun", "include", index), examined.found.home
         include = git_include(item, file.path)
         path = include.file(home) if include is not None else included_path(file.path, str(item), home)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
             examined.declarations.files.append(path)
         if include is not None and (problem := include.problem(home)) is not None:
-            file.report(where, *problem)
+            where.report(*problem)
         elif target in {*chain, real}:
-            file.report(where, f"circular include of {quote(item)}", "remove this include")
+            where.report(f"circular include of {quote(item)}", "remove this include")
         elif len(chain) + 1 > MAX_INCLUDES:
-            file.report(where, f"includes nested more than {MAX_INCLUDES} levels deep", "include the file further up")
+            where.report(f"includes nested more than {MAX_INCLUDES} levels deep", "include the file further up")
         elif target not in seen and len(seen) >= MAX_FILES:
-            file.report(where, f"more than {MAX_FILES} files in one layer", "merge some of them")
+            where.report(f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
             included = _load_included(path, item if isinstance(item, str) else path, file, where)
             if included is not None:
@@ -219,16 +218,16 @@ def included_path(base: str, text: str, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
-def _load_included(path: str, text: str, by: ConfigFile, where: KeyPath) -> ConfigFile | None:
+def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> ConfigFile | None:
     """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
     if not os.path.lexists(path):
-        by.report(where, f"included file not found: {quote(text)}", "create it, or correct the path")
+        where.report(f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file
-    by.report(where, f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
+    where.report(f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
     return None
 
 
@@ -272,12 +271,10 @@ def _check_entries(
 
     `variables` are those that Claude Code's settings give to the hooks in them, by layer.
     """
-    if file.document is None:
-        return
     declarations = examined.declarations
     untrusted = scope.layer in UNTRUSTED_LAYERS
     scope.reads_commands = not untrusted or examined.may_read
-    for checked in _checked(file, file.document, scope, declarations.root, examined.found.home):
+    for checked in _checked(file, scope, declarations.root, examined.found.home):
         examined.problems += checked.problems
         declarations.problems += [problem.text for problem in checked.for_file]
         if checked.hook is not None and untrusted:
@@ -292,16 +289,14 @@ def _check_entries(
             examined.written.append((checked.hook, file, checked.path))
 
 
-def _checked(
-    file: ConfigFile, document: Document, scope: Scope, root: str | None, home: str
-) -> Iterator[ValidatedHook]:
+def _checked(file: ConfigFile, scope: Scope, root: str | None, home: str) -> Iterator[ValidatedHook]:
     if file.handlers is None:
         for index, entry in enumerate(file.entries):
-            yield from validate_entry(document, (*file.entries_path, index), entry, scope)
+            yield from validate_entry(file.document, (*file.entries_path, index), entry, scope)
         return
     ends_in = session_end(file.handlers if file.plugin is None else [])
     for handler in file.handlers:
-        checked = validate_handler(document, handler, scope, ends_in=ends_in, plugin=file.plugin)
+        checked = validate_handler(file.document, handler, scope, ends_in=ends_in, plugin=file.plugin)
         if checked.hook is not None:
             claude_files.set_directories(checked.hook, file, root, home)
         yield checked

@@ -114,8 +114,7 @@ def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFi
 
 
 def _placed(name: str, value: object, origin: str, file: ConfigFile, path: KeyPath) -> Value:
-    line = file.document.key_position(path)[0] if file.document is not None else 1
-    return Value(name, value, origin, file.path, line)
+    return Value(name, value, origin, file.path, file.document.key_position(path)[0])
 
 
 def settings(examined: LoadedConfig) -> list[Value]:

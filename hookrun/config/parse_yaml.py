@@ -6,7 +6,6 @@ from math import isfinite
 
 import yaml
 
-from hookrun.config.diagnostics import type_name
 from hookrun.config.parse import MAX_DEPTH, MAX_VALUES, KeyPath, ParseError, PositionedData, too_deep, too_many
 from hookrun.text import quote
 
@@ -15,6 +14,7 @@ TAG = "tag:yaml.org,2002:"
 TEXTS = frozenset({TAG + "str", TAG + "timestamp", TAG + "value"})
 SCALARS = frozenset({TAG + "null", TAG + "bool", TAG + "int", TAG + "float"})
 MERGE = TAG + "merge"
+TYPES: dict[type, str] = {bool: "a boolean", int: "an integer", float: "a number"}
 Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
@@ -147,7 +147,8 @@ class _YamlBuilder:
             raise ParseError(offset, "a list or mapping cannot be a key", "write a plain key")
         value = self.scalar(node)
         if not isinstance(value, str):
-            message = f"YAML reads the key `{node.value}` as {type_name(value)}: {quote(value)}"
+            kind = TYPES.get(type(value), "null")
+            message = f"YAML reads the key `{node.value}` as {kind}: {quote(value)}"
             raise ParseError(offset, message, f'quote it: "{node.value}"')
         return value
 

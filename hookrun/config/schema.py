@@ -61,6 +61,7 @@ WORD = Str("a string", NO_NUL)
 PATH = Str("a path", SOME_NO_NUL)
 DIGEST = Str("a digest as `hookrun trust --digest` prints it", r"sha256:[0-9a-f]{64}")
 ACCOUNT = Str("an account name or number", r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+AGENT = Str("an agent name", f"{NO_CONTROLS}+")
 PATTERN = Str('globs with "|" between them', ALTERNATIVES)
 PATTERN_OR_EMPTY = Str('globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = MapOf(
@@ -141,7 +142,7 @@ HOOK_FIELDS = (
     ),
     Field(
         "agents",
-        ListOf(Str("an agent name", f"{NO_CONTROLS}+"), "an agent or a list of agents", Str("", f"{NO_CONTROLS}+")),
+        ListOf(AGENT, "an agent or a list of agents", alone=AGENT),
         "Run only for these agents.",
     ),
     Field(

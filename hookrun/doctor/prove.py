@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -34,11 +33,7 @@ REASON = "hookrun doctor: the probe blocks this call to prove that the agent obe
 PROBE = "hookrun-probe"
 PROBED = {
     "hooks": [
-        {
-            "name": PROBE,
-            "event": "pre_tool_use",
-            "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"],
-        },
+        {"name": PROBE, "event": "pre_tool_use", "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"]},
         {
             "name": PROBE + "-watches",
             "event": [event for event in ALIASES if event != "pre_tool_use"],
@@ -94,16 +89,6 @@ def recorded(agent: str) -> dict[str, dict[str, object]]:
     return data.get(agent, {})
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """The result of a command: its exit status (None: it timed out), its output, and the hooks that ran."""
-
-    status: int | None
-    stdout: bytes
-    stderr: bytes
-    hooks: list[str]
-
-
 def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
     with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as directory:
         home, work = os.path.join(directory, "home"), os.path.join(directory, "work")
@@ -112,8 +97,8 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
         with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
             json.dump(PROBED, file)
         message = _filled(payload, cwd=work, home=state.spot.home)
-        ran = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
-        return _judged(state.agent, wired, message, ran)
+        done = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
+        return _judged(state.agent, wired, message, done, probed=_probe_ran(home))
 
 
 def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
@@ -124,7 +109,10 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
     return filled
 
 
-def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str) -> ProbeResult:
+def _run(
+    state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Return the finished command, None if it timed out."""
     program, launcher, flags = wired.command.program, wired.command.launcher, wired.command.flags
     if launcher is not None:
         command = [launcher, *flags.launcher_arguments(), "--probe", home]
@@ -135,7 +123,7 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command,
             input=message,
             capture_output=True,
@@ -144,22 +132,27 @@ def _run(state: AgentState, wired: WiredEvent, message: bytes, *, home: str, wor
             timeout=min(MAX_SECONDS, wired.limit or timeout_for(state.agent, wired.event)),
             check=False,
         )
-    except subprocess.TimeoutExpired as late:
-        return ProbeResult(None, late.stdout or b"", late.stderr or b"", [])
+    except subprocess.TimeoutExpired:
+        return None
     except OSError as error:
-        return ProbeResult(127, b"", str(error).encode(), [])
-    return ProbeResult(done.returncode, done.stdout, done.stderr, _hooks_that_ran(home))
+        return subprocess.CompletedProcess(command, 127, b"", str(error).encode())
 
 
-def _hooks_that_ran(home: str) -> list[str]:
+def _probe_ran(home: str) -> bool:
     try:
-        records = [each for each in audit_reader.newest_first(home) if each.get("kind") == audit_reader.HOOK]
+        return any(each.get("kind") == audit_reader.HOOK for each in audit_reader.newest_first(home))
     except OSError:
-        return []
-    return [str(record.get("hook")) for record in reversed(records)]
+        return False
 
 
-def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: ProbeResult) -> Finding:
+def _judged(
+    agent: Agent,
+    wired: WiredEvent,
+    payload: dict[str, object],
+    done: subprocess.CompletedProcess[bytes] | None,
+    *,
+    probed: bool,
+) -> Finding:
     """Compare the result with what the agent's tables expect."""
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
@@ -167,23 +160,19 @@ def _judged(agent: Agent, wired: WiredEvent, payload: dict[str, object], ran: Pr
     verdict = reply_from_verdict(Verdict("block", message=REASON)) if refuses else Reply()
     response = build_response(agent, message, [verdict])
     expected = response.stdout()
-    if ran.status != 0 or not any(hook.startswith(PROBE) for hook in ran.hooks) or ran.stdout != expected:
-        found = f"{where}: {_summary(ran)}; expected {_shown(expected)}"
+    if done is None or done.returncode != 0 or not probed or done.stdout != expected:
+        got = "it timed out"
+        if done is not None:
+            got = f"the probe {'ran' if probed else 'did not run'}, exit status {done.returncode}"
+            got += f", stdout {_shown(done.stdout)}, stderr {_shown(done.stderr)}"
+        found = f"{where}: {got}; expected {_shown(expected)}"
         return Finding("proof", PROBLEM, found, "the agent would not have obeyed a hook", "run the other checks")
     if not refuses:
         return Finding("proof", OK, f"{where}: the probe ran; {agent.DISPLAY_NAME} would have continued")
     how = f" ({', '.join(response.degraded)})" if response.degraded else ""
-    done = "would not have run the tool" if not response.reply.allows else "would have run the tool"
-    return Finding(
-        "proof", OK, f"{where}: the probe blocked the call; {agent.DISPLAY_NAME} {done}{how}: {_shown(expected)}"
-    )
-
-
-def _summary(ran: ProbeResult) -> str:
-    if ran.status is None:
-        return "it timed out"
-    probe = "the probe ran" if ran.hooks else "the probe did not run"
-    return f"{probe}, exit status {ran.status}, stdout {_shown(ran.stdout)}, stderr {_shown(ran.stderr)}"
+    obeys = f"would {'' if response.reply.allows else 'not '}have run the tool{how}"
+    found = f"{where}: the probe blocked the call; {agent.DISPLAY_NAME} {obeys}: {_shown(expected)}"
+    return Finding("proof", OK, found)
 
 
 def _shown(data: bytes) -> str:

@@ -334,7 +334,7 @@ class EventFire:
         trust.keep()
         if self.invocation.agent is None:
             return
-        chain.notes += [f"hookrun: hook {each}" for each in trust.switched_off() if "paused" in each]
+        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
         if self.candidates is not None and not self._failures(chain).isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 
@@ -364,7 +364,7 @@ class EventFire:
             problems=command.problems,
             off=command.disabled,
             skipped=command.skip,
-            switched_off=self.trust.switched_off() if self.trust is not None else None,
+            switched_off=self.trust.switched_off() if self.trust is not None and self.trust.off else None,
             interrupted=command.interrupted or None,
             project=command.project_root(),
             notes=self.chain.notes if self.chain is not None else (),

@@ -13,12 +13,9 @@ from hookrun.library.threads import DaemonThreadPool, LoopThread
 from hookrun.process.pool import Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
-from hookrun.state import data_dir, home_directory, identity_of, now_ns, state_dir
+from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
-
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a changed file may change again without its times showing it."""
 
 
 class TrustStoreCache:
@@ -61,24 +58,18 @@ class TrustStoreCache:
         return not (store.denied or store.disabled or store.paused)
 
 
-class Journal:
-    """Write the records of an engine's runs; `setting` is the setting `audit`."""
+class Journal(audit.Log):
+    """The audit of an engine's runs; `setting` is the setting `audit`."""
 
-    __slots__ = ("_log", "setting")
+    __slots__ = ("setting",)
 
-    def __init__(self, home: str, settings: Mapping[str, object]) -> None:
-        self.setting = settings.get("audit")
-        self._log = None if self.setting is False else audit.Log(home, self.setting, stay_open=True)
+    def __init__(self, home: str, setting: object) -> None:
+        super().__init__(home, setting, stay_open=True)
+        self.setting = setting
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
-        lines = b"".join([encoding.dumps(record) + b"\n" for record in records])
-        return None if self._log is None else self._log.append(lines)
-
-    def close(self) -> None:
-        """Close the file; later records open it again."""
-        if self._log is not None:
-            self._log.close()
+        return self.append(b"".join([encoding.dumps(record) + b"\n" for record in records]))
 
 
 MOST_THREADS = 64
@@ -111,7 +102,8 @@ class EngineState:
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""
         self.settings = settings
-        self.journal = None if self.home is None else Journal(self.home, settings)
+        said = settings.get("audit")
+        self.journal = Journal(self.home, said) if self.home is not None and said is not False else None
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
         """Return the environment that the configured hooks of one fire share."""

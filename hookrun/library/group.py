@@ -7,8 +7,7 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
-from time import monotonic
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
@@ -127,7 +126,7 @@ class ParallelGroup:
 
     def run_sync(self) -> list[Outcome]:
         """Run the hooks without a loop. Whatever is raised meanwhile, none is left running."""
-        if any(call.is_async for call in self._calls.values()):
+        if any(call.handler.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()
         batch = self._start_declared(lambda: over.set_result(None))
@@ -164,12 +163,11 @@ class ParallelGroup:
     def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Call the functions, those in threads first; `start` what waits."""
         for n, call in self._calls.items():
-            if call.thread:
-                call.time_runs_from(monotonic())
+            if call.handler.thread:
                 run = partial(contextvars.copy_context().run, _call, call)
                 self._jobs[n] = self._services.workers.submit(run)
         for n, call in self._calls.items():
-            if not call.thread:
+            if not call.handler.thread:
                 wanted = call.begin()
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
@@ -221,15 +219,11 @@ class Processes:
         self._deadline = deadline
         self._on_background_end = on_background_end
         self._request_id = request_id
-        self._surroundings: HookEnvironment | None = None
         self._asked: UserDecisions | None = None
-        self._undecided: bool | None = None
 
-    @property
+    @cached_property
     def _around(self) -> HookEnvironment:
-        if self._surroundings is None:
-            self._surroundings = self._services.environment(self._chain.context, self._request_id)
-        return self._surroundings
+        return self._services.environment(self._chain.context, self._request_id)
 
     @property
     def _trust(self) -> UserDecisions:
@@ -247,16 +241,15 @@ class Processes:
             self._asked.deadline = self._deadline
         return self._asked
 
+    @cached_property
+    def _is_undecided(self) -> bool:
+        """Whether the user has certainly disabled nothing, and nothing needs approval."""
+        services = self._services
+        return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
+
     def _is_asked_about(self, hook: Hook) -> bool:
         """Return whether the user may have decided about the hook; hooks defined by the program have no file."""
-        if not hook.source:
-            return False
-        if self._undecided is None:
-            services = self._services
-            self._undecided = services.trusted and services.decisions.are_none(
-                services.home or home_directory(), services.settings
-            )
-        return not self._undecided
+        return bool(hook.source) and not self._is_undecided
 
     @property
     def off(self) -> list[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 
-from hookrun.credentials import HIDDEN, looks_like_credential, redact
+from hookrun.credentials import HIDDEN, redact
+from hookrun.process.prepare import looks_like_credential
 
 MAX_CHARS = 50_000
 """Characters of a string that are examined."""

@@ -70,7 +70,7 @@ def _posix_spawn(
 ) -> int:
     if cwd != _working_directory():
         _check_directory(cwd)
-        failure = spawn.exec_failure(argv[0])  # the shell's exit status does not show the cause
+        failure = spawn.exec_failure(argv[0], cwd)  # the shell's exit status does not show the cause
         if failure is not None:
             raise CannotStart(failure)
         os.stat(argv[0])

@@ -12,7 +12,7 @@ from hookrun.process.child import Lease, Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from hookrun.model import Hook
     from hookrun.process.coprocess import Coprocesses
@@ -34,6 +34,13 @@ CLEAN = frozenset(
 
 POLICIES = ("inherit", "scrub", "clean")
 """Every `env_policy`, the strictest last."""
+
+VARIABLE_WORDS = (
+    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
+    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
+)  # fmt: skip
+VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
+"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look for a script without a slash on PATH if it is not in the working directory."""
@@ -207,9 +214,20 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    from hookrun.credentials import scrubbed
+    return _scrubbed(variables)
 
-    return scrubbed(variables)
+
+def _scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the environment variables whose names do not suggest a credential."""
+    names = b"\n".join(variables).upper()
+    words = [word for word in VARIABLE_WORDS if word in names]  # as a rule few: most names are looked at once only
+    return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
+
+
+def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
+    """Return whether the name of an environment variable suggests that it holds a credential."""
+    upper = name.upper()
+    return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
 def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: str) -> Task | Failure:

@@ -57,12 +57,14 @@ UNUSUAL = "'\"\\=,@:"
 """Characters of a line in which a name may have spaces or the signs that separate."""
 ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
 """Programs that take a path in the same word as an option or command: `-oFILE`."""
-ENTERING = ("cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run")
-"""Programs that enter a directory, or name files in one without it."""
+ENTERING = (
+    "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
+)  # fmt: skip
+"""Programs that enter a directory, or name files in one without it; and the option of git."""
 LINK, DIRECTORY = 0o120000, 0o040000
 """Kinds of files, in their mode."""
-MAX_LOOKUPS = 500
-"""Paths that are looked up for one line: about a millisecond."""
+MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
+"""Paths that are looked up for one line, and files of a directory that are listed: each about a millisecond."""
 
 PROTECTED = (
     ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
@@ -176,11 +178,12 @@ class _Lookup:
         self._bare = line.translate(BARE).casefold()
         self._listed = any(sign in line for sign in UNUSUAL) or not line.isascii()
         words = line.replace("\\\n", "").translate(QUOTES).translate(APART).split()
-        ends = [word.rstrip("/").rpartition("/")[2].lower() for word in words]
+        ends = [word.rstrip("/").rpartition("/")[2] for word in words]
+        ends += map(str.lower, ends[:])
         attached = any(each.endswith(ATTACHING) for each in ends)
         self._words = dict.fromkeys((directory, *_paths(words, listed=self._listed, attached=attached)))
         self._enters = any(each.endswith(ENTERING) for each in ends)
-        self._directories = dict.fromkeys((directory, home) if self._enters else (directory,))
+        self._directories = dict.fromkeys((directory, home) if "cd" in self._bare else (directory,))
         self._left = MAX_LOOKUPS
 
     def finds_link(self) -> bool:
@@ -192,7 +195,7 @@ class _Lookup:
                     return True
             words = [word for word in words if word[:1] != "/"]
             reached.extend(each for each in self._directories if each not in reached)
-        return False
+        return self._left < 0
 
     def _follow(self, start: str, word: str) -> bool:
         """Return whether a word leads to one of the texts by way of a link; remember the directory that it names."""
@@ -222,8 +225,10 @@ class _Lookup:
         found = []
         try:
             with os.scandir(directory) as entries:
-                for entry in entries:
-                    self._left -= 1
+                for number, entry in enumerate(entries):
+                    if number >= MAX_ENTRIES:
+                        self._left = -1
+                        break
                     name = entry.name.translate(BARE)
                     if name.casefold() in self._bare and name.translate(APART).split() != [entry.name]:
                         found.append(entry.name)

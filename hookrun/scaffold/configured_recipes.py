@@ -61,10 +61,6 @@ class ConfiguredRecipes:
         """Every file that changes, the declaration file last: a hook is not declared before its tests exist."""
         return [each for each in (*self._cases, *self.declaring.changes()) if each.has_effect]
 
-    def adding(self, name: str) -> str:
-        """Return the command that adds a recipe to this file."""
-        return f"`hookrun add {name}{' --user' if self.declaring.layer == 'user' else ''}`"
-
     def names(self, state: str) -> list[str]:
         """Return the names of the hooks of the recipes in this state."""
         found = [each.name for each in self.statuses if each.state == state]
@@ -173,7 +169,9 @@ class ConfiguredRecipes:
             return
         path, now = self._cases_of(recipe.name)
         config = os.path.relpath(self.declaring.path, os.path.dirname(path))
-        after = _with_header(recipe.name, f"config: {config}\n{examples}").encode()
+        text = f"config: {config}\n{examples}"
+        digits, whole = _digits(text), f"`hookrun recipes test {recipe.name}` runs all its tests"
+        after = f"# Examples of the recipe {recipe.name}, {digits}: {whole}.\n{text}".encode()
         if now.data is None or now.data == after or _is_unchanged(now.text()) or replace:
             self._cases.append(FileChange(path, now, after))
         else:
@@ -214,7 +212,7 @@ def digest(entry: Mapping[str, object]) -> str:
     rest = {name: value for name, value in env.items() if not name.startswith(PREFIX)} if isinstance(env, dict) else {}
     fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
     text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
-    return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
+    return _digits(text)
 
 
 def _difference(name: str, version: str) -> str:
@@ -249,14 +247,13 @@ def _without_last_comments(lines: list[str]) -> list[str]:
     return lines[:count]
 
 
-def _with_header(name: str, text: str) -> str:
-    known = sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
-    return f"# Examples of the recipe {name}, {known}: `hookrun recipes test {name}` runs all its tests.\n{text}"
-
-
 def _is_unchanged(text: str) -> bool:
     head, _, rest = text.partition("\n")
-    return f", {sha256(rest.encode()).hexdigest()[:DIGEST_LENGTH]}:" in head
+    return f", {_digits(rest)}:" in head
+
+
+def _digits(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 # --- what suits a project: by its manifests, lock files and formatters

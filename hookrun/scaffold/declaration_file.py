@@ -154,15 +154,15 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
     return DeclarationFile(_chosen(paths, "project", form), "project", loaded.declarations.events)
 
 
-def user_file(home: str, form: str | None = None) -> DeclarationFile:
+def user_file(home: str) -> DeclarationFile:
     """Return the user's config file. Raises ScaffoldError and FileError."""
     paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
-    return DeclarationFile(_chosen(paths, "user", form), "user", [])
+    return DeclarationFile(_chosen(paths, "user", None), "user", [])
 
 
 def _chosen(paths: list[str], layer: str, form: str | None) -> str:
     there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
-    chosen = next((file.path for file in there if file.has_hooks), None)
+    chosen = next((file.path for file in there if "hooks" in file.data), None)
     chosen = chosen or next((file.path for file in there if file.is_effective), None)
     if chosen is None:
         json_path, yaml_path, *_ = paths

@@ -136,7 +136,8 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
         raise ScaffoldError(f"matcher {quote(request.matcher)} never matches: {event} has no tool\nhint: {hint}")
     purpose = purpose_of(event, request.matcher)
     # A template does what its name says; a hook with another name is a stub.
-    is_stub = request.name is not None and not _is_named_after(request.name, PURPOSES[purpose])
+    template = rf"{re.escape(PURPOSES[purpose].name)}(-\d+)?"
+    is_stub = request.name is not None and re.fullmatch(template, request.name) is None
     if is_stub and purpose == "file" and request.matcher is None:
         purpose = "command"  # what most guards check
     is_stub = is_stub or purpose == "command"
@@ -164,11 +165,6 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
     blocks = entry.get("on_failure") == "block"
     return HookPlan(declaring, name, files, language.program, build, script if is_stub else "", blocks)
-
-
-def _is_named_after(name: str, template: Purpose) -> bool:
-    """Return whether a hook's name is a template's, or that with a number."""
-    return re.fullmatch(re.escape(template.name) + r"(-\d+)?", name) is not None
 
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:

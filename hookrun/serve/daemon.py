@@ -68,7 +68,6 @@ PRELOADED = (
     "hookrun.trust.approvals",
     "hookrun.trust.digest",
     "hookrun.trust.hook_files",
-    "hookrun.trust.ownership",
     "hookrun.trust.store",
     "hookrun.verdicts",
 )

@@ -12,7 +12,7 @@ from hookrun.shell.words import UNKNOWN, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from hookrun.shell.simple_command import SimpleCommand
 
@@ -124,8 +124,9 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     program = command.program
     if program in {"git", "patch"}:
         yield from _patched(command)
-    if program in OF_PROGRAM:
-        yield from OF_PROGRAM[program](command)
+        yield from _of_git_call(command) if program == "git" else ()
+    for word in _removed(command):
+        yield NamedFile(word.text, word, written=True, removed=True)
     if not command.words or program == UNKNOWN or program in NEITHER or program == "git":
         return
     yield from _within_words(command)
@@ -221,9 +222,9 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         return
     texts = command.arguments
     levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
-    inside = (
-        next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "") if git is None else ""
-    )
+    inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
+    if git is not None:
+        inside = _directory_of(git, command)
     for found in PATCHED.finditer(command.stdin.text):
         path = found[1]
         parts = path.split("/")
@@ -234,25 +235,15 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         yield NamedFile(path, Word(path), written=True)
 
 
-def _of_find(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield what `find` removes: all of its directories, or the names it looks for."""
-    texts = command.arguments
-    if "-delete" not in texts and not any(text.rpartition("/")[2] in REMOVING for text in texts):
-        return
-    found = found_paths(command.words) if has_filter(texts) else start_directories(command.words)
-    for word in found:
-        yield NamedFile(word.text, word, written=True, removed=True)
-
-
-def _of_tar(command: SimpleCommand) -> Iterator[NamedFile]:
-    for word in _operands(command) if "--remove-files" in command.arguments else ():
-        yield NamedFile(word.text, word, written=True, removed=True)
-
-
-def _of_rsync(command: SimpleCommand) -> Iterator[NamedFile]:
-    if any(text.startswith("--del") for text in command.arguments):
-        for word in [*_operands(command)][-1:]:
-            yield NamedFile(word.text, word, written=True, removed=True)
+def _removed(command: SimpleCommand) -> Iterator[Word]:
+    """Yield what `find` removes, all of its directories or the names it looks for, and what tar and rsync remove."""
+    program, texts = command.program, command.arguments
+    if program == "tar" and "--remove-files" in texts:
+        yield from _operands(command)
+    elif program == "rsync" and any(text.startswith("--del") for text in texts):
+        yield from [*_operands(command)][-1:]
+    elif program == "find" and ("-delete" in texts or any(text.rpartition("/")[2] in REMOVING for text in texts)):
+        yield from found_paths(command.words) if has_filter(texts) else start_directories(command.words)
 
 
 def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[NamedFile]:
@@ -276,9 +267,14 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
-        path = word.text.rpartition(":")[2]
+        path = os.path.join(_directory_of(git, command), word.text.rpartition(":")[2])
         removed, restored = effect == "writes", effect == "restores"
         yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
+
+
+def _directory_of(git: GitCall, command: SimpleCommand) -> str:
+    """Return the directory of `git -C`, empty for the command's own."""
+    return git.directory if git.directory is not None and git.directory != command.directory else ""
 
 
 def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
@@ -303,12 +299,3 @@ def _paths(text: str) -> Iterator[str]:
         if sign in text:
             yield text.rpartition(sign)[2]
     yield text
-
-
-OF_PROGRAM: dict[str, Callable[[SimpleCommand], Iterator[NamedFile]]] = {
-    "find": _of_find,
-    "git": _of_git_call,
-    "rsync": _of_rsync,
-    "tar": _of_tar,
-}
-"""Programs with rules of their own, beside those for all."""

@@ -17,41 +17,37 @@ Argv = list[Word]
 class Wrapper:
     """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
 
-    `never` are options with which it runs nothing.
+    `never` are options with which it runs nothing, `directory` those that name the directory where it runs.
     """
 
-    __slots__ = ("never", "operands", "valued")
+    __slots__ = ("directory", "never", "operands", "valued")
 
-    def __init__(self, valued: str = "", operands: int = 0, never: str = "") -> None:
-        self.valued = frozenset(valued.split())
+    def __init__(self, valued: str = "", operands: int = 0, never: str = "", directory: str = "") -> None:
+        self.directory = frozenset(directory.split())
+        self.valued = self.directory.union(valued.split())
         self.operands = operands
         self.never = frozenset(never.split())
 
 
-SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -D --chdir -R --chroot -r --role -t --type -T -U"
-
+SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -R --chroot -r --role -t --type -T -U"
+PLAIN = (
+    "builtin", "busybox", "chronic", "coproc", "firejail", "nohup", "setsid", "toybox", "unbuffer", "valgrind",
+)  # fmt: skip
 WRAPPERS = {
-    "sudo": Wrapper(SUDO, never="-l --list -v --validate -k -K -e --edit"),
+    **dict.fromkeys(PLAIN, Wrapper()),
+    "sudo": Wrapper(SUDO, directory="-D --chdir", never="-l --list -v --validate -k -K -e --edit"),
     "doas": Wrapper("-u -C"),
-    "env": Wrapper("-u --unset -C --chdir -S --split-string"),
-    "timeout": Wrapper("-s --signal -k --kill-after", operands=1),
-    "gtimeout": Wrapper("-s --signal -k --kill-after", operands=1),
+    "env": Wrapper("-u --unset -S --split-string", directory="-C --chdir"),
+    **dict.fromkeys(("gtimeout", "timeout"), Wrapper("-s --signal -k --kill-after", operands=1)),
+    **dict.fromkeys(("proxychains", "proxychains4"), Wrapper("-f")),
     "nice": Wrapper("-n --adjustment"),
     "ionice": Wrapper("-c --class -n --classdata -p"),
     "chrt": Wrapper("-T -P -D", operands=1),
     "taskset": Wrapper(operands=1),
-    "nohup": Wrapper(),
-    "setsid": Wrapper(),
     "stdbuf": Wrapper("-i --input -o --output -e --error"),
     "time": Wrapper("-f --format -o --output"),
     "command": Wrapper(never="-v -V"),
-    "builtin": Wrapper(),
     "exec": Wrapper("-a"),
-    "coproc": Wrapper(),
-    "busybox": Wrapper(),
-    "toybox": Wrapper(),
-    "chronic": Wrapper(),
-    "unbuffer": Wrapper(),
     "caffeinate": Wrapper("-t -w"),
     "strace": Wrapper("-o -e -p -s -u -E"),
     "ltrace": Wrapper("-o -e -p -s -u"),
@@ -59,21 +55,17 @@ WRAPPERS = {
     "chroot": Wrapper("--userspec --groups", operands=1),
     "unshare": Wrapper("-R --root -w --wd"),
     "nsenter": Wrapper("-t --target -w --wd"),
-    "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --working-directory --slice"),
+    "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --slice", directory="--working-directory"),
     "pkexec": Wrapper("--user"),
     "runuser": Wrapper("-u --user -g --group -G --supp-group -w --whitelist-environment"),
     "setpriv": Wrapper("--reuid --regid --groups --securebits --inh-caps --ambient-caps --bounding-set --pdeathsig"),
     "prlimit": Wrapper("-o --output"),
     "numactl": Wrapper("-i -p -P -m -w -N -C -l"),
     "gdb": Wrapper("-x --command -ex -eval-command -d --directory"),
-    "valgrind": Wrapper(),
     "torsocks": Wrapper("-P --port -a --address -u --user -p --pass"),
-    "proxychains": Wrapper("-f"),
-    "proxychains4": Wrapper("-f"),
-    "run0": Wrapper("-u --user -g --group -D --chdir"),
+    "run0": Wrapper("-u --user -g --group", directory="-D --chdir"),
     "xvfb-run": Wrapper("-n -s -e -f -w -p --server-args"),
     "dbus-run-session": Wrapper("--config-file"),
-    "firejail": Wrapper(),
     "parallel": Wrapper("-j --jobs -I -a --arg-file"),
     "xargs": Wrapper("-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars"),
     "flock": Wrapper("-w --timeout -E", operands=1),
@@ -85,12 +77,6 @@ WRAPPERS = {
     "ip": Wrapper("-n -netns", operands=3),
 }
 """Programs whose remaining words are a command."""
-
-DIRECTORIES = {
-    "env": ("-C", "--chdir"), "sudo": ("-D", "--chdir"), "run0": ("-D", "--chdir"), "unshare": ("-w", "--wd"),
-    "nsenter": ("-w", "--wd"), "systemd-run": ("--working-directory",),
-}  # fmt: skip
-"""Their options that name the directory it runs in."""
 
 ASSIGNING = frozenset({"doas", "env", "sudo"})
 """Wrappers that set variables: `env NAME=value`."""
@@ -135,8 +121,8 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
             takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
-            option = name if name in DIRECTORIES.get(program, ()) else name[:2]
-            if option in DIRECTORIES.get(program, ()):
+            option = name if name in wrapper.directory else name[:2]
+            if option in wrapper.directory:
                 directory = given if option == name else Word(text[2:])  # `env -CDIRECTORY`
             elif program == "env" and name in {"-S", "--split-string"}:
                 words = [Word(each) for each in given.text.split()]

@@ -7,17 +7,53 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
+from hookrun.config.diagnostics import Diagnostic, Invalid, Location, did_you_mean
 from hookrun.config.document import EMPTY, Document, SourceError, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
-from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Str, names, validate_into
+from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
 from hookrun.text import one_of, quote
+
+
+class Either(Shape):
+    """A value of a shape, or one of another type, which stays as it is."""
+
+    def __init__(self, shape: Shape, other: type) -> None:
+        super().__init__(shape.says, shape.schema)
+        self._shape, self._other = shape, other
+
+    def check(self, value: object, at: Location) -> object:
+        """Return the value. Raises Invalid."""
+        return value if isinstance(value, self._other) else self._shape.check(value, at)
+
+
+class FieldsOf(Record):
+    """An object with these fields; `of` names what they belong to in messages."""
+
+    def __init__(self, of: str, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
+        super().__init__(fields, says)
+        self._of, self._hint = of, hint
+
+    def check(self, value: object, at: Location) -> dict[str, object]:
+        """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
+        if not isinstance(value, dict):
+            raise at.type_error(value, self.says, self._hint)
+        fields = names(self.fields)
+        valid: dict[str, object] = {}
+        for key, each in value.items():
+            if key in fields:
+                validate_into(valid, fields[key], each, at)
+            else:
+                at.unknown_key(key, f"field of {self._of}:", fields)
+        return valid
+
 
 NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
 HOOK = Str("the name of a hook", NAME.pattern)
@@ -30,26 +66,25 @@ EXPECT_FIELDS = (
         ListOf(ACTION, "an action or a list of different actions", alone=ACTION, unique=True),
         "The combined action of all hooks, or a list of accepted ones.",
     ),
-    Field("message", WORD, "A glob on the message; null: no message."),
-    Field("additional_context", WORD, "A glob on the text for the model; null: no text."),
-    Field("system_message", WORD, "A glob on the text for the user; null: no text."),
+    Field("message", Either(WORD, NoneType), "A glob on the message; null: no message."),
+    Field("additional_context", Either(WORD, NoneType), "A glob on the text for the model; null: no text."),
+    Field("system_message", Either(WORD, NoneType), "A glob on the text for the user; null: no text."),
     Field("args", AnyObject(), "All arguments of the tool after the hooks."),
-    Field("failure", Choice(tuple(FAILURES)), "How a hook failed; null, the default: no hook failed."),
+    Field(
+        "failure", Either(Choice(tuple(FAILURES)), NoneType), "How a hook failed; null, the default: no hook failed."
+    ),
     Field(
         "fired",
-        ListOf(HOOK, "a list of hooks, true or false", least=0),
+        Either(ListOf(HOOK, "a list of hooks, true or false", least=0), bool),
         "The hooks that ran, in order; true: at least one did; false: none did.",
     ),
     Field(
         "files",
-        MapOf(PATH, Str("a glob"), "an object of path and glob"),
+        MapOf(PATH, Either(Str("a glob"), NoneType), "an object of path and glob"),
         "Files in the case's directory afterwards: a glob on the content; null: the file does not exist.",
     ),
 )
 """The fields of `expect`."""
-
-NULLABLE = frozenset({"message", "additional_context", "system_message", "failure"})
-"""Expectations that may be null, for none."""
 
 CASE_FIELDS = (
     Field("name", NAME, "The case's name, unique in its file."),
@@ -76,19 +111,28 @@ CASE_FIELDS = (
     ),
     Field("setup", Str("a shell command line", NOT_BLANK), "A command line that /bin/sh runs there before the event."),
     Field("workdir", Choice(("temporary",)), "Use a temporary working directory, even without files."),
-    Field("expect", AnyObject(), "The expected results."),
+    Field(
+        "expect",
+        FieldsOf("`expect`", EXPECT_FIELDS, f"an object with {one_of(names(EXPECT_FIELDS))}"),
+        "The expected results.",
+    ),
 )
 """The fields of a case."""
 
+CASE = FieldsOf("a case", CASE_FIELDS, "an object with `name`, `event` and `expect`")
+DEFAULTS = FieldsOf(
+    "`defaults`",
+    tuple(field for field in CASE_FIELDS if field.name not in {"name", "expect"}),
+    "an object with fields of a case",
+    "write {}, or remove it",
+)
+
 FILE_FIELDS = (
     Field("config", PATH, "The config file, relative to this one."),
-    Field("defaults", AnyObject(), "Defaults for the fields of every case."),
+    Field("defaults", DEFAULTS, "Defaults for the fields of every case."),
     Field("cases", AnyObject(), "The cases."),
 )
 """The top-level fields of a test file."""
-
-NOT_IN_DEFAULTS = frozenset({"name", "expect"})
-"""Fields that `defaults` cannot set."""
 
 MERGED_FIELDS = frozenset({"context", "env", "files"})
 """Objects of a case that are merged key by key into those of `defaults`."""
@@ -101,7 +145,7 @@ OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 
 NO_DEADLINE = float("inf")
 
-OF_CASE, OF_EXPECT, OF_FILE = names(CASE_FIELDS), names(EXPECT_FIELDS), names(FILE_FIELDS)
+OF_FILE = names(FILE_FIELDS)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -190,13 +234,13 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
     for key in document.data:
         if key not in OF_FILE:
             at.unknown_key(key, "key", OF_FILE, did_you_mean(key, OF_FILE, f"use {one_of(OF_FILE)}"))
-    found: dict[str, object] = {}
-    if "config" in document.data:
-        validate_into(found, OF_FILE["config"], document.data["config"], at)
+    found: dict[str, Any] = {}
+    for key in ("config", "defaults"):
+        if key in document.data:
+            validate_into(found, OF_FILE[key], document.data[key], at)
     if isinstance(config := found.get("config"), str):
         file.config = os.path.normpath(os.path.join(file.directory, config))
-    defaults = _fields(document.data.get("defaults", {}), at.at("defaults"), in_defaults=True)
-    _take_cases(file, document.data, at, defaults)
+    _take_cases(file, document.data, at, found.get("defaults", {}))
     return file
 
 
@@ -219,100 +263,50 @@ def _take_cases(file: CaseFile, data: dict[str, object], at: Location, defaults:
 def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]) -> Case:
     case = Case(file, index, f"case {index + 1}")
     at = case.place()
-    if not isinstance(entry, dict):
-        at.type_error(entry, "an object with `name`, `event` and `expect`")
+    try:
+        own = CASE.check(entry, at)
+    except Invalid:
         return case
-    own = _fields(entry, at)
+    given = entry if isinstance(entry, dict) else {}
     if "name" in own:
         case.name = str(own["name"])
-    elif "name" not in entry:
+    elif "name" not in given:
         at.report("the case has no name", "add a `name` that says what the hook should do")
-    values = {**defaults, **own}
+    values: dict[str, Any] = {**defaults, **own}
     for name in MERGED_FIELDS:
         before, after = defaults.get(name), own.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             values[name] = {**before, **after}
     if "event" in values:
         case.event = str(values["event"])
-    elif "event" not in entry:
+    elif "event" not in given:
         at.report("the case has no event", "add `event: pre_tool_use` or another event")
-    if "expect" in entry:
-        case.expect = _expect(entry["expect"], at.at("expect"))
+    case.expect = values.get("expect", {})
     _set_environment(case, values)
     case.context = _context(case, values)
     if not case.temporary:
-        _needs_no_directory(case)
+        _needs_no_directory(case, given.get("expect"))
     return case
 
 
-def _needs_no_directory(case: Case) -> None:
+def _needs_no_directory(case: Case, expect: object) -> None:
     hint = "add `workdir: temporary`"
-    if "files" in case.expect:
+    if isinstance(expect, dict) and isinstance(expect.get("files"), dict):
         case.place("expect", "files").report("`files` needs a temporary directory", hint)
     if WORKDIR in json.dumps([case.context, case.env]):
         case.place().report(f"`{WORKDIR}` needs a temporary directory", hint)
 
 
-def _fields(entry: object, at: Location, *, in_defaults: bool = False) -> dict[str, object]:
-    found: dict[str, object] = {}
-    if not isinstance(entry, dict):
-        at.type_error(entry, "an object with fields of a case", "write {}, or remove it")
-        return found
-    for key, value in entry.items():
-        if key not in OF_CASE or (in_defaults and key in NOT_IN_DEFAULTS):
-            valid = [name for name in OF_CASE if not in_defaults or name not in NOT_IN_DEFAULTS]
-            at.unknown_key(key, "field of `defaults`:" if in_defaults else "field of a case:", valid)
-        elif key != "expect":
-            validate_into(found, OF_CASE[key], value, at)
-    return found
-
-
-def _expect(value: object, at: Location) -> dict[str, object]:
-    found: dict[str, object] = {}
-    if not isinstance(value, dict):
-        at.type_error(value, f"an object with {one_of(OF_EXPECT)}")
-        return found
-    for key, item in value.items():
-        if key not in OF_EXPECT:
-            at.unknown_key(key, "field of `expect`:", OF_EXPECT)
-        elif key == "files" and isinstance(item, dict):
-            found[key] = _files_expected(item, at.at(key))
-        elif (item is None and key in NULLABLE) or (key == "fired" and isinstance(item, bool)):
-            found[key] = item
-        else:
-            validate_into(found, OF_EXPECT[key], item, at)
-    return found
-
-
-def _files_expected(files: dict[str, object], at: Location) -> dict[str, object]:
-    """Return the glob for each file, None for a file that must not exist."""
-    there = {path: glob for path, glob in files.items() if glob is not None}
-    found: dict[str, object] = dict.fromkeys(files)
-    checked: dict[str, object] = {}
-    validate_into(checked, OF_EXPECT["files"], there, Location(at.document, at.path[:-1], at.problems))
-    fits = checked.get("files")
-    return {**found, **fits} if isinstance(fits, dict) else {}
-
-
-def _set_environment(case: Case, values: dict[str, object]) -> None:
-    case.hooks = _texts(values.get("hook")) if "hook" in values else None
-    case.agents = _texts(values.get("agents"))
-    case.env = _table(values.get("env"))
-    case.files = _table(values.get("files"))
-    case.setup = str(values["setup"]) if "setup" in values else None
+def _set_environment(case: Case, values: dict[str, Any]) -> None:
+    case.hooks = tuple(values["hook"]) if "hook" in values else None
+    case.agents = tuple(values.get("agents", ()))
+    case.env, case.files = values.get("env", {}), values.get("files", {})
+    case.setup = values.get("setup")
     case.temporary = not OWN_DIRECTORY.isdisjoint(values)
     for path in case.files:
         if os.path.isabs(path) or ".." in path.split("/") or os.path.normpath(path) == ".":
             message = f"{quote(path)} is outside the working directory"
             case.place("files", path).report(message, "write a relative path")
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def _table(value: object) -> dict[str, str]:
-    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
 def _context(case: Case, values: dict[str, object]) -> dict[str, object]:

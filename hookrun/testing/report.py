@@ -42,7 +42,7 @@ class TestReporter:
         self.missing = missing
         self._out: Console | None = None
         if wants_color(1):
-            self._out = rich_console(1)
+            self._out = rich_console()
 
     def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
         """Print the results; after an update, only the failures that could not be updated.

@@ -6,7 +6,7 @@ import os
 from copy import copy
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hookrun import audit
 from hookrun.config.discovery import find
@@ -87,8 +87,6 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
-Value = TypeVar("Value")
-
 HOME = "${HOME}"
 """The placeholder for the account's home in values of `env`."""
 
@@ -107,7 +105,7 @@ class Sandbox:
     project: str | None = None
     coprocesses: Coprocesses | None = None
 
-    def expand(self, value: Value) -> Value:
+    def expand(self, value: Any) -> Any:
         """Return a JSON value with the directory's placeholder expanded."""
         return value if self.directory is None else expand_placeholders(value, {WORKDIR: self.directory})
 
@@ -125,20 +123,16 @@ def _read(path: str) -> str | None:
         return None
 
 
-def expand_placeholders(value: Value, words: Mapping[str, str]) -> Value:
+def expand_placeholders(value: Any, words: Mapping[str, str]) -> Any:
     """Return a JSON value with these placeholders replaced in every string."""
-    return _expand(value, words)  # type: ignore[return-value]  # of the same type, key by key
-
-
-def _expand(value: object, words: Mapping[str, str]) -> object:
     if isinstance(value, str):
         for word, text in words.items():
             value = value.replace(word, text)
         return value
     if isinstance(value, dict):
-        return {key: _expand(each, words) for key, each in value.items()}
+        return {key: expand_placeholders(each, words) for key, each in value.items()}
     if isinstance(value, list):
-        return [_expand(each, words) for each in value]
+        return [expand_placeholders(each, words) for each in value]
     return value
 
 

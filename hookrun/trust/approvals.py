@@ -6,7 +6,6 @@ from os.path import realpath
 from time import localtime, monotonic, strftime
 
 from hookrun.config.discovery import UNREAD
-from hookrun.dialects import interpret
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
 from hookrun.state import now_ns
 from hookrun.text import one_line
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.digest import HookInspector
+    from hookrun.trust.digest import HookInspector, Inspection
     from hookrun.trust.hook_files import LocalFile
     from hookrun.trust.store import Pause, Refused, Store
 
@@ -55,10 +54,10 @@ class UserDecisions:
     def inspector(self) -> HookInspector:
         """The inspector, created for the first hook that is inspected."""
         if self._inspector is None:
-            from hookrun.trust.digest import Budget, HookInspector
+            from hookrun.trust.digest import HookInspector
 
-            budget = Budget(self.deadline, self.is_interrupted)
-            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, budget)
+            limits = (self.deadline, self.is_interrupted)
+            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, limits)
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
@@ -85,16 +84,11 @@ class UserDecisions:
         return None
 
     def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
-        """Return whether the list names the hook: by name in this project, by digest in any."""
-        if not refused:
-            return False
-        root = realpath(self.root)
-        # By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
-        if any(each["name"] == hook.name and realpath(each["root"]) == root for each in refused):
-            return True
-        refused = [each for each in refused if each["name"] == hook.name]  # of the same digest, so of the same name
-        digest = self.inspector.inspect(hook).digest if refused else ""
-        return digest != "" and any(each["digest"] == digest for each in refused)
+        named = [each for each in refused if each["name"] == hook.name]  # one of the same digest has the same name
+        if not named or any(is_about(each, hook, self.root) for each in named):
+            return bool(named)
+        digest = self.inspector.inspect(hook).digest
+        return any(is_about(each, hook, self.root, digest) for each in named)
 
     def switched_off(self) -> list[str]:
         """Return `NAME: reason` of each hook that would have run."""
@@ -120,11 +114,21 @@ class UserDecisions:
             self._inspector.keep()
 
 
+def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
+    """Return whether an entry of the store names a hook of the project at `root`, or one of this digest anywhere.
+
+    By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
+    """
+    if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
+        return True
+    return digest != "" and refused["digest"] == digest
+
+
 def _owners(settings: Mapping[str, object]) -> list[int]:
     named = settings.get("trusted_owners")
     if not isinstance(named, list) or not named:
         return []
-    from hookrun.trust.ownership import uids
+    from hookrun.trust.store import uids
 
     return uids(named)
 
@@ -135,6 +139,8 @@ def active_pause(pauses: list[Pause], name: str) -> Pause | None:
     A pause that begins in the future was set before the clock was set back: it has ended. One longer than MAX_PAUSE
     was not written by hookrun.
     """
+    if not pauses:
+        return None
     now = now_ns() / 1e9
     for pause in pauses:
         begin, until = pause["begin"], pause["until"]
@@ -170,8 +176,7 @@ class Approvals(UserDecisions):
         super().__init__(home, root, around, settings, load)
         listed = settings.get("trusted")
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
-        self._running: dict[int, list[LocalFile]] = {}
-        self._declarations: dict[tuple[str, str], set[str]] | None = None
+        self._running: dict[int, Inspection] = {}
         self._approved_here: set[str] | None = None
 
     def refusal(self, hook: Hook) -> Failure | None:
@@ -180,21 +185,9 @@ class Approvals(UserDecisions):
             return None
         if hook.error is not None:
             return Failure("declaration", hook.error)
-        known = self._given or self._is_declared_as_approved(hook, self.inspector.declaration(hook))
-        return None if known else self._unapproved(hook)
-
-    def _is_declared_as_approved(self, hook: Hook, declared: str) -> bool:
-        if self._declarations is None:
-            self._declarations = {}
-            for each in self._store.approved.values():
-                self._declarations.setdefault((each["name"], each["source"]), set()).add(each["declaration"])
-        known = self._declarations.get((hook.name, self.inspector.place(hook)))
-        if known is None:
-            return False
-        # With the digest of the last run most files need no hashing; "" is from a version that stored none.
-        if self.inspector.last_digest(declared) in self._store.approved or "" in known:
-            return True
-        return self.inspector.sum_of_declaration(declared) in known
+        if self._given or self.inspector.approved_declaration(hook, self._store) is not None:
+            return None
+        return self._unapproved(hook)
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None if it is trusted or approved."""
@@ -203,8 +196,8 @@ class Approvals(UserDecisions):
         trouble = super().check_before(hook)
         if trouble is not None:
             return trouble
-        declared = self.inspector.declaration(hook)
-        if not (self._given or self._is_declared_as_approved(hook, declared)):
+        declared = None if self._given else self.inspector.approved_declaration(hook, self._store)
+        if declared is None and not self._given:
             return self._unapproved(hook)
         examined = self.inspector.inspect(hook, declared)
         if examined.problem is not None:
@@ -213,7 +206,7 @@ class Approvals(UserDecisions):
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
         # From the inspection that decided, right before the start: check_after compares the files with these.
-        self._running[id(hook)] = examined.files
+        self._running[id(hook)] = examined
         return None
 
     def _problem(self, problem: str) -> Failure:
@@ -228,10 +221,12 @@ class Approvals(UserDecisions):
 
         A block stays a block, with a reason of ours: whoever can write the script cannot undo it.
         """
-        files = self._running.pop(id(hook), None)
-        changed = self._changed(hook, files) if files is not None else ""
+        examined = self._running.pop(id(hook), None)
+        changed = self._changed(hook, examined) if examined is not None else ""
         if not changed:
             return outcome
+        from hookrun.dialects import interpret
+
         answer, _ = interpret(hook, outcome, self._around.event, {})
         # The output may come from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
@@ -240,10 +235,17 @@ class Approvals(UserDecisions):
             outcome.answer = Verdict("block", f"hook {hook.name} blocked the call, but {changed} changed while it ran")
         return outcome
 
-    def _changed(self, hook: Hook, files: list[LocalFile]) -> str:
+    def _changed(self, hook: Hook, before: Inspection) -> str:
         """Return which files have changed, appeared or disappeared since the hook started."""
+        from hookrun.trust.hook_files import files_of
+
         try:
-            return named_changes(files, self.inspector.files(hook))
+            files = files_of(hook, *before.surroundings, self.root)
+            if [each.to_list() for each in files] == [each.to_list() for each in before.files]:
+                return ""
+            from hookrun.trust.snapshots import named_changes
+
+            return named_changes(before.files, files)
         except Exception as error:  # what cannot be inspected counts as changed
             return f"files that cannot be inspected ({error})"
 
@@ -259,44 +261,10 @@ class Approvals(UserDecisions):
         if hook.name in self._approved_here:
             what = "its declaration has changed since it was approved"
             if files is not None:
+                from hookrun.trust.snapshots import change_since_approval
+
                 what = change_since_approval(self._home, self._store, hook.name, self.root, files)
         return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
-
-
-def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
-    """Return what changed since a hook was approved in this project, naming the files; "" if it never was."""
-    here = [
-        (each["time"], digest)
-        for digest, each in store.approved.items()
-        if (each["name"], each["root"]) == (name, root)
-    ]
-    if not here:
-        return ""
-    last = max(here)[1]
-    if store.approved[last].get("rule", 1) != stores.RULE:
-        return "it was approved by an older version of hookrun, which covered fewer files"
-    from hookrun.trust import snapshots
-
-    before = snapshots.read(home, last)
-    changed = snapshots.changed_files(before, files) if before is not None else ["it"]
-    return (
-        f"{named(changed) or 'its declaration'} {'have' if len(changed) > 1 else 'has'} changed since it was approved"
-    )
-
-
-def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
-    """Return the names of the files that are new, gone or changed as part of a sentence; "" if none is."""
-    first, second = ({file.label: file.to_list() for file in files} for files in (before, now))
-    return named([label for label in {**first, **second} if first.get(label) != second.get(label)])
-
-
-MOST_NAMED = 3
-
-
-def named(labels: list[str]) -> str:
-    """Return the names of files as part of a sentence; "" if there are none."""
-    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-    return ", ".join(labels[:MOST_NAMED]) + more
 
 
 def quoted(path: str) -> str:

@@ -9,18 +9,18 @@ from time import monotonic
 from hookrun.config import cache
 from hookrun.fastjson import dumps, scan
 from hookrun.model import Hook
-from hookrun.state import cache_dir, identity, now_ns
+from hookrun.state import YOUNG, cache_file, identity, now_ns
 from hookrun.trust import hook_files as local
-from hookrun.trust.hook_files import LocalFile, within
-from hookrun.trust.ownership import Owners
-from hookrun.trust.store import RULE
+from hookrun.trust.hook_files import LocalFile, place, within
+from hookrun.trust.store import RULE, Owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from hashlib import _Hash as Hash
 
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.trust.store import Store
 
 FORM = f"hookrun trust {RULE}"
 """Version of the digest's input."""
@@ -112,22 +112,17 @@ def declaration(hook: Hook, root: str, home: str) -> str:
     It has the file, relative to the project's root, and every significant field that differs from its default, no
     matter whether the hook, `defaults` or an included file sets it.
     """
+    return _declared_in(place(hook.source, root, home), hook)
+
+
+def _declared_in(file: str, hook: Hook) -> str:
     fields = hook.to_dict()
     said = [
         [name, _settled(name, fields[name])]
         for name in sorted(fields.keys() - FOR_PEOPLE - FROM_OTHERS)
         if fields[name] != DEFAULTS.get(name)
     ]
-    return dumps([FORM, place(hook.source, root, home), said])
-
-
-def place(source: str, root: str, home: str) -> str:
-    """Return a path relative to the project's root, with `~/` in the home directory, or absolute."""
-    path = os.path.normpath(source)
-    for base, name in ((root, ""), (home, "~/")):
-        if within(path, base):
-            return name + path[len(base.rstrip("/")) + 1 :]
-    return path
+    return dumps([FORM, file, said])
 
 
 def _settled(name: str, value: object) -> object:
@@ -203,8 +198,6 @@ def sha256() -> Hash:
 
 
 VERSION = 1
-YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 MOST_HOOKS = 1000
 """Limit on cached digests of a project."""
@@ -215,8 +208,7 @@ class DigestCache:
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
-        name = root.encode("utf-8", "surrogateescape")
-        self._path = f"{cache_dir(home)}/{int.from_bytes(name, 'big') % ((1 << 127) - 1):032x}.trust.json"
+        self._path = cache_file(home, ".trust.json", root)
         self._root = root
         self._known: dict[str, list[object]] = {}
         self._changed = False
@@ -255,54 +247,78 @@ class DigestCache:
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
             text = dumps({"version": VERSION, "root": self._root, "hooks": hooks})
-            write(cache.seal(text), self._path, cache_dir(self._home))
+            write(cache.seal(text), self._path)
         except (OSError, ValueError, TypeError):
             return
 
 
 class Inspection:
-    """A hook's `digest` and `files`, or the `problem` that prevents its approval."""
+    """A hook's `digest` and `files`, or the `problem` that prevents its approval.
 
-    __slots__ = ("digest", "files", "problem")
+    `surroundings` are the environment and the directory in which its files were looked for.
+    """
 
-    def __init__(self, digest: str, files: list[LocalFile], problem: str | None = None) -> None:
+    __slots__ = ("digest", "files", "problem", "surroundings")
+
+    def __init__(
+        self,
+        digest: str,
+        files: list[LocalFile],
+        problem: str | None = None,
+        surroundings: tuple[Mapping[bytes, bytes], str] = ({}, ""),
+    ) -> None:
         self.digest = digest
         self.files = files
         self.problem = problem
+        self.surroundings = surroundings
 
 
 class HookInspector:
     """Inspects hooks of the project at `root`: their files, whether other accounts can change them, their digest.
 
-    `owners` are accounts, besides this one and root, whose files are trusted. `budget` limits the work, if given.
+    `owners` are accounts, besides this one and root, whose files are trusted. `limits` are those of a Budget, if any.
     """
 
     def __init__(
-        self, home: str, root: str, around: HookEnvironment, owners: Iterable[int] = (), budget: Budget | None = None
+        self,
+        home: str,
+        root: str,
+        around: HookEnvironment,
+        owners: Iterable[int] = (),
+        limits: tuple[float, Callable[[], bool]] | None = None,
     ) -> None:
         self.home = home
         self.root = root
         self._around = around
         self._owners = owners
-        self._budget = budget
+        self._budget = Budget(*limits) if limits is not None else None
         self._identities: DigestCache | None = None
+        self._approved: dict[tuple[str, str], set[str]] | None = None
 
     def declaration(self, hook: Hook) -> str:
         """Return the canonical text of the hook's declaration."""
         return declaration(hook, self.root, self.home)
-
-    def place(self, hook: Hook) -> str:
-        """Return the path of the hook's config file, relative to the project."""
-        return place(hook.source, self.root, self.home)
 
     @staticmethod
     def sum_of_declaration(declared: str) -> str:
         """Return the digest of an approved declaration that the store keeps."""
         return sum_of_text(declared)
 
-    def last_digest(self, declared: str) -> str | None:
-        """Return the cached digest of a declaration, whether or not its files have changed."""
-        return self._cache().last_digest(declared)
+    def approved_declaration(self, hook: Hook, store: Store) -> str | None:
+        """Return the hook's declaration if it is one that was approved, whatever its files are now, else None."""
+        if self._approved is None:
+            self._approved = {}
+            for each in store.approved.values():
+                self._approved.setdefault((each["name"], each["source"]), set()).add(each["declaration"])
+        file = place(hook.source, self.root, self.home)
+        known = self._approved.get((hook.name, file))
+        if known is None:
+            return None
+        declared = _declared_in(file, hook)
+        # With the digest of the last run most declarations need no hashing; "" is from a version that stored none.
+        if self._cache().last_digest(declared) in store.approved or "" in known:
+            return declared
+        return declared if sum_of_text(declared) in known else None
 
     def inspect(self, hook: Hook, declared: str | None = None) -> Inspection:
         """Return the hook's current state, with a cached digest if no file has changed.
@@ -331,8 +347,10 @@ class HookInspector:
             self._budget.end()
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
+        environment = self._around.variables(hook, b"")
+        cwd = self._around.directory(hook, environment)
         try:
-            files = self.files(hook)
+            files = local.files_of(hook, environment, cwd, self.root)
         except local.UnfitFilesError as error:
             return Inspection("", [], str(error))
         owners = Owners(self._owners)
@@ -350,13 +368,7 @@ class HookInspector:
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._cache().remember(declared, files, digest)
-        return Inspection(digest, files)
-
-    def files(self, hook: Hook) -> list[LocalFile]:
-        """Return the files of the hook. Raises UnfitFilesError."""
-        environment = self._around.variables(hook, b"")
-        cwd = self._around.directory(hook, environment)
-        return local.files_of(hook, environment, cwd, self.root)
+        return Inspection(digest, files, surroundings=(environment, cwd))
 
     def keep(self) -> None:
         """Cache the digests for the next run."""

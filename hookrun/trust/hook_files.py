@@ -271,6 +271,14 @@ def _label(path: str, root: str) -> str:
     return path[len(root.rstrip("/")) + 1 :] if within(path, root) else path
 
 
+def place(source: str, root: str, home: str) -> str:
+    """Return a path relative to the project's root, with `~/` in the home directory, or absolute."""
+    path = os.path.normpath(source)
+    if within(path, home) and not within(path, root):
+        return f"~/{_label(path, home)}"
+    return _label(path, root)
+
+
 def _path_within(root: str, environment: Mapping[bytes, bytes], cwd: str) -> list[str]:
     """Return the directories of PATH inside the project, whose programs are files of the project."""
     directories = os.fsdecode(environment.get(b"PATH", b"")).split(":")

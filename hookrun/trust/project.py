@@ -22,10 +22,10 @@ from hookrun.shell.words import UNKNOWN
 from hookrun.state import data_dir, make_private_dir
 from hookrun.text import closest, quote, truncate
 from hookrun.trust import snapshots, store as stores
-from hookrun.trust.approvals import active_pause, clock
-from hookrun.trust.digest import HookInspector, Inspection, declaration, place, sum_of_text
-from hookrun.trust.hook_files import within
-from hookrun.trust.ownership import uids
+from hookrun.trust.approvals import active_pause, clock, is_about
+from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
+from hookrun.trust.hook_files import place, within
+from hookrun.trust.store import uids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,18 +148,13 @@ class Project:
 
     def _state(self, hook: Hook, inspection: Inspection) -> str:
         for state in ("denied", "disabled"):
-            if any(self._concerns(each, hook, inspection.digest) for each in getattr(self.store, state)):
+            if any(is_about(each, hook, self.root, inspection.digest) for each in getattr(self.store, state)):
                 return state
         if inspection.problem is not None:
             return "cannot be approved"
         if inspection.digest in self.store.approved or inspection.digest in self._listed:
             return "approved"
         return "changed" if self.last_approved(hook) else "new"
-
-    def _concerns(self, entry: Refused, hook: Hook, digest: str) -> bool:
-        """Match an entry by the hook's name in this project, by its digest in every other."""
-        here = entry["name"] == hook.name and os.path.realpath(entry["root"]) == os.path.realpath(self.root)
-        return here or (digest != "" and entry["digest"] == digest)
 
     # --- deciding
 
@@ -195,7 +190,7 @@ class Project:
     def disable(self, found: ProjectHook) -> None:
         """Disable a hook for this user, approved or not."""
         with self.changing() as store:
-            store.disabled = [each for each in store.disabled if not self._concerns(each, found.hook, found.digest)]
+            store.disabled = [each for each in store.disabled if not self._is_about(each, found)]
             store.disabled.append(self._refused(found))
 
     def enable(self, found: ProjectHook) -> bool:
@@ -219,9 +214,12 @@ class Project:
             store.disabled = [each for each in store.disabled if not is_meant(each["digest"], each["root"])]
             return before - len(store.approved) - len(store.denied) - len(store.disabled)
 
+    def _is_about(self, refused: Refused, found: ProjectHook) -> bool:
+        return is_about(refused, found.hook, self.root, found.digest)
+
     def _lift(self, store: Store, found: ProjectHook) -> None:
-        store.denied = [each for each in store.denied if not self._concerns(each, found.hook, found.digest)]
-        store.disabled = [each for each in store.disabled if not self._concerns(each, found.hook, found.digest)]
+        store.denied = [each for each in store.denied if not self._is_about(each, found)]
+        store.disabled = [each for each in store.disabled if not self._is_about(each, found)]
 
     def _refused(self, found: ProjectHook) -> Refused:
         return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}

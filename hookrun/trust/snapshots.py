@@ -1,4 +1,4 @@
-"""Store the files of a hook when it is approved, to show only the changes next time."""
+"""Store the files of a hook when it is approved, to name and show only the changes next time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from hashlib import file_digest
 from typing import TYPE_CHECKING
 
 from hookrun.state import data_dir
+from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.trust.hook_files import LocalFile
+    from hookrun.trust.store import Store
 
 LARGEST_FILE = 64 << 10
 """Limit on the bytes of a file that is stored and shown; of a larger one only the size is."""
@@ -58,9 +60,8 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     for name, text in texts.items():
         room -= len(text)
         kept[name] = text if room >= 0 else "[not kept: too much]"
-    where = f"{data_dir(home)}/shown"
     try:
-        write(json.dumps(kept).encode(), _path(home, digest), where)
+        write(json.dumps(kept).encode(), _path(home, digest))
     except OSError:
         return
 
@@ -94,6 +95,40 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
         elif file.identity[2] > LARGEST_FILE or text_of(file.path) != known:
             changed.append(file.label)
     return [*changed, *(name for name in before if name not in labels and name != DECLARATION)]
+
+
+def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
+    """Return what changed since a hook was approved in this project, naming the files; "" if it never was."""
+    here = [
+        (each["time"], digest)
+        for digest, each in store.approved.items()
+        if (each["name"], each["root"]) == (name, root)
+    ]
+    if not here:
+        return ""
+    last = max(here)[1]
+    if store.approved[last].get("rule", 1) != RULE:
+        return "it was approved by an older version of hookrun, which covered fewer files"
+    before = read(home, last)
+    changed = changed_files(before, files) if before is not None else ["it"]
+    return (
+        f"{named(changed) or 'its declaration'} {'have' if len(changed) > 1 else 'has'} changed since it was approved"
+    )
+
+
+def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
+    """Return the names of the files that are new, gone or changed as part of a sentence; "" if none is."""
+    first, second = ({file.label: file.to_list() for file in files} for files in (before, now))
+    return named([label for label in {**first, **second} if first.get(label) != second.get(label)])
+
+
+MOST_NAMED = 3
+
+
+def named(labels: list[str]) -> str:
+    """Return the names of files as part of a sentence; "" if there are none."""
+    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    return ", ".join(labels[:MOST_NAMED]) + more
 
 
 def _path(home: str, digest: str) -> str:

@@ -69,6 +69,9 @@ def asked(project: Project, shell: str, *words: str) -> str:
         (("help", "ev"), ["events"]),
         (("config", "sh"), ["show"]),
         (("remove", "g"), ["guard"]),
+        (("try", "ls", "--hook", "g"), ["guard"]),
+        (("init", "--agent", "ge"), ["gemini"]),
+        (("init", "--recipe", "no-f"), ["no-force-push"]),
     ],
 )  # fmt: skip
 def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: list[str]) -> None:
@@ -83,8 +86,8 @@ def test_recipes_that_are_declared_are_offered_to_be_removed(project: Project) -
     """Not those that are not, and no other hook."""
     project.hooks({"name": "guard", "command": "true"})
     assert hookrun(project, "add", "no-force-push").status == 0
-    for command in "remove", "update":
-        assert offered(project, "hookrun", "recipes", command, "") == ["no-force-push"]
+    for command in ("recipes", "remove"), ("recipes", "update"), ("update",):
+        assert offered(project, "hookrun", *command, "") == ["no-force-push"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

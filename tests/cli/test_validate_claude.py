@@ -72,7 +72,7 @@ def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher:
     "matcher",
     [
         *("Bash", "Edit|Write", "Task", "mcp__a__b", "mcp__.*", "Notebook.*", "", "*", "SomethingNew", "PowerShell"),
-        *(".*", "Bash:*", "^(Edit|Write)$", "Bash(Output)?", "Web(Fetch|Search)", "my__tool.*"),
+        *(".*", "Bash:*", "^(Edit|Write)$", "^Monitor$", "Bash(Output)?", "Web(Fetch|Search)", "my__tool.*"),
     ],
 )
 def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
@@ -92,6 +92,7 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
         ("PreToolUse", {"if": "bash(git *)"}, 'did you mean "Bash"?'),
         ("PreToolUse", {"if": "Bash(git"}, "invalid permission rule"),
         ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "Claude Code matches WebFetch only without arguments"),
+        ("PreToolUse", {"if": "Monitor(tail *)"}, 'hookrun ignores the arguments of "Monitor(tail *)"'),
         ("Stop", {"if": "Bash"}, "`if` works only on events with a tool: on Stop the hook never runs"),
         ("PreToolUse", {"type": "prompt", "prompt": "x"}, 'only Claude Code can run handlers of type "prompt"'),
         ("PreToolUse", {"type": "shell"}, 'unknown handler type "shell"'),

@@ -19,7 +19,7 @@ import pytest
 from tests.client.fake_server import FakeServer, Request, socket_path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = "hookrun/client/hookrun-client"
+PROGRAM, WATCHER = "hookrun/client/hookrun-client", "hookrun/client/hookrun-watcher"
 MANYLINUX = "manylinux_2_17_{0}.manylinux2014_{0}.musllinux_1_1_{0}"
 ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
 MACH_O_MACHINES = {0x01000007: "x86_64", 0x0100000C: "arm64"}
@@ -72,7 +72,8 @@ class Builder:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             assert "hookrun/client/__init__.py" in names
-            assert "hookrun/client/client.c" not in names
+            assert not [name for name in names if name.endswith(".c")]
+            assert (PROGRAM in names) == (WATCHER in names)
             client = archive.read(PROGRAM) if PROGRAM in names else None
             mode = archive.getinfo(PROGRAM).external_attr >> 16 if client else 0
         return Wheel(path, path.name.removesuffix(".whl").split("-", 2)[2], client, mode)
@@ -196,5 +197,9 @@ def test_an_sdist_and_an_editable_install(builder: Builder, tmp_path: Path) -> N
         builder.pip("install", "--no-deps", "--no-build-isolation", "-e", tree, CC=compiler)
         assert installed_client(builder.python) == client
     check_runs(str(tree / PROGRAM), tmp_path)
+    assert os.access(tree / WATCHER, os.X_OK)
+    assert {path.name for path in (tree / "hookrun/client").iterdir() if path.is_file()} == {
+        *("__init__.py", "client.c", "watcher.c", "hookrun-client", "hookrun-watcher")
+    }
     again = builder.wheel(tree, "again", HOOKRUN_WHEEL="pure")
     assert (again.tag, again.client) == ("py3-none-any", None)

@@ -18,6 +18,7 @@ from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.files import Locked
+from hookrun.state import YOUNG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,7 @@ def poison(path: Path) -> None:
 def until_old(path: Path) -> None:
     """Return when the file is so old that what is compiled of it is kept."""
     give_up = time.monotonic() + ENOUGH
-    while time.time_ns() - path.stat().st_ctime_ns <= cache_writer.YOUNG + 20_000_000:
+    while time.time_ns() - path.stat().st_ctime_ns <= YOUNG + 20_000_000:
         assert time.monotonic() < give_up
         time.sleep(0.05)
 
@@ -131,7 +132,7 @@ def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
     project.hooks(says(DECLARED))
     changed = time.monotonic()
     assert project.fire().verdict["message"] == DECLARED
-    if time.monotonic() - changed > cache_writer.YOUNG / 1e9:
+    if time.monotonic() - changed > YOUNG / 1e9:
         pytest.skip("this machine took longer than two seconds for one fire")
     assert cache_files(project) == []
 

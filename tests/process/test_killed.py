@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -209,6 +210,23 @@ def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
     until(lambda: gone(project.root))
 
 
+SOURCE = Path(spawn.WATCH_PROGRAM).with_name("watcher.c")
+
+
+@pytest.fixture(params=["shell", "compiled", "not for this machine"])
+def watches(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have watchers be the shell's script, or the compiled program."""
+    program = tmp_path / "watcher"
+    monkeypatch.setattr(spawn, "WATCH_PROGRAM", str(program))
+    if request.param == "compiled":
+        if shutil.which("cc") is None:
+            pytest.skip("there is no C compiler")
+        subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+    elif request.param != "shell":
+        program.write_bytes(b"\x7fELF of another machine")
+        program.chmod(0o755)
+
+
 OWN, OTHERS = b"watched%d.own;" % os.getpid(), b"watched%d.%%d;" % os.getpid()
 """Markers that no hook of another process of the tests has, not even as a part of its own."""
 
@@ -234,6 +252,7 @@ class Hook:
             self.process.wait()
 
 
+@pytest.mark.usefixtures("watches")
 def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
     """After more hooks beside it than a pipe holds lines of, the one that runs is still known; an ended one is not."""
     for stays in (True, False):
@@ -249,6 +268,7 @@ def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
         assert hook.ended_by(watcher) is stays
 
 
+@pytest.mark.usefixtures("watches")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Signals) -> None:
     """The next one knows all that runs; the old one kills nothing."""
@@ -264,6 +284,35 @@ def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Sign
     assert watcher._pid != first
     assert hook.process.poll() is None
     assert hook.ended_by(watcher)
+
+
+@pytest.mark.usefixtures("watches")
+@pytest.mark.parametrize(
+    ("begun", "lines", "left"),
+    [
+        ((), b"", ""),
+        (("a.1; 7",), b"", "-I -S orphans.py a.1; 7"),
+        (("a.1; 7",), b"=\n", ""),
+        (("a.1; 7",), b"=\nb.1; 0\nb.1; 8\n", "-I -S orphans.py b.1; 0 b.1; 8"),
+        ((), b"c.1; 0\nc.1; 9\n=\n=\nd.1; 0\nd.1; 1", "-I -S orphans.py d.1; 0"),
+        ((), b"e.1; 0\n" * 9_000, "-I -S orphans.py" + " e.1; 0" * 9_000),
+    ],
+    ids=["nothing", "begun", "ended", "another", "cut", "full"],
+)
+def test_a_watcher_ends_what_is_left_in_its_lines(
+    tmp_path: Path, begun: tuple[str, ...], lines: bytes, left: str
+) -> None:
+    """It reads them when its input ends, and starts Python with the hooks that still run; without any it only ends."""
+    python, seen = tmp_path / "python", tmp_path / "seen"
+    python.write_text(f'#!/bin/sh\npwd > "{seen}"\necho "$@" >> "{seen}"\n')
+    python.chmod(0o755)
+    (end, closes), (out, into) = os.pipe(), os.pipe()
+    pid = spawn._watch((str(python), *begun), {b"ORPHANS": b"orphans.py"}, (end, out, end), (closes, into))
+    os.write(into, lines)
+    for fd in (end, out, into, closes):
+        os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert (seen.read_text() if left else "" if not seen.exists() else None) == (f"/\n{left}\n" if left else "")
 
 
 def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -447,3 +447,13 @@ def test_without_sessions_in_the_c_library_subprocess_makes_one(
     monkeypatch.chdir(tmp_path)
     session, process = python("import os; print(os.getsid(0), os.getpid())", os.getcwd()).split()
     assert session == process
+
+
+@pytest.mark.usefixtures("way")
+def test_a_relative_interpreter_is_looked_for_where_the_program_runs(tmp_path: Path) -> None:
+    """The system resolves it from the new directory, so it is not missing although this process has none such."""
+    (tmp_path / "shell").symlink_to("/bin/sh")
+    script = tmp_path / "script"
+    script.write_text("#!./shell\necho found\n")
+    script.chmod(0o755)
+    assert run((str(script),), tmp_path) == (0, b"found\n")

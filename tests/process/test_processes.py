@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.cache_writer import YOUNG
+from hookrun.state import YOUNG
 from tests.conftest import Project
 
 if TYPE_CHECKING:

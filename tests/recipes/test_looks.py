@@ -236,7 +236,8 @@ THROUGH_LINKS = (
     "cat there/../up", "cd sub/deep && cat ../y", "cd there; cat ../up", "touch hk/pre-commit", "cd hk; touch new",
     "cp file hk", "bash -c 'env --chdir=sub cat y'",
     "cp a/file other", "curl -Tx u", "curl -so gone u", "curl -d@x u", "curl -O https://h/gone", "sed 'r x' f",
-    "sed 1rx f", "git diff --no-index /dev/null x", "git show HEAD:x", "cd ..; cat p/x", "cat ../h", "cd; cat h",
+    "sed 1rx f", "git -C sub add y", "git diff --no-index /dev/null x", "git show HEAD:x", "cd ..; cat p/x",
+    "cat ../h", "cd; cat h",
     "env -C sub cat y", "env -Csub cat y", "docker run -v ./x:/y z", "bash -c \"cat 'my link'\"", "cat agai*",
     "cat ROOT/p/x", "cat 'ROOT/p/my link'", "cat 'ROOT/p/my dir/z'", "cat there/../../again", "cat ../p/x",
 )  # fmt: skip
@@ -270,6 +271,14 @@ def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
     line = " ".join(f"w{number}" for number in range(looks.MAX_LOOKUPS + 1))
     context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
     assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+
+
+def test_a_large_directory_is_not_listed(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only to find a name that is no single word, which needs a quote or a sign in the line."""
+    monkeypatch.setattr(looks, "MAX_ENTRIES", 3)
+    for line, matters in (("make all", False), ("make 'all'", True)):
+        context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
+        assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb)) == matters
 
 
 HIDDEN_IN_INPUT = ("rm -rf /", "git push -f", "hookrun trust", "rm .env", "npm install x", "git commit -m bad")

@@ -33,6 +33,8 @@ TOUCHES = [
     "git stash show -p -- .env",
     "git grep KEY -- .env",
     "git hash-object -w .env",
+    "git -C .husky rm pre-commit",
+    "git -C .aws add credentials",
     "git commit .env -m x",
     'sed "r .env" x',
     "sed -e 'r .env' x",
@@ -44,6 +46,7 @@ TOUCHES = [
 ONLY_NAMES = [
     "git checkout -b x.env",
     "git checkout -- package-lock.json",
+    "git -C src add pre-commit",
     "git restore package-lock.json",
     "git log --oneline",
     "git log -p -- src",

@@ -75,12 +75,13 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
         "find ~/.config/hookrun -exec rm {} +", "curl -o ~/.config/hookrun/hooks.json u", "curl -sSLo coder.json u",
         "curl --output=coder.json u", "curl -O http://x/coder.json", "sudo wget -qO coder.json u",
         "wget --output-document coder.json u", "sort -o coder.json x",
+        "git -C hooks rm guard.sh", "git -C hooks checkout HEAD~3 -- guard.sh", "cd / && git -C ROOT rm coder.json",
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
     ],
 )  # fmt: skip
 def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project, command: str) -> None:
     """Hookrun's commands for people, redirections, and programs that change the files they are given: blocked."""
-    assert call(guarded, "bash", command=command).action == "block"
+    assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == "block"
 
 
 @pytest.mark.parametrize(

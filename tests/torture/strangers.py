@@ -61,7 +61,7 @@ def remember(project: Project, digest: str) -> Path:
     assert compiled is not None
     [hook] = compiled.hooks()
     around = HookEnvironment({}, project=root, request_id="", home=home)
-    files = HookInspector(home, root, around).files(hook)
+    files = HookInspector(home, root, around).inspect(hook).files
     assert files
     known = digests.DigestCache(home, root)
     with pytest.MonkeyPatch.context() as patch:

@@ -47,7 +47,7 @@ def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.Mo
     script = declare_script(stranger)
     stranger.approve()
     if os.geteuid() != 0:  # nobody but root gives files away: ask as another account would
-        from hookrun.trust.ownership import Owners
+        from hookrun.trust.store import Owners
 
         me = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: me + 1)
