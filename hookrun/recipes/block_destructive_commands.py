@@ -205,7 +205,7 @@ class Guard:
         if git is not None and command.program != UNKNOWN:
             if git.command != "clean" or not _cleans(git.texts):
                 return []
-            return [(path, git.directory) for path in _not_options(git.texts) or ["."]]
+            return [(path, git.start) for path in _not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
 

@@ -59,8 +59,9 @@ ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0
 """Programs that take a path in the same word as an option or command: `-oFILE`."""
 ENTERING = (
     "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
+    "work-tree", "work_tree",
 )  # fmt: skip
-"""Programs that enter a directory, or name files in one without it; and the option of git."""
+"""Programs that enter a directory, or name files in one without it; and git's options and variable."""
 LINK, DIRECTORY = 0o120000, 0o040000
 """Kinds of files, in their mode."""
 MAX_LOOKUPS, MAX_ENTRIES = 500, 5000

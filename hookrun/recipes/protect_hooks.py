@@ -216,7 +216,7 @@ class Watch:
         from hookrun.recipes.git_repository import run
 
         for path in [each for each in git.texts if each[:1] != "-"] or ["."]:
-            full = absolute(path, git.directory or self._directory)
+            full = absolute(path, git.start or self._directory)
             held = [each for each in self._held() if full is not None and is_within(each, full)]
             here = [each for each in held if is_within(each, self._root)]
             if len(held) > len(here) or (here and run(self._root, "ls-files", "--others", "--", *here)):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from hookrun.files import is_within
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -46,22 +49,34 @@ MAX_ALIASES = 5
 class GitCall:
     """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs.
+    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs, `work_tree` what
+    `--work-tree` or GIT_WORK_TREE names. Of either, None is one that is not known.
     """
 
-    __slots__ = ("command", "directory", "line", "settings", "words")
+    __slots__ = ("command", "directory", "line", "settings", "words", "work_tree")
 
-    def __init__(self, command: str, words: list[Word], settings: dict[str, str], directory: str | None) -> None:
+    def __init__(
+        self, command: str, words: list[Word], settings: dict[str, str], directory: str | None, work_tree: str | None
+    ) -> None:
         self.command = command
         self.words = words
         self.settings = settings
         self.directory = directory
+        self.work_tree = work_tree
         self.line: str | None = None
 
     @property
     def texts(self) -> list[str]:
         """The words as texts."""
         return [word.text for word in self.words]
+
+    @property
+    def start(self) -> str | None:
+        """Where the paths start that are given to it: the root of the work tree, unless git runs within that."""
+        if self.work_tree is None:
+            return self.directory
+        inside = self.directory is not None and is_within(*map(os.path.realpath, (self.directory, self.work_tree)))
+        return self.directory if inside else self.work_tree
 
 
 def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
@@ -78,12 +93,12 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
         return None
     made = None
     settings = dict(_from_environment(command.assignments))
-    directory = command.directory
+    directory, tree = command.directory, command.assignments.get("GIT_WORK_TREE", "")
     for _ in range(MAX_ALIASES):
-        words, directory = _past_options(words, directory, settings, command.assignments)
+        words, directory, tree = _past_options(words, directory, tree, settings, command.assignments)
         if not words:
             return None
-        made = GitCall(words[0].text, words[1:], settings, directory)
+        made = GitCall(words[0].text, words[1:], settings, directory, absolute(tree, directory))
         alias = _alias(made, configured if command.program != UNKNOWN else None)
         if not alias:
             break
@@ -136,9 +151,9 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
 
 
 def _past_options(
-    words: list[Word], directory: str | None, settings: dict[str, str], variables: Mapping[str, str]
-) -> tuple[list[Word], str | None]:
-    """Return the words behind git's own options, and where those let it run; `-c` goes into the settings."""
+    words: list[Word], directory: str | None, tree: str, settings: dict[str, str], variables: Mapping[str, str]
+) -> tuple[list[Word], str | None, str]:
+    """Return the words behind git's own options, where those let it run, and the work tree; `-c` sets a setting."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
         takes = option in VALUED and not equals and len(words) > 1
@@ -151,5 +166,7 @@ def _past_options(
             settings[name.lower()] = variables.get(variable, UNKNOWN)
         elif option == "-C" and takes:
             directory = absolute(given, directory)
+        elif option == "--work-tree":
+            tree = given
         words = words[1 + takes :]
-    return words, directory
+    return words, directory, tree

@@ -222,17 +222,18 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         return
     texts = command.arguments
     levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
-    inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
+    inside = [next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")]
     if git is not None:
-        inside = _directory_of(git, command)
+        inside = _starts(git, command)
     for found in PATCHED.finditer(command.stdin.text):
         path = found[1]
         parts = path.split("/")
         if path == "/dev/null":
             continue
         stripped = parts[levels[-1] if levels else (1 if git is not None else -1) :]
-        path = os.path.join(inside, "/".join(stripped))
-        yield NamedFile(path, Word(path), written=True)
+        for start in inside:
+            path = os.path.join(start, "/".join(stripped))
+            yield NamedFile(path, Word(path), written=True)
 
 
 def _removed(command: SimpleCommand) -> Iterator[Word]:
@@ -267,14 +268,20 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
-        path = os.path.join(_directory_of(git, command), word.text.rpartition(":")[2])
         removed, restored = effect == "writes", effect == "restores"
-        yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
+        starts = _starts(git, command)
+        for start in starts[:1] if removed or restored else starts:
+            path = os.path.join(start, word.text.rpartition(":")[2])
+            yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
 
 
-def _directory_of(git: GitCall, command: SimpleCommand) -> str:
-    """Return the directory of `git -C`, empty for the command's own."""
-    return git.directory if git.directory is not None and git.directory != command.directory else ""
+def _starts(git: GitCall, command: SimpleCommand) -> list[str]:
+    """Return where the paths of a call start: in its work tree, and where it runs, as some commands have it.
+
+    The command's own directory is "", and so is one that is not known.
+    """
+    starts = dict.fromkeys((git.start, git.directory))
+    return [each if each is not None and each != command.directory else "" for each in starts]
 
 
 def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:

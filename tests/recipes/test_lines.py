@@ -232,6 +232,8 @@ DESTRUCTIVE_HARMFUL = [
     "git -C ~ clean -fdx",
     "cd ~ && git clean -fdx",
     "git -C / clean -ffdx",
+    "cd /tmp && git --git-dir=x --work-tree=$HOME clean -ffdx",
+    "GIT_WORK_TREE=~ git -C /tmp clean -ffdx",
     "git clean -fdx ~",
     "parted /dev/sda mklabel gpt",
     "parted -s /dev/nvme0n1 rm 1",

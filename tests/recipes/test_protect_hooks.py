@@ -76,6 +76,9 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
         "curl --output=coder.json u", "curl -O http://x/coder.json", "sudo wget -qO coder.json u",
         "wget --output-document coder.json u", "sort -o coder.json x",
         "git -C hooks rm guard.sh", "git -C hooks checkout HEAD~3 -- guard.sh", "cd / && git -C ROOT rm coder.json",
+        "git --work-tree=hooks rm guard.sh", "GIT_WORK_TREE=hooks git checkout HEAD~3 -- guard.sh",
+        "cd / && git --git-dir=ROOT/.git --work-tree=ROOT rm coder.json", "cd hooks; git --work-tree .. rm guard.sh",
+        "git --work-tree=$DIR rm coder.json", "git --git-dir=x --work-tree=$HOME clean -fdx",
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
     ],
 )  # fmt: skip
