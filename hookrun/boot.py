@@ -33,6 +33,10 @@ TABLE = 1 << 14
 """Bytes before the table of the groups; the code of this module is before it."""
 
 
+FORMAT = 2
+"""Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
+
+
 class Boot:
     """The file of compiled code, and what was taken from it."""
 
@@ -79,10 +83,10 @@ def start(package: str, fd: int, head: bytes) -> None:
 def _table(head: bytes) -> "tuple[Sources, tuple[Group, ...], Mapping[str, str]]":
     """Return what stands behind the code of this module: its source, the groups and the extensions; else nothing."""
     try:
-        own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
+        version, own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
     except (ValueError, EOFError, TypeError):
         return (), (), {}
-    return own, groups, extensions
+    return (own, groups, extensions) if version == FORMAT else ((), (), {})
 
 
 def _unchanged(sources: "Sources") -> bool:

@@ -55,6 +55,8 @@ GROUPS = (
 
 TABLE, HEAD = 1 << 14, 1 << 15
 """Where the table begins, and the code of the first group."""
+FORMAT = 2
+"""Of the table: raised here and in `boot` when it changes."""
 
 
 def write(package: str, since: int | None = None) -> None:
@@ -92,7 +94,7 @@ def build(package: str) -> bytes:
     found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
     extensions[""] = sys.executable
-    table = marshal.dumps([[own], groups, extensions])
+    table = marshal.dumps([FORMAT, [own], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
