@@ -11,6 +11,8 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from hookrun.agents.codex import DEFAULT_TIMEOUTS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,10 +23,6 @@ DIGEST = "trusted_hash"
 ENABLED = "enabled"
 
 REMEDY = "use /hooks in Codex"
-
-DEFAULT_TIMEOUT = 600
-SESSION_END_TIMEOUT = 1
-"""Seconds that Codex gives a hook without a `timeout`."""
 
 
 def hook_table(path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
@@ -39,10 +37,11 @@ def project_trust(project: str) -> tuple[tuple[str, ...], str]:
 
 def definition_digest(event: str, group: object, handler: Mapping[str, object]) -> str:
     """Return Codex's digest of one hook: of its definition, not of its file or script."""
+    seconds = DEFAULT_TIMEOUTS.get(event, DEFAULT_TIMEOUTS[""])
     definition: dict[str, object] = {
         "async": handler.get("async", False),
         "command": handler.get("command"),
-        "timeout": handler.get("timeout", SESSION_END_TIMEOUT if event == "SessionEnd" else DEFAULT_TIMEOUT),
+        "timeout": handler.get("timeout", int(seconds)),
         "type": handler.get("type"),
     }
     if "statusMessage" in handler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.agents.base import placeholder_message
 from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs
 from hookrun.fastjson import dumps
 
@@ -206,6 +207,11 @@ def build_response(
         if lost and able_to in able and (text := notice(lost)):
             shown.user_message = join_paragraphs(shown.user_message, text)
     return AgentResponse(form.render(reply, message), reply, names, kept)
+
+
+def static_answer(agent: Agent, event: str, reply: Reply) -> str:
+    """Return the line that gives a reply at an agent's event, whatever its message; "" if it cannot be expressed."""
+    return build_response(agent, placeholder_message(agent, event), [reply]).stdout().decode()
 
 
 def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[str], command: str) -> None:

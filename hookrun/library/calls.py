@@ -40,7 +40,7 @@ class HandlerCall:
     """
 
     __slots__ = (
-        "_before", "_clone_state", "_context", "_deadline", "_handler", "_started", "is_async", "outcome", "thread",
+        "_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome",
     )  # fmt: skip
 
     def __init__(
@@ -53,12 +53,10 @@ class HandlerCall:
         clone_state: bool = False,
     ) -> None:
         self.outcome = Outcome()
-        self.thread = handler.thread
-        self.is_async = handler.is_async
-        self._handler = handler
+        self.handler = handler
         self._context = context
         self._deadline = deadline
-        self._started = 0.0
+        self._started = monotonic() if handler.thread else 0.0  # its time runs while it waits for a thread
         self._before = before
         self._clone_state = clone_state
 
@@ -66,14 +64,14 @@ class HandlerCall:
         """Call the function; return its awaitable, or None if it has finished."""
         if self._started == 0.0:
             self._started = monotonic()
-        if (self.thread or self._deadline < FOREVER) and self.left() == 0:
+        if (self.handler.thread or self._deadline < FOREVER) and self.left() == 0:
             which = "timeout" if monotonic() < self._deadline else "deadline"
             self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
         try:
             if self._clone_state:
                 self._context.state = self._context.clone().state
-            value: Any = self._handler.function(self._context)
+            value: Any = self.handler.function(self._context)
         except BaseException as error:
             self._raised(error)
         else:
@@ -100,7 +98,7 @@ class HandlerCall:
             self._raised(error)
         else:
             return TimeLimited(
-                coroutine, first, min(self._started + self._handler.timeout, self._deadline), self._before
+                coroutine, first, min(self._started + self.handler.timeout, self._deadline), self._before
             )
         self._over()
         return None
@@ -132,13 +130,9 @@ class HandlerCall:
             self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
         self._over()
 
-    def time_runs_from(self, started: float) -> None:
-        """Measure its time from `started` (monotonic), whenever it begins."""
-        self._started = started
-
     def left(self) -> float | None:
         """Return the seconds it has left, or None without a limit."""
-        until = min(self._started + self._handler.timeout, self._deadline)
+        until = min(self._started + self.handler.timeout, self._deadline)
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
     def abandoned(self, *, begun: bool) -> Outcome:
@@ -154,16 +148,16 @@ class HandlerCall:
         return outcome
 
     def _when(self) -> str:
-        if self._deadline < self._started + self._handler.timeout:
+        if self._deadline < self._started + self.handler.timeout:
             return "by the deadline"
-        return f"after {self._handler.timeout:g} s"
+        return f"after {self.handler.timeout:g} s"
 
     def _over(self) -> None:
         """Record how long it took. A late answer counts only if it blocks, as with a process."""
         outcome = self.outcome
         took = monotonic() - self._started
         outcome.ms = took * 1000
-        if took > self._handler.timeout or self._started + took > self._deadline:
+        if took > self.handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
         # A change must be returned; one made to a copy has no effect, and the author should know.
@@ -178,9 +172,9 @@ class HandlerCall:
             ]
 
     def _advice(self) -> str:
-        if self.is_async:
+        if self.handler.is_async:
             return ": it blocks the event loop"
-        return "" if self.thread else ": it blocks the calling thread, register it with thread=True"
+        return "" if self.handler.thread else ": it blocks the calling thread, register it with thread=True"
 
     def _answered(self, value: object) -> None:
         try:

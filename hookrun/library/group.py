@@ -8,7 +8,6 @@ import weakref
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cached_property, partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
@@ -127,7 +126,7 @@ class ParallelGroup:
 
     def run_sync(self) -> list[Outcome]:
         """Run the hooks without a loop. Whatever is raised meanwhile, none is left running."""
-        if any(call.is_async for call in self._calls.values()):
+        if any(call.handler.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()
         batch = self._start_declared(lambda: over.set_result(None))
@@ -164,12 +163,11 @@ class ParallelGroup:
     def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Call the functions, those in threads first; `start` what waits."""
         for n, call in self._calls.items():
-            if call.thread:
-                call.time_runs_from(monotonic())
+            if call.handler.thread:
                 run = partial(contextvars.copy_context().run, _call, call)
                 self._jobs[n] = self._services.workers.submit(run)
         for n, call in self._calls.items():
-            if not call.thread:
+            if not call.handler.thread:
                 wanted = call.begin()
                 self._outcomes[n] = call.outcome
                 if wanted is not None:

@@ -132,12 +132,20 @@ class CaseRunner:
         self._background_pool.close()
         self._coprocesses.close()
 
-    def config_at(self, directory: str, config: str | None = None) -> CaseConfig:
-        """Return the configuration of a directory, or of the one file `config`."""
-        key = (directory, config) if config is None else ("", config)
-        if key not in self._configs:
-            self._configs[key] = config_from_files(directory, config)
-        return self._configs[key]
+    def config_for(self, directories: Iterable[str], config: str | None = None) -> CaseConfig:
+        """Return that of the one file `config`, or the first configuration there is in the directories.
+
+        If there is none, the first directory's says so.
+        """
+        found = []
+        for directory in directories:
+            key = ("" if config is not None else directory, config)
+            if key not in self._configs:
+                self._configs[key] = config_from_files(directory, config)
+            found.append(self._configs[key])
+            if found[-1].found or config is not None:
+                return found[-1]
+        return found[0]
 
     def prepare(self, case: Case, agent: str | None = None) -> list[CaseRun]:
         """Return a case ready to `run`, as an agent if one is given: with its configuration or its problems.
@@ -147,20 +155,12 @@ class CaseRunner:
         run = CaseRun(case, agent, problems=list(map(str, case.problems)))
         if run.problems:
             return [run]
-        run.config = self._config_for(case.file)
+        directories = [case.file.directory, *([self._directory] if self._directory is not None else [])]
+        run.config = self._given or self.config_for(directories, case.file.config)
         run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
         if run.problems or not _serves(case, run.config):
             return [run]
         return [run, dataclasses.replace(run, warm=True)]
-
-    def _config_for(self, file: CaseFile) -> CaseConfig:
-        if self._given is not None:
-            return self._given
-        found = self.config_at(file.directory, file.config)
-        if found.found or file.config is not None or self._directory is None:
-            return found
-        instead = self.config_at(self._directory)
-        return instead if instead.found else found
 
     def run(self, run: CaseRun) -> CaseRun:
         """Run what `prepare` returned, compare the result with what is expected, and return it. Raises nothing."""
@@ -343,7 +343,11 @@ class Hookrun:
 
         Raises ValueError for an unknown event, hook or agent, and for a configuration that cannot be read.
         """
-        against = self._config(config)
+        against = self._runner.config_for(
+            map(str, self._directories), os.path.abspath(config) if config is not None else None
+        )
+        if against.problems:
+            raise CannotRunError("\n".join(against.problems))
         names = (hook,) if isinstance(hook, str) else hook
         if tool is not None:
             context["tool_name"] = tool
@@ -352,16 +356,6 @@ class Hookrun:
         sandbox = Sandbox(None, str(self.home), {"HOME": str(self.home), **(env or {})})
         name, hooks = known_event(event, against), select_hooks(names, against)
         return self._runner.fire(name, context, against, agent=agent, hooks=hooks, sandbox=sandbox)
-
-    def _config(self, config: str | os.PathLike[str] | None) -> CaseConfig:
-        if config is not None:
-            found = [self._runner.config_at("", os.path.abspath(config))]
-        else:
-            found = [self._runner.config_at(str(directory)) for directory in self._directories]
-        against = next((each for each in found if each.found), found[0])
-        if against.problems:
-            raise CannotRunError("\n".join(against.problems))
-        return against
 
 
 def known_event(name: str, config: CaseConfig) -> str:

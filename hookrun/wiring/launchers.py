@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import static_answer
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
@@ -78,12 +80,8 @@ def why_unusable(home: str) -> str | None:
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> FallbackResponse:
     """Return the answer to an agent's event once the file at `path` has been removed: continue, and warn the user."""
-    from hookrun.agents.base import placeholder_message
-    from hookrun.agents.formats import Reply
-    from hookrun.agents.reply import build_response
-
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
-    answer = build_response(agent, placeholder_message(agent, event), [Reply(user_message=text)]).stdout().decode()
+    answer = static_answer(agent, event, Reply(user_message=text))
     return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.agents.base import deadline_for, timeout_for
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import static_answer
 from hookrun.edit.file_change import FileChange, existing, missing_directories
 from hookrun.wiring import wired_command
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
@@ -139,22 +141,16 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
 
     The user is notified once a session if the agent has an event for that. With BLOCK no tool runs.
     """
-    from hookrun.agents.base import placeholder_message
-    from hookrun.agents.formats import Reply
-    from hookrun.agents.reply import build_response
-
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
     told = event == event_to_tell(agent)
     # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not told or _can(agent, event, "user_message")) else None
-    replies = [Reply(user_message=MISSING if told else None, context=context)] if told or begins else []
+    reply = Reply(user_message=MISSING if told else None, context=context)
     if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
-        replies = [Reply("block", f"{MISSING}; no tool runs before that")]
-    if not replies:
-        return ""
-    return build_response(agent, placeholder_message(agent, event), replies).stdout().decode()
+        reply = Reply("block", f"{MISSING}; no tool runs before that")
+    return static_answer(agent, event, reply)
 
 
 def event_to_tell(agent: Agent) -> str:
