@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    Source = tuple[str, str, int, int, int, int]
-    Group = tuple[Source, ...]
+    Sources = tuple[tuple[str, str, int, int], ...]
+    Group = tuple[Sources, int, int]
 
 PLAIN = frozenset(
     ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
@@ -31,6 +31,10 @@ STANDARD = 2
 
 TABLE = 1 << 14
 """Bytes before the table of the groups; the code of this module is before it."""
+
+
+FORMAT = 2
+"""Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
 
 
 class Boot:
@@ -64,7 +68,7 @@ def start(package: str, fd: int, head: bytes) -> None:
         own, groups, extensions = _table(head)
         if own and _unchanged(own):
             Boot.extensions = extensions
-            Boot.groups = {source[0]: group for group in groups for source in group}
+            Boot.groups = {source[0]: group for group in groups for source in group[0]}
         else:
             Boot.stale_since = time_ns()
     elif "site" in sys.modules:  # not started as launchers do
@@ -76,18 +80,18 @@ def start(package: str, fd: int, head: bytes) -> None:
     main()
 
 
-def _table(head: bytes) -> "tuple[Group, tuple[Group, ...], Mapping[str, str]]":
+def _table(head: bytes) -> "tuple[Sources, tuple[Group, ...], Mapping[str, str]]":
     """Return what stands behind the code of this module: its source, the groups and the extensions; else nothing."""
     try:
-        own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
+        version, own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
     except (ValueError, EOFError, TypeError):
         return (), (), {}
-    return own, groups, extensions
+    return (own, groups, extensions) if version == FORMAT else ((), (), {})
 
 
-def _unchanged(group: "Group") -> bool:
+def _unchanged(sources: "Sources") -> bool:
     try:
-        for _, path, mtime, size, _, _ in group:
+        for _, path, mtime, size in sources:
             now = posix.stat(Boot.package + path)
             if now.st_mtime_ns != mtime or now.st_size != size:
                 return False
@@ -135,12 +139,13 @@ def _load(group: "Group") -> bool:
     """Load the modules of a group; return whether that succeeded."""
     loaded: list[ModuleType] = []
     try:
-        if not _unchanged(group):
+        sources, offset, length = group
+        if not _unchanged(sources):
             raise ImportError  # noqa: TRY301  # one way out
-        for name, path, _, _, offset, length in group:
+        codes = marshal.loads(posix.pread(Boot.fd, length, offset))  # noqa: S302  # code of this package
+        for (name, path, _, _), code in zip(sources, codes, strict=True):
             if name in sys.modules:
                 continue
-            code = marshal.loads(posix.pread(Boot.fd, length, offset))  # noqa: S302  # code of this package
             sys.modules[name] = module = type(sys)(name)
             loaded.append(module)
             module.__file__ = Boot.package + path

@@ -16,6 +16,7 @@ from hookrun.agents import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 GROUPS = (
@@ -53,7 +54,9 @@ GROUPS = (
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
 TABLE, HEAD = 1 << 14, 1 << 15
-"""Where the table begins, and the code of the first module."""
+"""Where the table begins, and the code of the first group."""
+FORMAT = 2
+"""Of the table: raised here and in `boot` when it changes."""
 
 
 def write(package: str, since: int | None = None) -> None:
@@ -74,25 +77,24 @@ def write(package: str, since: int | None = None) -> None:
 
 
 def build(package: str) -> bytes:
-    """Return the content of the file: the code of `boot`, the table of the groups, and the code of each module.
+    """Return the content of the file: the code of `boot`, the table of the groups, and the code of each group.
 
     Raises OSError and SyntaxError.
     """
-    *own, boot = _compiled(package, "hookrun.boot")
+    *own, code = _compiled(package, "hookrun.boot")
+    boot = marshal.dumps(code)
     groups: list[Any] = []
     body = b""
     for names in GROUPS:
-        group: tuple[object, ...] = ()
-        for name in names.split():
-            *source, code = _compiled(package, name)
-            group += ((*source, HEAD + len(body), len(code)),)
-            body += code
-        groups.append(group)
+        compiled = [_compiled(package, name) for name in names.split()]
+        codes = marshal.dumps(tuple(code for *_, code in compiled))  # together: what they share is in it once
+        groups.append([[source for *source, _ in compiled], HEAD + len(body), len(codes)])
+        body += codes
     found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "_socket", "fcntl", "select")}
     found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
     extensions[""] = sys.executable
-    table = marshal.dumps([[[*own, 0, 0]], groups, extensions])
+    table = marshal.dumps([FORMAT, [own], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")
     return boot.ljust(TABLE, b"\0") + table.ljust(HEAD - TABLE, b"\0") + body
@@ -106,7 +108,7 @@ def _binding(package: str) -> str:
     return (found.origin if found is not None else None) or ""
 
 
-def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:
+def _compiled(package: str, name: str) -> tuple[str, str, int, int, CodeType]:
     """Return what `boot` knows a module by, and its code, without docstrings and the import of `__future__`."""
     path = "/".join(("", *name.split(".")[1:]))
     path += "/__init__.py" if os.path.isdir(package + path) else ".py"
@@ -116,4 +118,4 @@ def _compiled(package: str, name: str) -> tuple[str, str, int, int, bytes]:
     tree.body = [each for each in tree.body if not (isinstance(each, ast.ImportFrom) and each.module == "__future__")]
     flags = __future__.annotations.compiler_flag
     code = compile(tree, package + path, "exec", flags=flags, dont_inherit=True, optimize=2)
-    return name, path, status.st_mtime_ns, status.st_size, marshal.dumps(code)
+    return name, path, status.st_mtime_ns, status.st_size, code

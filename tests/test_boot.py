@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import boot_writer
+from hookrun import boot, boot_writer
 from hookrun.config import cache_writer
 from hookrun.config.compile_lock import load_compiled
 from hookrun.config.discovery import find
@@ -375,3 +376,20 @@ def test_a_line_is_parsed_without_what_the_parser_s_package_imports(
     words = [sys.executable, *START, "-c", PARSED, str(package), str(code_file(package)), change]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (f"program{loaded_besides}\n", "")
+
+
+def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project, package: Path) -> None:
+    """While hookrun is replaced, the writer of the old one may meet the `boot` of the new one."""
+    assert boot.FORMAT == boot_writer.FORMAT
+    *_, groups, extensions = marshal.loads(boot_writer.build(str(package))[boot_writer.TABLE :])  # noqa: S302  # our own
+    found = (package / "boot.py").stat()
+    own = ["hookrun.boot", "/boot.py", found.st_mtime_ns, found.st_size]
+    for table in (
+        [[[*own, 0, 0]], [], {}],
+        [boot.FORMAT + 1, [own], groups, extensions],
+    ):
+        whole = boot_writer.build(str(package))
+        replaced = marshal.dumps(table).ljust(boot_writer.HEAD - boot_writer.TABLE, b"\0")
+        code_file(package).write_bytes(whole[: boot_writer.TABLE] + replaced + whole[boot_writer.HEAD :])
+        assert fire(project, package)["action"] == "continue"
+        assert code_file(package).read_bytes()[: boot_writer.HEAD] == whole[: boot_writer.HEAD]

@@ -246,7 +246,8 @@ class Record(Shape):
                 validate_into(valid, fields[key], each, at)
             else:
                 hint = did_you_mean(key, fields, f"use {one_of(fields)}")
-                at.unknown_key(key, f"{at.path[-1]} field", fields, hint)
+                of = next(step for step in reversed(at.path) if isinstance(step, str))
+                at.unknown_key(key, f"{of} field", fields, hint)
         return valid
 
 

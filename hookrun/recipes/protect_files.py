@@ -8,7 +8,7 @@ from hookrun import settings_globs
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, line_directory, linked_files, parse, shell_line, unreadable
+from hookrun.recipes.shell_recipe import block, line_directory, linked_files, parse, shell_line, spellings, unreadable
 from hookrun.shell.prefilter import ENDS
 from hookrun.shell.words import absolute
 
@@ -106,7 +106,7 @@ class Files:
     def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
         """Return why a file must not be read or written, None if it may be."""
         full = os.path.join(directory, os.path.expanduser(path))
-        return self._of_paths((os.path.normpath(full), os.path.realpath(full)), written=written)
+        return self._of_paths(spellings(full), written=written)
 
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a line must not run, None if it may."""
@@ -135,7 +135,7 @@ class Files:
             return f"{full} contains hook settings, which only the user may remove. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             return self._of_pattern(full, written=file.written)
-        paths = (full, os.path.realpath(os.path.join(directory or "/", file.path)))  # `..` of a link is elsewhere
+        paths = spellings(os.path.join(directory or "/", file.path))
         if file.restored and not any(_is(each, self._settings) for each in paths):
             return None
         return self._of_paths(paths, written=file.written)

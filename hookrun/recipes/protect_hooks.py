@@ -19,6 +19,7 @@ from hookrun.recipes.shell_recipe import (
     parse,
     physical,
     project_directory,
+    spellings,
     unreadable,
 )
 from hookrun.shell import lazy_re as re
@@ -125,7 +126,7 @@ class Watch:
         """Return why a file must not be changed, None if it may."""
         given = os.path.join(self._directory, self._from_home(path))
         path = os.path.normpath(given)
-        for each in dict.fromkeys((path, os.path.realpath(given))):  # `..` of a link is elsewhere
+        for each in spellings(given):
             what = self._what(each)
             if what is not None:
                 return f"{path} is {what}, which only the user may change"

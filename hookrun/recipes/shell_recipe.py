@@ -9,7 +9,7 @@ from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hookrun.shell.simple_command import ParsedLine
 
@@ -63,6 +63,12 @@ def physical(path: str, directory: str | None) -> str | None:
         return None
     parent, _, last = os.path.join(directory or "/", path).rpartition("/")
     return os.path.normpath(os.path.join(os.path.realpath(parent or "/"), last))
+
+
+def spellings(path: str) -> Iterable[str]:
+    """Return what an absolute path may name: a program follows a link before its `..`, some agents shorten first."""
+    shortened = os.path.normpath(path)
+    return dict.fromkeys((shortened, os.path.realpath(path), os.path.realpath(shortened)))
 
 
 def linked_files(pattern: str) -> Iterator[str]:

@@ -278,6 +278,12 @@ def test_includes_that_go_wrong(house: House, include: str, message: str) -> Non
     assert any(path.endswith(include) for path in declarations.files)
 
 
+def test_a_wrong_field_of_an_include_is_named_by_its_object(house: House) -> None:
+    """The place has its number, the message says what the field is one of."""
+    declare(house.root / "coder.json", "a", settings={"include": [{"gti": "x"}]})
+    assert 'unknown include field "gti"' in house.compile().problems[0]
+
+
 def test_events_are_shared_with_the_layers_below(house: House) -> None:
     """An event that the user layer declares can be used by the project."""
     declare(house.user / "hooks.json", settings={"events": ["mine"]})

@@ -254,6 +254,14 @@ def test_a_link_hides_no_file(linked: Answers, line: str) -> None:
     assert protect_files.check(context), line
 
 
+def test_a_link_before_dots_hides_no_file(linked: Answers) -> None:
+    """Agents differ: some take `..` from the path's text before they open a file."""
+    (linked.root / "p" / "far").symlink_to("/usr/share")
+    for path in ("far/../x", f"/{linked.root}/p/x", f"{linked.root}/p/there/../up"):
+        context = {"tool_name": "read", "tool_args": {"file_path": path}, "working_dir": f"{linked.root}/p"}
+        assert protect_files.check(context), path
+
+
 def test_a_directory_behind_a_link_hides_no_file(linked: Answers) -> None:
     """The one where the line runs."""
     assert linked.hidden("protect-files", "touch pre-commit", "work") is None

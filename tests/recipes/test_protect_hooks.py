@@ -55,6 +55,9 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
     (guarded.root / "tools").symlink_to("hooks")
     assert call(guarded, "write", file_path="notes.txt").action == "block"
     assert call(guarded, "write", file_path=str(guarded.root / "tools" / "guard.sh")).action == "block"
+    (guarded.root / "far").symlink_to("/usr/share")
+    assert call(guarded, "write", file_path="far/../notes.txt").action == "block", "some agents shorten paths first"
+    assert call(guarded, "write", file_path=f"/{guarded.root}/coder.json").action == "block", "// is / on our systems"
 
 
 @pytest.mark.parametrize(
@@ -101,6 +104,9 @@ def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded
         ("cd tools; rm guard.sh", "block"),
         ("cd deep/link && rm ../guard.sh", "block"),
         ("rm deep/link/../guard.sh", "block"),
+        ("rm ROOT/deep/link/../guard.sh", "block"),
+        ("rm /ROOT/hooks/guard.sh", "block"),
+        ("rm -rf /ROOT/deep/link/..", "block"),
     ],
 )
 def test_a_command_is_followed_through_links(guarded: Project, command: str, action: str) -> None:
@@ -114,7 +120,7 @@ def test_a_command_is_followed_through_links(guarded: Project, command: str, act
         "deep/link": "../hooks/inside",
     }.items():
         (guarded.root / name).symlink_to(target)
-    assert call(guarded, "bash", command=command).action == action
+    assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == action
 
 
 @pytest.mark.parametrize(

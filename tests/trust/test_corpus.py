@@ -81,3 +81,9 @@ def test_how_many_lines_are_covered_as_they_should_be(tmp_path: Path) -> None:
         assert executed_by("command", line["command"]).unknown
     assert len(missed) <= len(executed) * 6 // 66
     assert len(alarms) <= 1
+
+
+@pytest.mark.parametrize("name", ["clang-", "format", "notify-", "send"])
+def test_a_program_called_like_a_part_of_a_known_one_may_execute_what_it_is_given(name: str) -> None:
+    """Only the whole name is known: `format guard.sh` may run the script."""
+    assert any("guard.sh" in reference for reference in executed_by("command", f"{name} guard.sh").code)
