@@ -8,7 +8,7 @@ from hookrun import settings_globs
 from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, line_directory, linked_files, parse, shell_line, spellings, unreadable
+from hookrun.recipes.shell_recipe import LinkedFiles, block, line_directory, parse, shell_line, spellings, unreadable
 from hookrun.shell.prefilter import ENDS
 from hookrun.shell.words import absolute
 
@@ -102,6 +102,7 @@ class Files:
             option(RECIPE, name).split() for name in ("secrets", "examples", "locked", "settings")
         )
         self._readable = yes(RECIPE, "read")
+        self._links = LinkedFiles()
 
     def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
         """Return why a file must not be read or written, None if it may be."""
@@ -147,7 +148,7 @@ class Files:
             plain = each.rpartition("/")[2]
             if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
                 return self._why(f"{pattern.rpartition('/')[0]}/{each}", written=written)
-        return self._of_paths((pattern, *linked_files(pattern)), written=written)
+        return self._of_paths((pattern, *self._links.of(pattern)), written=written)
 
     def _of_paths(self, paths: Iterable[str], *, written: bool) -> str | None:
         reasons = (self._why(each, written=written) for each in paths)

@@ -13,9 +13,9 @@ from hookrun.globs import glob
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
+    LinkedFiles,
     block,
     line_directory,
-    linked_files,
     parse,
     physical,
     project_directory,
@@ -120,6 +120,7 @@ class Watch:
         self._home = os.environ.get("HOME", "/")
         self._root = project_directory()
         self._found: dict[str, str] = {}
+        self._links = LinkedFiles()
         self._directory = line_directory(context)
 
     def of_file(self, path: str) -> str | None:
@@ -200,7 +201,7 @@ class Watch:
                 reason = self.of_file(path)
                 if reason is not None:
                     return reason
-        return next(filter(None, map(self.of_file, linked_files(pattern))), None)
+        return next(filter(None, map(self.of_file, self._links.of(pattern))), None)
 
     def _of_tree(self, full: str) -> str | None:
         """Return why a directory, or all in it (`/*`), must not be removed or replaced."""

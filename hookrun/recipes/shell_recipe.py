@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from hookrun.globs import glob
 from hookrun.shell.prefilter import QUOTES
 from hookrun.shell.words import absolute
 
@@ -17,8 +18,8 @@ KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 """The line that was read last."""
-MAX_MATCHED = 1000
-"""Files of a pattern whose links are followed."""
+MAX_LISTED = 20_000
+"""Files that a line's patterns are compared with, to follow links: some tens of milliseconds."""
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
 
@@ -71,15 +72,40 @@ def spellings(path: str) -> Iterable[str]:
     return dict.fromkeys((shortened, os.path.realpath(path), os.path.realpath(shortened)))
 
 
-def linked_files(pattern: str) -> Iterator[str]:
-    """Yield where symbolic links lead in the files that a pattern of the shell matches now: an absolute one."""
-    from glob import iglob
-    from itertools import islice
+class LinkedFiles:
+    """Where symbolic links lead that the patterns of a line match now, in the first MAX_LISTED files on their way."""
 
-    for path in islice(iglob(pattern), MAX_MATCHED):
-        resolved = os.path.realpath(path)
-        if resolved != path:
-            yield resolved
+    def __init__(self) -> None:
+        self._left = MAX_LISTED
+
+    def of(self, pattern: str) -> Iterator[str]:
+        """Yield the targets for an absolute pattern of the shell."""
+        waiting = [("", pattern.split("/")[1:])]
+        while waiting:
+            directory, parts = waiting.pop()
+            plain = next((at for at, part in enumerate(parts) if any(sign in part for sign in "*?[")), len(parts))
+            path = "/".join((directory, *parts[:plain]))
+            if plain < len(parts):
+                waiting += [(f"{path}/{name}", parts[plain + 1 :]) for name in self._names(path, parts[plain])]
+            elif os.path.lexists(path) and (resolved := os.path.realpath(path)) != path:
+                yield resolved
+
+    def _names(self, directory: str, pattern: str) -> list[str]:
+        """Return the names in a directory that match one part of a pattern."""
+        found: list[str] = []
+        if self._left <= 0:
+            return found
+        try:
+            with os.scandir(directory or "/") as entries:
+                for entry in entries:
+                    self._left -= 1
+                    if glob(pattern, entry.name) and (pattern[0] == "." or entry.name[0] != "."):
+                        found.append(entry.name)
+                    if self._left <= 0:
+                        break
+        except (OSError, ValueError):  # no directory, or no name of one
+            pass
+        return found
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:

@@ -262,6 +262,27 @@ def test_a_link_before_dots_hides_no_file(linked: Answers) -> None:
         assert protect_files.check(context), path
 
 
+def test_patterns_look_at_a_limited_number_of_files(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern such as `/*/*/*/*.orig` matches a few files of a million: that must not take until the timeout."""
+    project = linked.root / "p"
+    for number in range(400):
+        (project / "many" / str(number // 20) / str(number)).mkdir(parents=True)
+    monkeypatch.setattr("hookrun.recipes.shell_recipe.MAX_LISTED", 100, raising=False)
+    listed: list[str] = []
+    scandir = os.scandir
+
+    def counted(path: str) -> object:
+        listed.append(path)
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", counted)
+    for line in ("cat many/*/*/*.orig", "; ".join(f"cat many/*/*/{name}*" for name in range(9))):
+        listed.clear()
+        assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(project)}) is None
+        assert len(listed) < 100
+    assert protect_files.check({"tool_args": {"command": "cat agai* many/*/*/*x"}, "working_dir": str(project)})
+
+
 def test_a_directory_behind_a_link_hides_no_file(linked: Answers) -> None:
     """The one where the line runs."""
     assert linked.hidden("protect-files", "touch pre-commit", "work") is None
