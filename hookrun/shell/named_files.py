@@ -86,6 +86,9 @@ SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
 GIT_VALUED = re.compile(r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)")
 """Options of git's commands whose next word is no file."""
 
+MAGIC = re.compile(r"^:\([^)]*\)")
+"""The beginning of a path that says how git matches it: `:(top)FILE`."""
+
 SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
 """What a script of sed reads or writes."""
 
@@ -271,7 +274,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
         removed, restored = effect == "writes", effect == "restores"
         starts = _starts(git, command)
         for start in starts[:1] if removed or restored else starts:
-            path = os.path.join(start, word.text.rpartition(":")[2])
+            path = os.path.join(start, MAGIC.sub("", word.text).rpartition(":")[2])
             yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
 
 

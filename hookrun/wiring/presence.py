@@ -29,16 +29,20 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
 def _fires(agent: Agent, path: str, event: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.fastjson import loads
+    from hookrun.wiring.entries import TOP, find_all
     from hookrun.wiring.targets import SettingsFile
 
+    file = SettingsFile(agent.NAME, path, agent.INSTALL)
     try:
         now = existing(path)
         settings = loads((now.data or b"").decode())  # with a byte-order mark it counts as unreadable
-        wired = SettingsFile(agent.NAME, path, agent.INSTALL).wired(now)
+        found = find_all(file.read(now), file.layout, agent.NAME)
     except (FileError, ValueError):
         return False
     is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
-    return not is_off and any(native_event(agent, each.event) == event for each in wired)
+    # A handler in a group does not count: the group's matcher may leave out this call.
+    direct = [each for each in found if len(each.path) == len((*TOP, "event", 0))]
+    return not is_off and any(native_event(agent, each.event) == event for each in direct)
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SCOPES = ("user", "project")
 EVENT = "{event}"
+FOREVER = 1e15
+"""A limit that no agent reaches: an integer in its settings may be larger than any float."""
 
 SCRIPT_TEXT = """\
 #!/bin/sh
@@ -199,7 +201,7 @@ class SettingsFile(HookFile):
         found = []
         for each in entries.find_all(text, self.layout, self._agent):
             limit = each.handler.get(self._key("{limit}"))
-            seconds = limit / self._per_second if isinstance(limit, (int, float)) else None
+            seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))
             command = str(each.handler[self.layout.command])
             narrowed = entries.narrowing(text, each)

@@ -282,6 +282,14 @@ def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, ol
     assert "limits" not in json.dumps(_findings(project, agent))
 
 
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_limit_larger_than_a_float(project: Project, sign: str) -> None:
+    """It is as good as none, or as one that is over at once."""
+    hookrun(project, "install", "claude")
+    _edit(settings_file(project, "claude"), lambda text: text.replace("600", f"{sign}1{'0' * 400}"))
+    assert ("the agent waits -1e+15 s" in json.dumps(_findings(project, "claude"))) is bool(sign)
+
+
 @pytest.mark.parametrize(
     ("agent", "path", "text"),
     [

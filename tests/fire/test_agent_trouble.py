@@ -401,7 +401,13 @@ class TestCopilotReadsClaudeSSettings:
 
     @pytest.mark.parametrize(
         "text",
-        ["{", '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot"}]}}', '{"hooks": {"PreToolUse": []}}'],
+        [
+            "{",
+            '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot"}]}}',
+            '{"hooks": {"PreToolUse": []}}',
+            '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot", "timeoutSec": 1%s}]}}' % ("0" * 400),
+            '{"hooks": {"PreToolUse": [{"matcher": "edit", "hooks": [{"bash": "hookrun fire --agent copilot"}]}]}}',
+        ],
     )
     def test_a_wiring_that_does_not_fire_this_event_does_not_count(
         self, copilot: Agent, tmp_path: Path, text: str

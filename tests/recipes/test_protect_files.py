@@ -35,6 +35,8 @@ TOUCHES = [
     "git hash-object -w .env",
     "git -C .husky rm pre-commit",
     "git -C .aws add credentials",
+    "git rm ':(top)coder.json'",
+    "git checkout HEAD~5 -- ':(icase,glob)CODER.json'",
     "git --work-tree=.husky rm pre-commit",
     "git --work-tree .husky rm pre-commit",
     "git --work-tree=/x --work-tree=.husky --git-dir=.git mv pre-commit x",
