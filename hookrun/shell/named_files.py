@@ -225,17 +225,16 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         return
     texts = command.arguments
     levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
-    inside = [next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")]
-    if git is not None:
-        inside = _starts(git, command)
+    inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
+    inside = next((text.partition("=")[2] for text in texts if text.startswith("--directory=")), inside)
     for found in PATCHED.finditer(command.stdin.text):
         path = found[1]
         parts = path.split("/")
         if path == "/dev/null":
             continue
         stripped = parts[levels[-1] if levels else (1 if git is not None else -1) :]
-        for start in inside:
-            path = os.path.join(start, "/".join(stripped))
+        for start in _starts(git, command) if git is not None else [""]:
+            path = os.path.join(start, inside, "/".join(stripped))
             yield NamedFile(path, Word(path), written=True)
 
 
