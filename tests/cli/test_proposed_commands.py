@@ -57,7 +57,7 @@ VALUES = {
     "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
-    "fire.request_id[:8]": "9db9ad05",
+    "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
 
@@ -152,7 +152,7 @@ def check(words: list[str]) -> None:
         name, command, rest = group.resolve_command(parent, rest)
         assert command is not None
         with command.make_context(name, list(rest), parent=parent) as ctx:
-            agents_named(ctx.params.get("names") or () if name in ("install", "uninstall", "doctor") else ())
+            agents_named(ctx.params.get("agents") or () if name in ("install", "uninstall", "doctor") else ())
             left = [*ctx._protected_args, *ctx.args]  # click's for what a group has left
         if not isinstance(command, click.Group) or not left:
             return
