@@ -83,9 +83,9 @@ def _send(server: socket.socket, argv: list[str], here: int) -> None:
     os.umask(mask)
     strings = [os.fsencode(word) for word in argv]
     environment = [name + b"=" + value for name, value in os.environb.items()]
-    body = struct.pack("<4I", len(strings), len(environment), mask, 0)
+    body = struct.pack("<3I", len(strings), len(environment), mask)
     body += b"".join(each + b"\0" for each in strings + environment)
-    request = b"HKR1" + struct.pack("<I", len(body)) + body
+    request = b"HKR2" + struct.pack("<I", len(body)) + body
     server.settimeout(None)
     signals = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)

@@ -214,10 +214,10 @@ static int read_greeting(int fd) {
     go_cold(word > 0 && 5 + word == size - 1 && line[5] != '-' ? line + 5 : "no-greeting");
 }
 
-/* Return the request, `HKR1` and a counted body, and its size. */
+/* Return the request, `HKR2` and a counted body, and its size. */
 static char *make_request(size_t *size) {
     char *head[] = {"fire", "--agent", agent, NULL}, **lists[] = {head, argument, environ};
-    size_t count[] = {0, 0, 0}, bytes = 8 + 16;
+    size_t count[] = {0, 0, 0}, bytes = 8 + 12;
     for (int list = 0; list < 3; list++)
         for (; lists[list][count[list]]; count[list]++)
             bytes += strlen(lists[list][count[list]]) + 1;
@@ -226,9 +226,9 @@ static char *make_request(size_t *size) {
         go_cold("memory");
     mode_t mask = umask(077);
     umask(mask);
-    at = put(memcpy(at, "HKR1", 4) + 4, bytes - 8, 4);
+    at = put(memcpy(at, "HKR2", 4) + 4, bytes - 8, 4);
     at = put(put(at, count[0] + count[1], 4), count[2], 4);
-    at = put(put(at, mask, 4), 0, 4);
+    at = put(at, mask, 4);
     for (int list = 0; list < 3; list++)
         for (size_t each = 0; each < count[list]; each++)
             at = stpcpy(at, lists[list][each]) + 1;

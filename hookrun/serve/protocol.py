@@ -12,13 +12,11 @@ from array import array
 from struct import Struct
 from time import monotonic
 
-MAGIC = b"HKR1"
+MAGIC = b"HKR2"
 HEADER = Struct("<4sI")
 """The magic word and the length of what follows."""
-COUNTS = Struct("<4I")
-"""Arguments, variables, umask, limits."""
-LIMIT = Struct("<q")
-"""A limit, -1 for none: the soft and the hard one of each resource, and at the end the nice value. Linux sends none."""
+COUNTS = Struct("<3I")
+"""Arguments, variables, umask."""
 MAX_BODY = 64 << 20
 """Bytes of a request: more than any system passes to a program."""
 REQUEST_WITHIN = 10
@@ -43,15 +41,12 @@ class ProtocolError(Exception):
 class RunRequest:
     """What a client wants to be run, and as what."""
 
-    __slots__ = ("argv", "descriptors", "environment", "limits", "umask")
+    __slots__ = ("argv", "descriptors", "environment", "umask")
 
-    def __init__(
-        self, argv: list[str], environment: dict[bytes, bytes], umask: int, limits: list[int], descriptors: list[int]
-    ) -> None:
+    def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
         self.argv = argv
         self.environment = environment
         self.umask = umask
-        self.limits = limits
         self.descriptors = descriptors
 
 
@@ -104,11 +99,10 @@ def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: ar
 
 
 def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
-    argc, envc, umask, count = COUNTS.unpack_from(body)
-    start = COUNTS.size + LIMIT.size * count
-    if start > len(body) or len(descriptors) != DESCRIPTORS:
+    argc, envc, umask = COUNTS.unpack_from(body)
+    if len(descriptors) != DESCRIPTORS:
         raise ProtocolError("the request is not whole")
-    strings = body[start:].split(b"\0")
+    strings = body[COUNTS.size :].split(b"\0")
     if len(strings) != argc + envc + 1 or strings[-1]:
         raise ProtocolError("the request has another length than it says")
     environment: dict[bytes, bytes] = {}
@@ -116,5 +110,4 @@ def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
         name, equals, value = each.partition(b"=")
         if equals:
             environment.setdefault(name, value)  # as Python reads its own: the first one counts
-    limits = [limit for (limit,) in LIMIT.iter_unpack(body[COUNTS.size : start])]
-    return RunRequest([os.fsdecode(word) for word in strings[:argc]], environment, umask, limits, descriptors)
+    return RunRequest([os.fsdecode(word) for word in strings[:argc]], environment, umask, descriptors)

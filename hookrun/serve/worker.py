@@ -17,7 +17,6 @@ import select
 import socket
 import sys
 import time
-from contextlib import suppress
 
 from hookrun.agents import status_without_hooks
 from hookrun.fire import command
@@ -91,14 +90,13 @@ class Worker:
             if request is None:
                 return self._tell(READY)
             self._become(request)
-            is_own = _take_limits(request.limits)
             status, usual = self._run(request, connection)
             self._leave()
             word = HAS_RUN
             if (settings := FireInvocation.latest_settings) is not None:
                 word |= BLOCKS if settings.get("on_error") == "block" else PASSES
                 word |= UNWANTED * (settings.get("warm") == "off")
-            goes_on = usual and is_own and not word & UNWANTED and self._is_clean()
+            goes_on = usual and not word & UNWANTED and self._is_clean()
             # Told before the answer: the caller's next run finds this worker ready.
             goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
@@ -209,25 +207,6 @@ def _reset_signals() -> None:
         usual = _signal.default_int_handler if number == _signal.SIGINT else _signal.SIG_DFL
         if _signal.getsignal(number) != usual:
             _signal.signal(number, usual)
-
-
-def _take_limits(limits: list[int]) -> bool:
-    """Take over limits that the system does not show of another process; return whether they were ours anyhow.
-
-    They cannot be raised again: a worker that has taken others serves no second caller.
-    """
-    *pairs, nice = limits or [0]
-    same = True
-    for number, wanted in enumerate(zip(pairs[::2], pairs[1::2], strict=True)):
-        if resource.getrlimit(number) != wanted:
-            same = False
-            with suppress(ValueError, OSError):  # higher than ours may become
-                resource.setrlimit(number, wanted)
-    if limits and os.getpriority(os.PRIO_PROCESS, 0) != nice:
-        same = False
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, nice)
-    return same
 
 
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")

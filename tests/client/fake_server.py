@@ -46,15 +46,15 @@ class Request:
             self.close()
         while len(data) < 8:
             data += connection.recv(1)
-        assert data[:4] == b"HKR1"
+        assert data[:4] == b"HKR2"
         (length,) = struct.unpack("<I", data[4:8])
         while len(data) < 8 + length:
             more = connection.recv(8 + length - len(data))
             assert more, "the client closed within its request"
             data += more
         assert len(data) == 8 + length
-        argc, envc, self.umask, self.limits = struct.unpack_from("<4I", data, 8)
-        *strings, end = data[24:].split(b"\0")
+        argc, envc, self.umask = struct.unpack_from("<3I", data, 8)
+        *strings, end = data[20:].split(b"\0")
         assert end == b""
         assert len(strings) == argc + envc
         self.argv, self.environment = strings[:argc], strings[argc:]

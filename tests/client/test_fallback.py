@@ -249,7 +249,7 @@ def test_a_server_that_is_killed_at_every_byte(launcher: Launcher) -> None:
         assert killed_after(launcher, b"go 1\n"[:said], 0, b"") == cold("no-greeting")
     failed = (2, "", "hookrun: the server ended before it answered\n")
     words = [b"fire", b"--agent", b"claude", b"Stop", b"--deadline", b"5", b"A=1"]
-    size = 24 + sum(len(word) + 1 for word in words)
+    size = 20 + sum(len(word) + 1 for word in words)
     assert killed_after(launcher, b"go 1\n", 0, b"") in (cold("no-request"), failed)
     for heard in range(1, size + 1):
         assert killed_after(launcher, b"go 1\n", heard, b"") == failed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -133,7 +132,7 @@ def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
     """Wherever a client goes, the next one is served."""
-    for sent in (b"", b"H", b"HKR1", b"HKR1\x10\0\0\0", b"HKR1\xff\xff\xff\xff", b"garbage and more of it" * 10):
+    for sent in (b"", b"H", b"HKR2", b"HKR2\x10\0\0\0", b"HKR2\xff\xff\xff\xff", b"garbage and more of it" * 10):
         client = warm.server.client()
         client.greeting()
         client.socket.sendall(sent) if sent else None
@@ -175,26 +174,6 @@ def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProje
 
     wait_for(lambda: not has_zombies())
     assert warm.server.children() == [worker]
-
-
-def test_limits_that_come_with_the_request_are_taken_over_for_one_run(warm: WarmProject) -> None:
-    """As on macOS, where the server cannot see them beforehand; its next caller has the server's own again."""
-    warm.project.hooks({"command": "ulimit -n > seen"})
-    with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "context", "w+b") as context:
-        context.write(BASH)
-        context.seek(0)
-        limits = [each for number in range(16) for each in resource.getrlimit(number)]
-        limits[2 * resource.RLIMIT_NOFILE] = 200
-        client = warm.server.client()
-        client.greeting()
-        streams = (context.fileno(), nothing.fileno(), nothing.fileno())
-        environment = warm.project.environment()
-        limits.append(os.getpriority(os.PRIO_PROCESS, 0))
-        client.request(["fire", "pre_tool_use"], environment, streams, warm.project.root, limits=limits)
-    assert client.answer() == 0
-    assert (warm.project.root / "seen").read_text() == "200\n"
-    warm.fire("pre_tool_use", context=BASH)
-    assert (warm.project.root / "seen").read_text() != "200\n"
 
 
 def test_the_server_ends_when_it_is_told_to(server: RunningServer) -> None:

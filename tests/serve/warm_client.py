@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from hookrun.serve import protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Self
 
 TIMEOUT = 20.0
@@ -58,10 +57,9 @@ class WarmClient:
         cwd: str | Path,
         *,
         umask: int = 0o022,
-        limits: Sequence[int] = (),
     ) -> None:
         """Send what is to be run."""
-        body = request_body(argv, environment, umask, limits)
+        body = request_body(argv, environment, umask)
         directory = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY)
         try:
             data = protocol.HEADER.pack(protocol.MAGIC, len(body)) + body
@@ -91,11 +89,10 @@ class WarmClient:
         self.socket.close()
 
 
-def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022, limits: Sequence[int] = ()) -> bytes:
+def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022) -> bytes:
     """Return what a request says after its header."""
     words = [*map(os.fsencode, argv), *(os.fsencode(f"{name}={value}") for name, value in environment.items())]
-    counts = struct.pack("<4I", len(argv), len(environment), umask, len(limits))
-    counts += b"".join(map(protocol.LIMIT.pack, limits))
+    counts = struct.pack("<3I", len(argv), len(environment), umask)
     return counts + b"".join(word + b"\0" for word in words)
 
 
