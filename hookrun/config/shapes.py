@@ -231,24 +231,28 @@ class MapOf(Shape):
 class Record(Shape):
     """An object with these fields and no others, none of them required."""
 
-    def __init__(self, fields: tuple[Field, ...], says: str) -> None:
+    def __init__(self, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
         super().__init__(says, object_schema(fields))
-        self.fields = fields
+        self.fields, self._hint = fields, hint
 
     def check(self, value: object, at: Location) -> dict[str, object]:
         """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
         if not isinstance(value, dict):
-            raise at.type_error(value, self.says)
+            raise at.type_error(value, self.says, self._hint)
         fields = names(self.fields)
         valid: dict[str, object] = {}
         for key, each in value.items():
             if key in fields:
                 validate_into(valid, fields[key], each, at)
             else:
-                hint = did_you_mean(key, fields, f"use {one_of(fields)}")
-                of = next(step for step in reversed(at.path) if isinstance(step, str))
-                at.unknown_key(key, f"{of} field", fields, hint)
+                self.report_unknown(key, fields, at)
         return valid
+
+    def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
+        """Report a key that is none of the fields."""
+        hint = did_you_mean(key, fields, f"use {one_of(fields)}")
+        of = next(step for step in reversed(at.path) if isinstance(step, str))
+        at.unknown_key(key, f"{of} field", fields, hint)
 
 
 class BoolOr(Shape):

@@ -38,21 +38,12 @@ class FieldsOf(Record):
     """An object with these fields; `of` names what they belong to in messages."""
 
     def __init__(self, of: str, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
-        super().__init__(fields, says)
-        self._of, self._hint = of, hint
+        super().__init__(fields, says, hint)
+        self._of = of
 
-    def check(self, value: object, at: Location) -> dict[str, object]:
-        """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
-        if not isinstance(value, dict):
-            raise at.type_error(value, self.says, self._hint)
-        fields = names(self.fields)
-        valid: dict[str, object] = {}
-        for key, each in value.items():
-            if key in fields:
-                validate_into(valid, fields[key], each, at)
-            else:
-                at.unknown_key(key, f"field of {self._of}:", fields)
-        return valid
+    def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
+        """Report a key that is none of the fields."""
+        at.unknown_key(key, f"field of {self._of}:", fields)
 
 
 NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
