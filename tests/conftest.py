@@ -173,9 +173,9 @@ class Project:
             return self.server.command(*arguments)
         return [sys.executable, "-m", "hookrun", *arguments]
 
-    def start(self, context: object, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start hookrun with the context on stdin, which is closed; stdout and stderr are pipes."""
-        process = subprocess.Popen(
+    def open(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start hookrun with pipes for its streams; stdin stays open."""
+        return subprocess.Popen(
             self.command(*arguments),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -183,6 +183,10 @@ class Project:
             cwd=self.root,
             env=self.environment(),
         )
+
+    def start(self, context: object, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start hookrun with the context on stdin, which is closed; stdout and stderr are pipes."""
+        process = self.open(*arguments)
         assert process.stdin is not None
         process.stdin.write(context if isinstance(context, bytes) else json.dumps(context).encode())
         process.stdin.close()

@@ -282,14 +282,7 @@ def test_copilot_sees_no_other_exit_status_than_0(copilot: Agent, number: signal
     os.mkfifo(project.root / "running")
     project.hooks({"command": "echo > running; sleep 300"})
     project.approve()
-    process = subprocess.Popen(
-        project.command("fire", "--agent", "copilot", "--home", str(project.home)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=project.root,
-        env=project.environment(),
-    )
+    process = project.open("fire", "--agent", "copilot", "--home", str(project.home))
     assert process.stdin is not None
     if moment == "while a hook runs":
         process.stdin.write(json.dumps(copilot.shell()).encode())

@@ -16,14 +16,7 @@ BOM = b"\xef\xbb\xbf"
 
 def open_fire(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a fire whose stdin stays open."""
-    return subprocess.Popen(
-        project.command("fire", "pre_tool_use", *arguments),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=project.root,
-        env=project.environment(),
-    )
+    return project.open("fire", "pre_tool_use", *arguments)
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n", b"  \r\n"])
