@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun import __version__, files, state
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, path_for, seal
 from hookrun.config.load import load_config
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
@@ -75,9 +75,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
 
 
 def _row(hook: Hook, offset: int) -> list[object]:
-    flags = PARALLEL * hook.parallel | ALWAYS * hook.always
-    if hook.enforcing:
-        flags |= ENFORCING
+    flags = ALWAYS * hook.always | ENFORCING * hook.enforcing
     return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, hook.claude, offset]
 
 
