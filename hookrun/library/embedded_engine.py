@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun import context as contexts
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER, result_at_once
