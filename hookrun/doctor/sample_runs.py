@@ -14,7 +14,6 @@ from hookrun.config.command_words import relative_words
 from hookrun.config.diagnostics import Diagnostic
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
-from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 
@@ -60,9 +59,11 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
 
     def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
         around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
-        loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
         runner = ProcessRunner(
-            around, loop, locks=str(context["working_dir"]), on_background_end=lambda _hook, _outcome: None
+            around,
+            locks=str(context["working_dir"]),
+            on_background_end=lambda _hook, _outcome: None,
+            deadline=monotonic() + SAMPLE_TIMEOUT,
         )
         stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
         (outcome,) = runner([(hook, stdin)])

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.process.python_host import Hosts
-    from hookrun.process.spawn import Watcher
+    from hookrun.process.runner import ProcessRunner
     from hookrun.trust.approvals import UserDecisions
 
 
@@ -63,8 +62,7 @@ class FireInvocation:
         self.compiled: CompiledConfig | None = None
         self.interrupted = 0
         self.waited = 0.0
-        self.watcher: Watcher | None = None
-        self.hosts: Hosts | None = None
+        self.runners: list[ProcessRunner] = []
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
@@ -127,10 +125,8 @@ class FireInvocation:
         """Write the last records, reap all children but hooks, start a server if this run lacked one. Called last."""
         if records:
             self.write_audit(records)
-        if self.hosts is not None:
-            self.hosts.reap()
-        if self.watcher is not None:
-            self.watcher.close()
+        for runner in self.runners:
+            runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
         if self.cold is not None and not settled:
             from hookrun.server_start import after_cold_run
@@ -139,6 +135,8 @@ class FireInvocation:
 
 
 ASKS = PRECEDENCE["ask"]
+SLOW = 1.0
+"""Seconds after which it is recorded that a run has begun."""
 
 
 class EventFire:
@@ -187,16 +185,12 @@ class EventFire:
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
-        from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
-        from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
         command = self.invocation
         if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
-        set_cloexec_on_inherited()
-        command.watcher = WATCHER
         around = HookEnvironment(
             self.context,
             project=command.project_root(),
@@ -205,21 +199,18 @@ class EventFire:
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
-        loop = Loop(
-            deadline=command.deadline,
-            wake=catch_signals(),
-            on_slow=self._record_start,
-            slow_at=command.started + SLOW,
-        )
-        self.trust = trust = self._trust(around, loop.is_interrupted)
         runner = ProcessRunner(
             around,
-            loop,
             locks=state.state_dir(command.home) + "/locks",
             on_background_end=self._record_background,
             on_outcomes=command.on_outcomes,
-            trust=trust,
+            catches_signals=True,
+            deadline=command.deadline,
+            on_slow=self._record_start,
+            slow_at=command.started + SLOW,
         )
+        command.runners.append(runner)
+        self.trust = runner.trust = trust = self._trust(around, runner.is_interrupted)
         self.chain = HookChain(self.event, self.context, candidates, keep_text=self._keep_text)
         if trust is not None:
             self.chain.off, self.chain.refusal = trust.why_off, trust.refusal
@@ -235,10 +226,8 @@ class EventFire:
             command.problems.append(command.internal_error(error))
         finally:
             command.waited += runner.waited
-            command.hosts = around.end_hosts()
-            WATCHER.release()
-            release_signals()
-        self.trust = trust = trust or self._decisions_about_invalid(around, loop.is_interrupted)
+            runner.close()
+        self.trust = trust = trust or self._decisions_about_invalid(around, runner.is_interrupted)
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from hookrun.model import Failure
 from hookrun.process import spawn
-from hookrun.process.child import CannotStart
+from hookrun.process.child import RESTORED, CannotStart, posix_spawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LEFT_IGNORED = tuple(n for n in spawn.RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
+LEFT_IGNORED = tuple(n for n in RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
 """Signals that `subprocess` leaves ignored in the new process if the host ignores them."""
 LISTED_FOR = 0.1
 """Seconds before inheritable descriptors are listed again: listing costs a tenth of a start, and hosts open few."""
@@ -79,7 +79,7 @@ def _posix_spawn(
     try:
         for fd in streams:  # above 2, so that no dup2 overwrites another of them
             copies += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, spawn.STANDARD + 1)]
-        return spawn.posix_spawn(argv, environment, copies, _inheritable())
+        return posix_spawn(argv, environment, copies, _inheritable())
     finally:
         for fd in copies:
             os.close(fd)
