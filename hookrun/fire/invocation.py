@@ -10,12 +10,14 @@ from time import monotonic
 
 from hookrun import audit, context as contexts, state
 from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import can_refuse
+from hookrun.events import can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
+from hookrun.text import print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
@@ -121,10 +123,13 @@ class FireInvocation:
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
 
-    def close(self, records: list[dict[str, object]]) -> None:
-        """Write the last records, reap all children but hooks, start a server if this run lacked one. Called last."""
-        if records:
-            self.write_audit(records)
+    def close(self, ended: list[tuple[EventFire, Verdict | None, dict[str, Any]]]) -> None:
+        """Record events, each with its verdict and further fields; reap all children but hooks. Called last.
+
+        Starts a server if this run lacked one.
+        """
+        if ended:
+            self.write_audit([record for fire, verdict, more in ended for record in fire.records(verdict, **more)])
         for runner in self.runners:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
@@ -150,6 +155,23 @@ class EventFire:
         self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
+
+    def load_and_run(self, source: str, config: str | None) -> Verdict:
+        """Run the hooks of a person's or a program's event on the context in a file; warn of doubts about the context.
+
+        `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
+        """
+        command = self.invocation
+        try:
+            cwd = os.getcwd()
+        except OSError:
+            cwd = None
+        command.load(cwd, config)
+        self.event = resolve_event(self.event, command.events)
+        data = command.read_context(source)
+        for doubt in contexts.doubts_about(data, self.event, source):
+            print_message(doubt, "warning")
+        return self.run(data)
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -337,7 +359,7 @@ class EventFire:
         runs = self.chain.runs if self.chain is not None else ()
         return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
 
-    def records(self, verdict: Verdict | None, *, error: str | None = None, **more: object) -> list[dict[str, object]]:
+    def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
@@ -360,7 +382,6 @@ class EventFire:
             setting=command.settings.get("audit"),
             warm=command.warm,
             cold=command.cold,
-            error=error,
             **more,
         )
 
