@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hookrun import __version__
 from hookrun.claude.tables import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
-from hookrun.config.document import NOT_READ, Document, SourceError, read
+from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, did_you_mean, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.schema import SETTINGS

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_files, claude_settings
-from hookrun.config.claude_plugins import Plugins, names_plugins
+from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, internal_problem, load_file
-from hookrun.config.diagnostics import Diagnostic, Location
+from hookrun.config.document import Diagnostic, Location
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
 from hookrun.config.shapes import names

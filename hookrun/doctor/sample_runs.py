@@ -11,7 +11,7 @@ from hookrun import context as contexts
 from hookrun.claude import payload
 from hookrun.claude.answer import Interpretation, interpret
 from hookrun.config.command_words import relative_words
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.document import Diagnostic
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
 from hookrun.process.loop import Loop

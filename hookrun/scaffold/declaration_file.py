@@ -17,14 +17,14 @@ from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.edit.span_editor import EditError
+from hookrun.edit.json_edit import EditError
 from hookrun.files import is_within, relative_path
 from hookrun.state import config_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Diagnostic
     from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
