@@ -34,7 +34,7 @@ LAYERS = (
     ("agents",),
     ("audit_reader",),
     ("audit",),
-    ("conditions", "dialects"),
+    ("conditions",),
     ("claude",),
     ("shell",),
     ("verdicts", "context"),

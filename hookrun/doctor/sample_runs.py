@@ -9,7 +9,7 @@ from time import monotonic
 
 from hookrun import context as contexts
 from hookrun.claude import payload
-from hookrun.claude.answer import Interpretation, interpret
+from hookrun.claude.answer import Interpretation
 from hookrun.config.command_words import relative_words
 from hookrun.config.document import Diagnostic
 from hookrun.fastjson import dumps
@@ -66,7 +66,7 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
         )
         stdin = dumps(payload.build_payload(hook.events[0], context)).encode("ascii") + b"\n"
         (outcome,) = runner([(hook, stdin)])
-        return outcome, interpret(hook, hook.events[0], context, outcome)
+        return outcome, Interpretation(hook, hook.events[0], context, outcome)
 
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:
