@@ -11,7 +11,6 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
-from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
@@ -148,6 +147,8 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
     directory itself if there is no repository. Raises ScaffoldError and FileError.
     """
+    from hookrun.config.load import load_config  # with all that finds and merges files
+
     loaded = load_config(find(directory, home))
     paths = [os.path.join(loaded.project, name) for name in PROJECT_FILES]
     return DeclarationFile(_chosen(paths, "project", form), "project", loaded.declarations.events)
