@@ -10,7 +10,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER, result_at_once

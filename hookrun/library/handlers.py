@@ -369,10 +369,6 @@ class TableCandidates:
         """Return the layer's number in LAYERS."""
         return self._table.layers[index]
 
-    def parallel(self, index: int) -> bool:
-        """Return whether the hook may run beside its neighbours."""
-        return self._table.hooks[index].parallel
-
     def always(self, index: int) -> bool:
         """Return whether the hook runs even after the chain has ended."""
         return self._table.hooks[index].always
