@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
