@@ -10,7 +10,7 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, CompiledConfig, load_cached, path_for, seal
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, CompiledConfig, load_cached, path_for, seal
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
 from hookrun.state import YOUNG, identity
@@ -131,9 +131,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
 
 
 def _row(hook: Hook, offset: int) -> list[object]:
-    flags = PARALLEL * hook.parallel | ALWAYS * hook.always
-    if hook.enforcing:
-        flags |= ENFORCING
+    flags = ALWAYS * hook.always | ENFORCING * hook.enforcing
     return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, hook.claude, offset]
 
 
