@@ -39,9 +39,8 @@ from hookrun.cli.printing import (
     print_table,
 )
 from hookrun.config import origins
-from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
-from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
 from hookrun.credentials import HIDDEN, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
