@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.common import agent_option, command, event_option, home_option, hook_option, resolve_home
+from hookrun.cli.commands import agent_option, command, event_option, home_option, hook_option, resolve_home
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
