@@ -22,8 +22,7 @@ import pytest
 
 from hookrun.agents import load
 from hookrun.cli import cli
-from hookrun.cli.commands import COMMANDS, OLD_NAMES
-from hookrun.cli.common import agents_named
+from hookrun.cli.commands import COMMANDS, OLD_NAMES, agents_named
 from hookrun.fire.command import parse_arguments
 from hookrun.fire.invocation import FireError
 from hookrun.wiring.plan import InstallRequest
