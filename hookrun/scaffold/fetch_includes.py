@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 import tempfile
 
-from hookrun.config.git_includes import COMMIT, GitInclude, tree_digest
+from hookrun.config.config_file import COMMIT, GitInclude, tree_digest
 from hookrun.scaffold.declaration_file import ScaffoldError, check_within
 from hookrun.state import make_private_dir
 
