@@ -15,8 +15,9 @@ from tests.live.summary import lines_of
 
 def run(agents: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of the drivers with the agents of a directory."""
+    tests = ["-m", "slow", "tests/live/test_drivers.py"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-m", "slow", "-p", "no:cacheprovider", *options, "tests/live/test_drivers.py"],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *tests],
         cwd=ROOT,
         env={**os.environ, "HOOKRUN_AGENTS": str(agents)},
         capture_output=True,
