@@ -18,7 +18,7 @@ import pytest
 
 from hookrun import boot, boot_writer
 from hookrun.config import cache_writer
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from tests import test_import_budget as budget
 

@@ -13,9 +13,10 @@ from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import BOLD, DIM
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, Prediction
 from hookrun.edit.file_change import FileError
+from hookrun.engine import combine
 from hookrun.model import HookResult, Outcome
 from hookrun.trust.notices import combine_failures
-from hookrun.verdicts import apply_policies, combine
+from hookrun.verdicts import apply_policies
 from hookrun.wiring import plan
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent

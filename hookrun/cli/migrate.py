@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from hookrun.cli.common import FAILED, command, home_option, json_option, resolve_home, working_directory
+from hookrun.cli.commands import FAILED, command, home_option, json_option, resolve_home, working_directory
 from hookrun.cli.printing import is_interactive, print_json, print_message, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     command,
     epilog,

@@ -14,7 +14,7 @@ from urllib.parse import quote as quote_url
 import click
 
 from hookrun import __version__
-from hookrun.cli.common import FAILED, command, config_options, read_config, working_directory
+from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.lint import unread_files

@@ -10,7 +10,7 @@ from hookrun.config import claude_settings
 from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
 from hookrun.config.document import NOT_READ, Document, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
-from hookrun.config.recipe_versions import expanded
+from hookrun.config.recipe_entries import expanded
 from hookrun.config.schema import SETTINGS
 from hookrun.config.shapes import names
 from hookrun.config.validate import validate_settings

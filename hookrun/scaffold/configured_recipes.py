@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from hookrun.config.diagnostics import Diagnostic, did_you_mean
 from hookrun.config.document import read
-from hookrun.config.recipe_versions import hooks_of, newest, no_version, option_variables, split_version
+from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import relative_path
 from hookrun.recipes import catalog

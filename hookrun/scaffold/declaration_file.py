@@ -11,10 +11,9 @@ from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
-from hookrun.config.json_schema import SCHEMA_FILE, schema_text
 from hookrun.config.load import load_config
-from hookrun.config.recipe_entries import validate_entry
-from hookrun.config.recipe_versions import expanded
+from hookrun.config.recipe_entries import expanded, validate_entry
+from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing

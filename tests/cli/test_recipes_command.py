@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.recipe_versions import VERSIONS_FILE
+from hookrun.config.recipe_entries import VERSIONS_FILE
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import digest
 from tests.cli.command import Done, hookrun, hookrun_process
@@ -53,8 +53,8 @@ BEFORE_ALL = """
 import hookrun.recipes
 hookrun.recipes.__path__.append(HERE)
 hookrun.recipes.RECIPES = (*hookrun.recipes.RECIPES, "say_no")
-import hookrun.config.recipe_versions
-hookrun.config.recipe_versions.VERSIONS_FILE = HERE + "/versions.json"
+import hookrun.config.recipe_entries
+hookrun.config.recipe_entries.VERSIONS_FILE = HERE + "/versions.json"
 """
 
 

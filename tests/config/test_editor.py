@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.json_schema import SCHEMA_FILE, schema
-from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SETTINGS
+from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SCHEMA_FILE, SETTINGS, schema
 from tests.cli.command import hookrun
 from tests.config.json_server import JsonServer, why_not
 

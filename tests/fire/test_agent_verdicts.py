@@ -11,7 +11,6 @@ import pytest
 from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, ORIGIN, Agent, says, without_origin
-from tests.slow import sampled
 
 MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
 """The agents that take changed arguments; Qwen Code does not."""
@@ -204,7 +203,8 @@ def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
     assert told.json.get("reason", told.json.get("go_on")) == "run the tests"
 
 
-@pytest.mark.parametrize("agent", sampled([name for name in AGENTS if name != "cline"], 3), indirect=True)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("agent", [name for name in AGENTS if name != "cline"], indirect=True)
 def test_an_end_that_nobody_minds_begins_the_count_anew(agent: Agent) -> None:
     """Eight in a row are too many, not eight in a session."""
     agent.project.hooks(
@@ -248,7 +248,8 @@ def test_no_hook_means_no_word(agent: Agent) -> None:
         assert (told.status, told.stdout, told.stderr) == (0, b"", "")
 
 
-@pytest.mark.parametrize("broken", sampled(["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("broken", ["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"])
 def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken: str) -> None:
     """With `on_failure: continue` the tool runs and somebody is notified; with `block` it does not."""
     agent.project.hooks({"command": broken, "timeout": 0.3})

@@ -92,6 +92,14 @@ def test_a_descriptor_that_the_host_made_inheritable_stays_out_of_hooks(project:
 
 
 @WAYS
+def test_the_beginning_of_a_longer_output_is_no_answer(project: Project, way: str) -> None:
+    """What fits into `max_output` says continue, what follows it does not."""
+    line = """printf '%s' '{"action":"continue"}no'"""
+    result = fire(load(project, {"command": line, "max_output": 21}), way)
+    assert kinds(result) == ["bad_verdict"]
+
+
+@WAYS
 def test_an_enormous_output_costs_no_memory_and_is_told(project: Project, way: str) -> None:
     """50 MB on both streams: `max_output` bytes are kept."""
     line = "head -c 50000000 /dev/zero | tee /dev/stderr"

@@ -13,7 +13,6 @@ from hookrun.testing.cases import load
 from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
-from tests.slow import sampled
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -134,7 +133,8 @@ def test_a_recipe_is_of_its_form(module: str) -> None:
     assert made.misses
 
 
-@pytest.mark.parametrize("module", sampled(RECIPES, 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("module", RECIPES)
 @pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
 def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
     """The first of its cases of either kind, declared by a person and fired by the real command."""

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Project
-from tests.slow import sampled
 
 Declared = dict[str, object]
 
@@ -95,7 +94,8 @@ FAILURES: dict[str, tuple[Callable[[Project], Declared], str]] = {
 ENDED_BY_US = {name for name, (_, failure) in FAILURES.items() if failure == "timeout"}
 
 
-@pytest.mark.parametrize("name", sampled(FAILURES, 4))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(project: Project, name: str) -> None:
     """`on_failure: block` turns the failure into exit 2 with a reason that names the hook and the failure."""
     declare, failure = FAILURES[name]
