@@ -107,7 +107,7 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
         "hookrun.compat.oats",
         "hookrun.observe.error_chains",
         "hookrun.observe.costs",
-        "hookrun.observe.export",
+        "hookrun.observe.metrics_report",
         "hookrun.observe.patterns",
         "hookrun.observe.tool_times",
         "hookrun.observe.workflow",
