@@ -37,8 +37,7 @@ from hookrun.scaffold.configured_recipes import (
     RecipeStatus,
     recipe_of,
 )
-from hookrun.scaffold.declaration_file import project_file, user_file
-from hookrun.scaffold.fetch_includes import fetch
+from hookrun.scaffold.declaration_file import fetch, project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent

@@ -121,7 +121,7 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     root = examined.declarations.root or working_directory()
     found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
-        from hookrun.doctor.sample_runs import run_samples  # rarely asked for
+        from hookrun.doctor.prove import run_samples  # rarely asked for
 
         here = working_directory()
         found += run_samples(
