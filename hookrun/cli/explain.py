@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
     agents_named,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.common import agents_named, command, parse_pairs, report_options, resolve_home, working_directory
+from hookrun.cli.commands import agents_named, command, parse_pairs, report_options, resolve_home, working_directory
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
-from hookrun.cli.printing import CommandReport, count, is_interactive, print_line
-from hookrun.cli.questions import choose, confirm
+from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_declared
 from hookrun.cli.trust import APPROVE_IT, approve_written, user_is_present
 from hookrun.edit.file_change import FileChange, apply_all

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from hookrun.cli.common import command, read_config, report_options, unknown_hook
+from hookrun.cli.commands import command, read_config, report_options, unknown_hook
 from hookrun.cli.printing import CommandReport, is_interactive
 from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import CONFIG
-from hookrun.cli.common import (
+from hookrun.cli import Commands, require_command
+from hookrun.cli.commands import (
+    CONFIG,
     FAILED,
     agent_option,
     agents_named,
@@ -23,7 +24,6 @@ from hookrun.cli.common import (
     load_project,
     read_config,
 )
-from hookrun.cli.dispatch import Commands, require_command
 from hookrun.cli.printing import (
     BOLD,
     DIM,

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     agent_option,
     agents_named,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.approval_texts import approved_texts, differences, limited, shipped_recipe, whole
-from hookrun.cli.common import FAILED, command, config_options, load_project, working_directory
+from hookrun.cli.commands import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,

@@ -12,7 +12,7 @@ import click
 from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
     agents_named,

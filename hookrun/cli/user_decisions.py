@@ -9,7 +9,7 @@ import time
 
 import click
 
-from hookrun.cli.common import command, config_option, home_option, hooks_named, load_project, resolve_home
+from hookrun.cli.commands import command, config_option, home_option, hooks_named, load_project, resolve_home
 from hookrun.cli.printing import count, print_line, print_wrapped
 from hookrun.files import relative_path
 from hookrun.text import quote

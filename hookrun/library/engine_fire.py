@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
 from hookrun.engine import HookChain, is_plain_continue
-from hookrun.library import encoding
 from hookrun.library.calls import FOREVER, HandlerCall, TimeLimited, as_coroutine, close_unstarted, is_awaitable
-from hookrun.library.event_contexts import CLASSES
+from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
-from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
 from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from hookrun.engine import Steps
     from hookrun.library.engine_state import EngineState, Journal
-    from hookrun.library.registry import TableCandidates
+    from hookrun.library.handlers import TableCandidates
 
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
@@ -83,7 +82,7 @@ class EngineFire:
                 self._selection,
                 off=self._why_off,
                 refusal=self._refusal,
-                encode=encoding.dumps,
+                encode=dumps,
                 encode_changes=False,
                 keep_text=self._keep_text,
             )

@@ -17,7 +17,7 @@ from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import result_at_once
-from hookrun.library.registry import HookTable, TableCandidates
+from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.library.result import Result
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses

@@ -27,7 +27,7 @@ from hookrun.testing.results import HookFailure
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.library.registry import TableCandidates
+    from hookrun.library.handlers import TableCandidates
     from hookrun.process.coprocess import Coprocesses
 
 
