@@ -212,11 +212,11 @@ def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypat
 IGNORED = """
 import os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.process import popen
+from hookrun.process import program as programs
 from hookrun.process.pool import Pool
 from hookrun.process.child import Task
 def task(line, **more):
-    begin = popen.program(("/bin/sh", "-c", line), dict(os.environb), "/")
+    begin = programs.program(("/bin/sh", "-c", line), dict(os.environb), "/")
     return Task(begin, b"", max_output=99, **{"timeout": 60, **more})
 if sys.argv[2] == "ignored":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
