@@ -236,7 +236,7 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
         around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
         runner = ProcessRunner(
             around,
-            locks=str(context["working_dir"]),
+            locks=lambda: str(context["working_dir"]),
             on_background_end=lambda _hook, _outcome: None,
             deadline=monotonic() + SAMPLE_TIMEOUT,
         )

@@ -216,9 +216,10 @@ class AgentFire:
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
         event = call.event or resolve_event(self.message.native, command.events)
-        hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
-        if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
-            return None
+        if call.synthesized:
+            hooks = command.compiled.candidates(event).count if command.compiled is not None else 0
+            if not hooks or self._has_own_wiring(command, native_event(self.agent, event)):
+                return None
         return EventFire(command, event)
 
     def _start(self) -> str | None:

@@ -193,7 +193,7 @@ class EventFire:
         from hookrun.engine import HookChain
 
         view = ConditionEvaluator(self.context)
-        hooks = [candidates.hook(i) for i in range(len(candidates)) if candidates.enforcing(i)]
+        hooks = [candidates.hook(i) for i in range(candidates.count) if candidates.enforcing(i)]
         guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
         if not guards:
             return verdict
@@ -223,7 +223,7 @@ class EventFire:
         )
         runner = ProcessRunner(
             around,
-            locks=state.state_dir(command.home) + "/locks",
+            locks=lambda: state.state_dir(command.home) + "/locks",
             on_background_end=self._record_background,
             on_outcomes=command.on_outcomes,
             catches_signals=True,
@@ -369,7 +369,7 @@ class EventFire:
             self.context,
             message=own_message,
             action=verdict.action if verdict is not None else None,
-            declared=len(self.candidates) if self.candidates is not None else 0,
+            declared=self.candidates.count if self.candidates is not None else 0,
             ms=total * 1000,
             own_ms=round((total - command.waited) * 1000, 1),
             problems=command.problems,

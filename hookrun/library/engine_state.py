@@ -129,9 +129,8 @@ class EngineState:
             settings=self.settings,
         )
 
-    @property
-    def locks(self) -> str:
-        """Directory of the locks of exclusive hooks."""
+    def locks_directory(self) -> str:
+        """Return the directory of the locks of exclusive hooks."""
         return state_dir(self.home or home_directory()) + "/locks"
 
 

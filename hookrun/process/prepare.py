@@ -224,10 +224,10 @@ def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
-def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: str) -> Task | Failure:
+def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: Callable[[], str]) -> Task | Failure:
     """Return the task that runs the hook, or a failure that is known in advance.
 
-    `locks` is the directory for the locks of exclusive hooks.
+    `locks` returns the directory for the locks of exclusive hooks.
     """
     try:
         return _prepared(hook, stdin, environment, locks)
@@ -235,7 +235,7 @@ def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: st
         return Failure("spawn", f"{hook.location()}: cannot be passed to the system: {error}")
 
 
-def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str) -> Task | Failure:
+def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Callable[[], str]) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
     marker = environment.new_marker()
@@ -259,7 +259,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
         timeout=hook.timeout,
         max_output=hook.max_output,
         marker=marker,
-        lock=_lock(hook, environment.project, locks) if hook.exclusive else None,
+        lock=_lock(hook, environment.project, locks()) if hook.exclusive else None,
         lease=lease,
     )
     if hook.serve:

@@ -65,7 +65,7 @@ class ProcessRunner:
         self,
         environment: HookEnvironment,
         *,
-        locks: str,
+        locks: Callable[[], str],
         on_background_end: Callable[[Hook, Outcome], None],
         on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
         catches_signals: bool = False,

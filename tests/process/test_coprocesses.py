@@ -76,7 +76,7 @@ class Served:
         environment = HookEnvironment({"event": "stop"}, project=str(self.project), request_id=os.urandom(8).hex())
         environment.coprocesses = self.kept if warm else None
         locks = str(self.project / "locks")
-        runner = ProcessRunner(environment, locks=locks, on_background_end=lambda *_: None)
+        runner = ProcessRunner(environment, locks=lambda: locks, on_background_end=lambda *_: None)
         return runner([(hook, context)])[0]
 
     def verdict(self, hook: Hook, *, warm: bool = True) -> Verdict:
