@@ -257,7 +257,7 @@ class Loop:
             elif fd == process.pidfd:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
-                close(fd)
+                os.close(fd)
                 if process.task.lease is None or process.is_gone():
                     self._on_exit(process)
                 else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
