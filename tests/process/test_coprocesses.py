@@ -263,6 +263,7 @@ def test_an_approval_is_for_a_hook_that_serves_or_not(served: Served) -> None:
     assert declaration(hook, "/p", "/h") != before
 
 
+@pytest.mark.slow
 def test_the_watcher_stays_right_for_thousands_of_lines(served: Served) -> None:
     """Its pipe is full several times meanwhile; it still knows the program."""
     hook = served.hook(COUNT)
