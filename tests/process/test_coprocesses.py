@@ -27,7 +27,10 @@ from tests.process.bench import processes_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here"),
+    pytest.mark.sampled(3),
+]
 
 COUNT = """
 import json, os, sys
