@@ -114,6 +114,7 @@ def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Pro
         assert sorted(path.name for path in (home / ".codex").iterdir()) == ["config.toml", "hooks.json"]
 
 
+@pytest.mark.slow
 def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """The same on the way out: each file is with hookrun or without, and a second uninstall ends it."""
     homes = _homes(tmp_path)
