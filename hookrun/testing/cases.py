@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, Invalid, Location, did_you_mean
-from hookrun.config.document import EMPTY, Document, SourceError, read
+from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, did_you_mean, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
 from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob

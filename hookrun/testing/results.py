@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.agents.reply import AgentResponse
-    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Diagnostic
     from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig

@@ -268,6 +268,7 @@ def test_exclusive_hooks_of_two_fires_never_run_side_by_side(project: Project) -
     assert not (project.root / "overlap").exists()
 
 
+@pytest.mark.slow
 def test_hooks_are_registered_and_switched_while_fires_run(project: Project) -> None:
     """A fire that has begun runs with what was there; none fails for it."""
     engine = load(project, {"command": QUICK_ECHO})

@@ -295,6 +295,7 @@ TROUBLE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("what", TROUBLE)
 def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, warm: bool) -> None:
@@ -334,6 +335,7 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     assert served.verdict(hook).action == "continue"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize(
     "text",

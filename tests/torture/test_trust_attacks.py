@@ -399,6 +399,7 @@ def test_a_file_that_is_written_again_and_again_is_not_believed_by_its_times(str
     assert str(script) not in "".join(path.read_text() for path in kept)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "way_out", ["a thousand directories", "ten thousand files", "a name that is no text", "a fifo"]
 )
