@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from hookrun.config.diagnostics import Invalid, Location, did_you_mean, field_name
+from hookrun.config.document import Invalid, Location, did_you_mean, field_name
 from hookrun.text import one_of, quote
 
 Schema = dict[str, object]

@@ -9,8 +9,7 @@ from threading import Lock
 from typing import Any, TypedDict
 
 from hookrun.conditions import ConditionEvaluator
-from hookrun.config.diagnostics import Diagnostic, Location, key_text
-from hookrun.config.document import Document
+from hookrun.config.document import Diagnostic, Document, Location, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
