@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from hookrun.agents import AGENTS, OTHERS
+from hookrun.agents import AGENTS, SETTINGS_GLOBS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
 from hookrun.claude import permissions
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
@@ -28,7 +28,7 @@ from hookrun.model import Hook
 from hookrun.state import config_directory
 from hookrun.text import one_of, quote
 
-KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *OTHERS, *OTHER_CALLERS)))
+KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
 
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
