@@ -21,7 +21,7 @@ from hookrun.cli.commands import (
     working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
-from hookrun.cli.trust import APPROVE_IT, approve_written
+from hookrun.cli.user_decisions import APPROVE_IT, approve_written
 from hookrun.config.config_file import GitInclude, tree_digest
 from hookrun.edit.file_change import apply_all
 from hookrun.files import relative_path
