@@ -24,6 +24,8 @@ BETWEEN_ROUNDS = 0.005
 TERM, KILL = 15, 9
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
 """Seconds between searches for a hook that was about to start: its environment is not readable during the exec."""
+MAX_INTERRUPTS = 10
+"""How often Ctrl-C may interrupt the search for a process before it is given up."""
 SEARCHES = 5
 """Searches for a process that may have been started."""
 UNKNOWN_PID = -1
@@ -127,20 +129,26 @@ def _signal_group(process: Process, signal: int) -> None:
 
 
 def kill_by_marker(marker: bytes) -> None:
-    """Kill a process of unknown id: it may have been started just before an exception came (Ctrl-C)."""
+    """Kill a process of unknown id: it may have been started just before Ctrl-C, which may come again meanwhile."""
     family = ProcessFamily(UNKNOWN_PID, marker)
-    for _ in range(SEARCHES):  # its environment is not readable during the exec
-        find([family])
-        if family.known:
-            break
-        sleep(BETWEEN_ROUNDS)
-    started = family.known
-    kill([family])
-    for number, _ in started:
+    started: set[Member] = set()
+    for _ in range(MAX_INTERRUPTS):
         try:
-            os.waitpid(number, 0)
-        except ChildProcessError:
+            for _ in range(SEARCHES):  # its environment is not readable during the exec
+                find([family])
+                started |= family.known
+                if started:
+                    break
+                sleep(BETWEEN_ROUNDS)
+            kill([family])
+            for number, _ in started:
+                try:
+                    os.waitpid(number, 0)
+                except ChildProcessError:
+                    continue
+        except KeyboardInterrupt:
             continue
+        return
 
 
 def main(lines: list[str]) -> None:

@@ -67,6 +67,27 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])
+def test_a_second_interrupt_while_a_process_is_started_leaves_none(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """It comes while the process of unknown number is looked for or killed."""
+    with pool_of(2) as pool:
+        monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
+        task = bench.task("sleep 60")
+        begin = task.start
+
+        def start(*streams: int) -> int:
+            begin(*streams)
+            interrupts()
+            raise AssertionError("it was interrupted")
+
+        task.start = start
+        with pytest.raises(KeyboardInterrupt):
+            pool.run([task])
+        assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
+
+
+@pytest.mark.parametrize("function", ["find", "kill"])
 def test_a_second_interrupt_leaves_no_process_either(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
