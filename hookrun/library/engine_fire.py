@@ -272,14 +272,7 @@ class EngineFire:
 
     # --- the audit log
 
-    def _audit(
-        self,
-        runs: Sequence[HookResult],
-        *,
-        action: str | None = None,
-        switched_off: list[str] | None = None,
-        interrupted: bool = False,
-    ) -> None:
+    def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
@@ -288,9 +281,7 @@ class EngineFire:
                 problems=self._services.problems,
                 setting=journal.setting,
                 project=self._services.project,
-                action=action,
-                switched_off=switched_off,
-                interrupted=interrupted,
+                **more,
             )
         )
 
