@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 GROUPS = (
-    f"""hookrun.agents.patch {" ".join(AGENTS.values())}
-    hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
-    hookrun.shell.find_xargs hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree
-    hookrun.shell.error_recovery hookrun.shell.expand hookrun.shell.scope hookrun.shell.evaluate
-    hookrun.shell.command_node hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.typed_input
-    hookrun.recipes.git_repository hookrun.recipes.downloads hookrun.recipes.protected_paths
-    hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
-    hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
-    hookrun.recipes.package_manager""",
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
     hookrun.context hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
     hookrun.fire.invocation hookrun.fire.command""",
@@ -45,6 +36,14 @@ GROUPS = (
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
+    """hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
+    hookrun.shell.find_xargs hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree
+    hookrun.shell.error_recovery hookrun.shell.expand hookrun.shell.scope hookrun.shell.evaluate
+    hookrun.shell.command_node hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.typed_input
+    hookrun.recipes.git_repository hookrun.recipes.downloads hookrun.recipes.protected_paths
+    hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
+    hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
+    hookrun.recipes.package_manager""",
     "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
@@ -52,10 +51,7 @@ GROUPS = (
     "hookrun.claude.payload hookrun.claude.answer",
     "hookrun.server_start",
 )
-"""The hot modules. Those of a group are loaded together; each stands behind what it imports.
-
-Of a module in several groups the last counts; with the others it is loaded as well, if it is not yet.
-"""
+"""The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
 TABLE, HEAD = 1 << 14, 1 << 15
 """Where the table begins, and the code of the first group."""
