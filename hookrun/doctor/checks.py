@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
-from hookrun.config.diagnostics import key_text, problem_message
-from hookrun.config.document import line_and_column
+from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.doctor.agent_state import (
     NOTE,

@@ -19,10 +19,10 @@ from hookrun import audit_reader, context as contexts
 from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
-from hookrun.claude.answer import Interpretation, interpret
+from hookrun.claude.answer import Interpretation
 from hookrun.claude.payload import build_payload
 from hookrun.config.command_words import relative_words
-from hookrun.config.diagnostics import Diagnostic
+from hookrun.config.document import Diagnostic
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.fastjson import dumps
@@ -241,7 +241,7 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
         )
         stdin = dumps(build_payload(hook.events[0], context)).encode("ascii") + b"\n"
         (outcome,) = runner([(hook, stdin)])
-        return outcome, interpret(hook, hook.events[0], context, outcome)
+        return outcome, Interpretation(hook, hook.events[0], context, outcome)
 
     for hook in hooks:
         with tempfile.TemporaryDirectory(prefix="hookrun-probe-") as cwd:

@@ -12,24 +12,22 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
-from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Document
-from hookrun.config.git_includes import COMMIT, GitInclude, tree_digest
-from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.edit.span_editor import EditError
+from hookrun.edit.json_edit import EditError
 from hookrun.files import is_within, relative_path
 from hookrun.state import config_directory, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Diagnostic
     from hookrun.config.parse import KeyPath
     from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
@@ -153,6 +151,8 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
     directory itself if there is no repository. Raises ScaffoldError and FileError.
     """
+    from hookrun.config.load import load_config  # with all that finds and merges files
+
     loaded = load_config(find(directory, home))
     paths = [os.path.join(loaded.project, name) for name in PROJECT_FILES]
     return DeclarationFile(_chosen(paths, "project", form), "project", loaded.declarations.events)
