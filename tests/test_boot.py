@@ -190,7 +190,7 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     assert verdict["action"] == "block", verdict
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: str) -> None:
     """The file of compiled code never becomes a standard stream: answers and statuses are those of `__main__.py`."""
