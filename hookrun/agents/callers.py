@@ -61,7 +61,6 @@ class Caller:
     PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
     NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
-    SETTINGS_GLOBS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS
     EXIT_ZERO_ONLY = False

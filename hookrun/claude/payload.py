@@ -62,11 +62,11 @@ MODES = {
 }
 """Permission mode of any agent -> Claude's. Others are left out."""
 
-WORDS: Mapping[str, tuple[str, str, frozenset[str]]] = {
-    "SessionStart": ("source", "startup", frozenset({"startup", "resume", "clear", "compact", "fork"})),
-    "SessionEnd": ("reason", "other", frozenset({"clear", "resume", "logout", "prompt_input_exit", "other"})),
-    "PreCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
-    "PostCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
+WORDS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "SessionStart": ("source", "startup", ("startup", "resume", "clear", "compact", "fork")),
+    "SessionEnd": ("reason", "other", ("clear", "resume", "logout", "prompt_input_exit", "other")),
+    "PreCompact": ("trigger", "auto", ("manual", "auto")),
+    "PostCompact": ("trigger", "auto", ("manual", "auto")),
 }
 """Claude's event -> a field that is always present, its default for unknown values, and the known values."""
 
@@ -94,7 +94,9 @@ def build_payload(event: str, context: Context) -> Payload:
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
         name, otherwise, known = WORDS[native]
-        payload[name] = word if (word := _text(context.get(name))) in known else _otherwise(otherwise, context)
+        if context.get("agent_event") in RESUMES:
+            otherwise = "resume"
+        payload[name] = word if (word := _text(context.get(name))) in known else otherwise
     if native in MORE:
         payload |= MORE[native](context)
     for name, value in DEFAULTS[native](context).items() if native in DEFAULTS else ():
@@ -113,10 +115,6 @@ def _fields(event: str) -> list[tuple[str, str]]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _otherwise(word: str, context: Context) -> str:
-    return "resume" if context.get("agent_event") in RESUMES else word
 
 
 # --- what is more than renamed

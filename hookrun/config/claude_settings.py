@@ -12,7 +12,7 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Location, did_you_mean
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import Bool, Choice, Field, ListOf, Number, Str, names, validate_into
+from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, validate_into
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
@@ -45,10 +45,10 @@ FIELDS = names(
         Field("url", OURS["url"].shape, "An address that the input is posted to."),
         Field("headers", OURS["headers"].shape, "Headers of the request."),
         Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
-        Field("timeout", Number(), "Seconds."),
+        Field("timeout", NUMBER, "Seconds."),
         Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
-        Field("async", Bool(), "Whether it is started and not waited for."),
-        Field("asyncRewake", Bool(), "The same, and its exit status 2 wakes Claude."),
+        Field("async", BOOL, "Whether it is started and not waited for."),
+        Field("asyncRewake", BOOL, "The same, and its exit status 2 wakes Claude."),
         Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
     )
 )

@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from hookrun.agents import AGENTS, OTHERS
+from hookrun.agents import AGENTS, SETTINGS_GLOBS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
 from hookrun.claude import permissions
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
+from hookrun.claude.payload import WORDS
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
@@ -28,7 +29,7 @@ from hookrun.model import Hook
 from hookrun.state import config_directory
 from hookrun.text import one_of, quote
 
-KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *OTHERS, *OTHER_CALLERS)))
+KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
 
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
@@ -279,14 +280,6 @@ GONE = {"MultiEdit": "Edit", "LS": "Glob"}
 BUILT_IN = frozenset(native_tools("claude")) - GONE.keys() - LEGACY_TOOLS.keys()
 """Known tools of Claude Code. The list is incomplete: only near misses are reported."""
 
-WORDS = {
-    "SessionStart": ("startup", "resume", "clear", "compact", "fork"),
-    "SessionEnd": ("clear", "resume", "logout", "prompt_input_exit", "other"),
-    "PreCompact": ("manual", "auto"),
-    "PostCompact": ("manual", "auto"),
-}
-"""Event -> all values that its matcher can be compared with."""
-
 NEVER = ": it never matches"
 
 RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
@@ -307,8 +300,8 @@ def lint_matcher(matcher: str, event: str, at: Location) -> None:
     for name in listed:
         if event in TOOL_EVENTS:
             _doubt_tool(name, at)
-        elif event in WORDS and name not in WORDS[event]:
-            hint = did_you_mean(name, WORDS[event], f"use {one_of(WORDS[event])}")
+        elif event in WORDS and name not in (known := WORDS[event][2]):
+            hint = did_you_mean(name, known, f"use {one_of(known)}")
             at.warn(f"{event} has no {quote(name)}{NEVER}", hint)
 
 

@@ -15,7 +15,7 @@ from hookrun import context as contexts
 from hookrun.agents import AGENTS
 from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, did_you_mean, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
-from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
+from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.state import identity
@@ -64,7 +64,7 @@ EXPECT_FIELDS = (
     Field("message", Either(WORD, NoneType), "A glob on the message; null: no message."),
     Field("additional_context", Either(WORD, NoneType), "A glob on the text for the model; null: no text."),
     Field("system_message", Either(WORD, NoneType), "A glob on the text for the user; null: no text."),
-    Field("args", AnyObject(), "All arguments of the tool after the hooks."),
+    Field("args", OBJECT, "All arguments of the tool after the hooks."),
     Field(
         "failure", Either(Choice(tuple(FAILURES)), NoneType), "How a hook failed; null, the default: no hook failed."
     ),
@@ -90,8 +90,8 @@ CASE_FIELDS = (
         "Run only these hooks; default: all.",
     ),
     Field("tool", WORD, "The context's `tool_name`."),
-    Field("args", AnyObject(), "The context's `tool_args`."),
-    Field("context", AnyObject(), "Other fields of the context."),
+    Field("args", OBJECT, "The context's `tool_args`."),
+    Field("context", OBJECT, "Other fields of the context."),
     Field("context_file", PATH, "A JSON file with a context, relative to the file of cases."),
     Field(
         "agents",
@@ -125,7 +125,7 @@ DEFAULTS = FieldsOf(
 FILE_FIELDS = (
     Field("config", PATH, "The config file, relative to this one."),
     Field("defaults", DEFAULTS, "Defaults for the fields of every case."),
-    Field("cases", AnyObject(), "The cases."),
+    Field("cases", OBJECT, "The cases."),
 )
 """The top-level fields of a test file."""
 

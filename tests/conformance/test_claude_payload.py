@@ -17,6 +17,8 @@ from tests.fire.agents import AGENTS, Agent, Json
 if TYPE_CHECKING:
     from tests.conftest import Project
 
+pytestmark = pytest.mark.sampled(3)
+
 KEEP = "cat > read.json"
 
 

@@ -17,6 +17,8 @@ from tests.process.test_url_hooks import serving
 if TYPE_CHECKING:
     from tests.conftest import Project
 
+pytestmark = pytest.mark.sampled(3)
+
 
 # --- 2.6: the environment
 

@@ -84,6 +84,7 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
         assert "<blockquote>" not in page.read_text(), page
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each line of an example in a docstring gives what is written below it."""

@@ -15,6 +15,8 @@ from hookrun import agents as table
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, Told, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTHING = (0, b"", "")
 
 

@@ -12,6 +12,8 @@ from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, ORIGIN, Agent, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
 """The agents that take changed arguments; Qwen Code does not."""
 ASKS = {"claude", "qwen", "copilot"}

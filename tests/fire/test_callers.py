@@ -12,6 +12,8 @@ from tests.agents.test_callers import message
 from tests.conftest import Project
 from tests.fire.agents import Agent, Told, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 Json = dict[str, Any]
 
 SHELL = {
@@ -69,6 +71,7 @@ def refusal(told: Told, caller: str) -> str | None:
     return without_origin(reason)
 
 
+@pytest.mark.sampled(7)
 @CALLER
 @pytest.mark.parametrize("guard", [{"matcher": "bash"}, {"matcher": "Bash"}, {"agents": ["claude"]}, {}])
 def test_a_guard_holds(claude: Agent, caller: str, guard: Json) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hookrun import Context
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(120), linux]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), linux]
 KEPT = 40_000
 """Bytes that may be more than before whatever the number of fires: a cache, a list that has grown. Over 20,000 fires
 even two bytes each are as much; what a fire keeps by mistake (a context, a frame, a future) is hundreds."""
@@ -85,7 +85,6 @@ def _log_level() -> object:
     logging.getLogger("hookrun").setLevel(level)
 
 
-@pytest.mark.slow
 def test_a_hundred_thousand_fires_leave_everything_where_it_was() -> None:
     """In this process: handlers of both kinds that agree, change, refuse, raise."""
     before = Resources()
@@ -114,7 +113,6 @@ def test_a_hundred_thousand_fires_leave_everything_where_it_was() -> None:
     assert before.same()
 
 
-@pytest.mark.slow
 def test_fires_that_are_cancelled_or_out_of_time_leave_nothing() -> None:
     """Handlers that wait, each ended in one of both ways; futures, timers and tasks go with them."""
     engine = Engine()
@@ -146,7 +144,6 @@ def test_fires_that_are_cancelled_or_out_of_time_leave_nothing() -> None:
     assert before.same()
 
 
-@pytest.mark.slow
 def test_a_thousand_processes_leave_everything_where_it_was(project: Project) -> None:
     """Hooks that run, fail, cannot be started, are out of time, are cancelled; from tasks and threads."""
     before = Resources()
@@ -198,7 +195,6 @@ def used(engine: Engine) -> Engine:
     return engine
 
 
-@pytest.mark.slow
 def test_two_hundred_engines_that_are_closed_leave_nothing() -> None:
     """Nor does closing take long enough to be noticed."""
     before = Resources()
@@ -207,7 +203,6 @@ def test_two_hundred_engines_that_are_closed_leave_nothing() -> None:
     assert before.same()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["async handlers", "handlers in threads", "processes"])
 def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, what: str) -> None:
     """Without being closed: its threads and its descriptors go with it."""
@@ -230,7 +225,6 @@ def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, what: st
     assert before.same()
 
 
-@pytest.mark.slow
 def test_an_engine_that_is_forgotten_ends_its_background_hooks_quietly(
     project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:

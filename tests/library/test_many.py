@@ -59,6 +59,7 @@ def test_two_hundred_fires_at_once_each_get_their_own_verdict(project: Project) 
     assert left(project) == NOTHING
 
 
+@pytest.mark.slow
 def test_threads_and_loops_share_an_engine(project: Project) -> None:
     """Sixteen threads that wait, and two loops of tasks, all at once."""
     engine = load(project, {"command": COUNTS}, max_processes=3)

@@ -255,6 +255,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1", "0 2", "0 1 2"])
 def test_a_host_without_standard_streams_runs_hooks(project: Project, closed: str) -> None:
     """Their pipes lie on 0, 1 and 2 then, and are not mixed up."""

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.conftest import Fired, Project
 
+pytestmark = pytest.mark.sampled(3)
+
 FIVE_MEGABYTES = 5 << 20
 
 MODULE = '''\
@@ -373,7 +375,7 @@ def test_env_policy_clean_holds_for_a_forked_function(project: Project) -> None:
     assert "SOMETHING_ELSE" not in json.loads(str(fired.verdict["message"]))
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: str | None) -> None:
     """A large context reaches the function whole, characters beyond ASCII included."""

@@ -18,6 +18,8 @@ import pytest
 from hookrun.process.http_hook import expand
 from tests.conftest import Fired, Project
 
+pytestmark = pytest.mark.sampled(3)
+
 Act = Callable[["Handler"], None]
 
 BLOCK = b'{"action": "block", "message": "not over HTTP"}'

@@ -13,6 +13,8 @@ import pytest
 from tests.conftest import Project
 from tests.torture.strangers import GUARD, RAN, Stranger, declare_script, is_untrusted, remember
 
+pytestmark = pytest.mark.sampled(2)
+
 
 @pytest.fixture(params=["agent", pytest.param("library", marks=pytest.mark.slow)])
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
