@@ -302,6 +302,7 @@ def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
     assert len(answer["message"]) > 30
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", HARMLESS)
 def test_harmless_commands_pass(command: str, tmp_path: Path) -> None:
     """A command that destroys nothing, or only speaks of it, gets no answer."""
@@ -323,6 +324,7 @@ def test_a_huge_command_is_judged_in_reasonable_time(tmp_path: Path) -> None:
     assert run_block(f"cat > big.txt <<'EOF'\n{body}EOF\nrm -rf ~", tmp_path) is not None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stdin", ["", "not json", "[]", "{}", '{"tool_args": null}', '{"tool_args": {"command": []}}'])
 @pytest.mark.parametrize("hook", [BLOCK, pytest.param(PROTECT, marks=needs_node), pytest.param(TOOL, marks=needs_perl)])
 def test_a_context_without_what_is_judged_is_a_failure(hook: str, stdin: str, tmp_path: Path) -> None:
