@@ -31,9 +31,9 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
     matcher = str(claude.get("matcher", ""))
     if not matches(matcher, event, context):
         value = matcher_subject(event, context)
-        what = "the tool" if event in TOOL_EVENTS else f"the {_called(event)}"
+        what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
-        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} {what} {named}"
+        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} the {what} {named}"
     twins = claude.get("twins")
     for twin in twins if isinstance(twins, list) else ():
         if matches(str(twin), event, context):
@@ -130,10 +130,6 @@ def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
         return False
     directory, _, name = path.rpartition("/")
     return directory == cwd.rstrip("/") and name in matcher.split("|")
-
-
-def _called(event: str) -> str:
-    return "file" if event == WATCHED else VALUES.get(event, "value")
 
 
 def _reason(matcher: str, event: str) -> str:

@@ -94,7 +94,9 @@ def build_payload(event: str, context: Context) -> Payload:
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
         name, otherwise, known = WORDS[native]
-        payload[name] = word if (word := _text(context.get(name))) in known else _otherwise(otherwise, context)
+        if context.get("agent_event") in RESUMES:
+            otherwise = "resume"
+        payload[name] = word if (word := _text(context.get(name))) in known else otherwise
     if native in MORE:
         payload |= MORE[native](context)
     for name, value in DEFAULTS[native](context).items() if native in DEFAULTS else ():
@@ -113,10 +115,6 @@ def _fields(event: str) -> list[tuple[str, str]]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _otherwise(word: str, context: Context) -> str:
-    return "resume" if context.get("agent_event") in RESUMES else word
 
 
 # --- what is more than renamed
