@@ -274,7 +274,7 @@ def _trees(command: SimpleCommand) -> list[str]:
 
 def _found(command: SimpleCommand) -> list[str]:
     """Return the trees that `find` removes, none if a filter limits it."""
-    from hookrun.shell.find_xargs import has_filter, start_directories
+    from hookrun.shell.wrappers import has_filter, start_directories
 
     words = command.arguments
     removes = "-delete" in words or any(
