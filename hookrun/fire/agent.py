@@ -129,7 +129,10 @@ class AgentFire:
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
-        self._name_tool(command)
+        if not self.tool_is_known:
+            from hookrun.agents.mcp_names import name_mcp_tool
+
+            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
         self.skipped = self._handled_by_other_wiring(command)
         if self.skipped is not None:
             return
@@ -168,13 +171,6 @@ class AgentFire:
                 self._answer_instead(caller)
             self.tool_is_known = knows_tool(self.agent, message)
         return message
-
-    def _name_tool(self, command: FireInvocation) -> None:
-        """Name a tool that the agent's own name does not identify."""
-        if not self.tool_is_known:
-            from hookrun.agents.mcp_names import name_mcp_tool
-
-            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
 
     def _load(self, command: FireInvocation) -> None:
         if self.options.probe is not None:
