@@ -107,7 +107,7 @@ def main() -> int:
             before = {case.name: len(fires(case)) for case in cases}
             load = os.getloadavg()[0]
             samples = measure(cases, rounds=options.rounds, seed=options.seed)
-            _all_warm(cases, before)
+            _all_as_verified(cases, before)
             rows = [_row(bar.claim, bar.limit, bar.kind, bar.measured(samples)) for bar in BARS if bar.known(samples)]
             rows += [_row(*bar) for bar in warm.own_bars(cases, options.rounds)]
             if options.session:
@@ -169,10 +169,12 @@ def _cases(bench: Bench, warm: Warm, options: argparse.Namespace) -> tuple[list[
     return kept, absent
 
 
-def _all_warm(cases: list[Case], before: dict[str, int]) -> None:
-    """Raise BrokenCaseError where the server did not answer every run of a case that has one."""
+def _all_as_verified(cases: list[Case], before: dict[str, int]) -> None:
+    """Raise BrokenCaseError where a hook objected in a measured run, or the server of a case did not answer it."""
     for case in cases:
         ran = fires(case)[before[case.name] :]
+        if not all(record["action"] == "continue" for record in ran):
+            raise BrokenCaseError(f"{case.name}: hooks objected in some runs")
         if case.server is not None and not all(record.get("warm") for record in ran):
             reasons = {str(record.get("cold")) for record in ran if not record.get("warm")}
             raise BrokenCaseError(f"{case.name}: some runs were cold: {', '.join(sorted(reasons))}")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan")
 EIGHT = (*FIVE, "commit-message-check", "package-manager", "rate-limit")
 """The recipes that look at shell commands."""
+LIMIT = {"calls": "100", "seconds": "0.2"}
+"""The options of `rate-limit`, which no measurement reaches: with its default it would block all after 30 runs."""
 
 PARSED = "ls -la src && rm -f build/$(date +%F).log; git push origin main"
 """A line that recipes cannot judge without parsing it, and to which they have no objection."""
@@ -282,7 +284,7 @@ def _fed(line: str) -> str:
 
 
 def _recipes(names: tuple[str, ...]) -> list[Hook]:
-    return [{"recipe": name} for name in names]
+    return [{"recipe": name} | ({"options": LIMIT} if name == "rate-limit" else {}) for name in names]
 
 
 def _ran_all(outcome: Outcome) -> str | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         AssistantResponse as AssistantResponse,
         BeforeInference as BeforeInference,
         BeforeRequest as BeforeRequest,
+        Context as Context,
         ErrorOccurred as ErrorOccurred,
         FileChanged as FileChanged,
         Notification as Notification,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         ToolCallRequested as ToolCallRequested,
         UserPromptSubmit as UserPromptSubmit,
     )
-    from hookrun.library.handler_context import Context as Context
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.model import (
@@ -62,12 +62,11 @@ PUBLIC = {
     "hookrun.library.embedded_engine": "Bundle DeclarationError Engine",
     "hookrun.library.engine_fire": "NestedError",
     "hookrun.library.event_contexts": (
-        "AfterInference AfterRequest AssistantResponse BeforeInference BeforeRequest ErrorOccurred FileChanged "
-        "Notification PermissionRequest PostCheckpoint PostCompact PostToolFailure PostToolUse PreCheckpoint "
-        "PreCompact PreReflectionStore PreSearchQuery PreSessionEnd PreToolUse SessionEnd SessionStart Stop "
-        "SubagentStart SubagentStop ToolCallAborted ToolCallRequested UserPromptSubmit"
+        "AfterInference AfterRequest AssistantResponse BeforeInference BeforeRequest Context ErrorOccurred "
+        "FileChanged Notification PermissionRequest PostCheckpoint PostCompact PostToolFailure PostToolUse "
+        "PreCheckpoint PreCompact PreReflectionStore PreSearchQuery PreSessionEnd PreToolUse SessionEnd "
+        "SessionStart Stop SubagentStart SubagentStop ToolCallAborted ToolCallRequested UserPromptSubmit"
     ),
-    "hookrun.library.handler_context": "Context",
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library.result": "Abort Result Skip",
     "hookrun.model": "Failure Hook HookResult Verdict",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Group = tuple[Sources, int, int]
 
 PLAIN = frozenset(
-    ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", *sys.builtin_module_names)
+    ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", "resource", *sys.builtin_module_names)
 )
 """Modules of the standard library that need neither `site` nor all of `os`."""
 

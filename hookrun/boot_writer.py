@@ -50,7 +50,7 @@ GROUPS = (
     "hookrun.agents.reply",
     "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
     "hookrun.claude.payload hookrun.claude.answer",
-    "hookrun.launcher_file hookrun.server_start",
+    "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
@@ -91,7 +91,8 @@ def build(package: str) -> bytes:
         codes = marshal.dumps(tuple(code for *_, code in compiled))  # together: what they share is in it once
         groups.append([[source for *source, _ in compiled], HEAD + len(body), len(codes)])
         body += codes
-    found = {name: getattr(find_spec(name), "origin", None) or "" for name in ("_json", "_socket", "fcntl", "select")}
+    compiled_modules = ("_json", "_socket", "fcntl", "resource", "select")
+    found = {name: getattr(find_spec(name), "origin", None) or "" for name in compiled_modules}
     found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
     extensions[""] = sys.executable

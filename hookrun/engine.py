@@ -5,7 +5,18 @@ from __future__ import annotations
 from hookrun import verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
-from hookrun.model import LAYERS, TERMINAL_ACTIONS, Failure, Hook, HookResult, Interrupted, Outcome, Verdict, file_path
+from hookrun.model import (
+    LAYERS,
+    PRECEDENCE,
+    TERMINAL_ACTIONS,
+    Failure,
+    Hook,
+    HookResult,
+    Interrupted,
+    Outcome,
+    Verdict,
+    file_path,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +29,6 @@ if TYPE_CHECKING:
         def __len__(self) -> int: ...
         def layer(self, index: int) -> int:
             """Return the layer's number, 0 for the one that takes precedence."""
-
-        def parallel(self, index: int) -> bool:
-            """Return whether the hook may run beside its neighbours."""
 
         def always(self, index: int) -> bool:
             """Return whether the hook runs even after the chain has ended."""
@@ -40,6 +48,10 @@ if TYPE_CHECKING:
 
 
 HAD_ENDED = "already ended the chain"
+PLAIN = frozenset(
+    {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
+)
+"""The most frequent outputs of hooks."""
 
 
 def _encode(context: Mapping[str, object]) -> bytes:
@@ -85,11 +97,8 @@ class HookChain:
         self._given_metadata = _object(context.get("metadata"))
         self._encoded: dict[bool | str, bytes] = {}
 
-    def run(self, runner: Runner) -> Verdict:
-        """Run the chain and return the combined verdict.
-
-        `runner` runs hooks side by side, each with its stdin, and returns their outcomes in the same order.
-        """
+    def run(self, runner: Runner) -> None:
+        """Run the chain; `runner` runs hooks side by side, each with its stdin, and returns their outcomes in order."""
         steps = self.steps()
         try:
             hooks = next(steps)
@@ -101,13 +110,13 @@ class HookChain:
                     raise
                 hooks = steps.send(outcomes)
         except StopIteration:
-            return self.combine()
+            return
 
     def steps(self) -> Steps:
         """Yield groups of hooks to run side by side; send their outcomes in the same order.
 
         If a layer has changed the arguments, the enforcing hooks of the layers above it run again on the result, the
-        nearest layer first, so that the topmost layer decides last. Ends with `combine()`.
+        nearest layer first, so that the topmost layer decides last.
         """
         # A generator, so that the order is decided in one place for all drivers: the poll loop of `run`, and a task
         # or a thread of a program (library/fire.py).
@@ -155,7 +164,7 @@ class HookChain:
             if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
                 run.verdict.action = "modify" if run.changed else "continue"
                 run.notes.append("its allow was ignored: the arguments were changed afterwards")
-        verdict = verdicts.combine(self.runs, final, changed=self.changed, into=verdict)
+        verdict = combine(self.runs, final, changed=self.changed, into=verdict)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
@@ -191,10 +200,10 @@ class HookChain:
                 if group:
                     passed_over.append(index)
                 continue
-            if group and not declared.parallel(index):
+            if group and not hook.parallel:
                 return group, passed_over, pending[position:]
             group.append((index, hook))
-            if not declared.parallel(index):
+            if not hook.parallel:
                 return group, passed_over, pending[position + 1 :]
         return group, passed_over, []
 
@@ -248,11 +257,11 @@ class HookChain:
             from hookrun.claude.answer import to_hook_result
 
             return to_hook_result(hook, self.event, before, outcome, self._keep_text)
+        if is_plain_continue(outcome):
+            return HookResult(hook, Verdict(), outcome=outcome)
         notes: list[str] = []
         answer: Verdict | Failure
-        if outcome.answer is verdicts.NO_OBJECTION and outcome.failure is None:
-            answer = Verdict()
-        elif hook.background:
+        if hook.background:
             answer = outcome.failure or Verdict()
         else:
             args = self.context.get("tool_args")
@@ -357,6 +366,53 @@ class HookChain:
 
             self._encoded["claude"] = self._encode(payload.build_payload(self.event, self.context)) + b"\n"
         return self._encoded["claude"]
+
+
+def is_plain_continue(outcome: Outcome) -> bool:
+    """Return whether a hook succeeded and said nothing but `continue`, a process in the usual spellings."""
+    if outcome.failure is not None or outcome.notes:
+        return False
+    if outcome.answer is None:
+        return outcome.exit_code == 0 and outcome.stdout in PLAIN and not outcome.truncated
+    return outcome.answer is verdicts.NO_OBJECTION
+
+
+def combine(
+    runs: Sequence[HookResult], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
+) -> Verdict:
+    """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
+
+    `args` are the arguments after the chain; they are included if a hook `changed` them and the tool may still run.
+    `into` is an empty verdict to fill in.
+    """
+    combined = into or Verdict()
+    strength = 0
+    messages: list[str | None] = []
+    for run in runs:
+        verdict = run.verdict
+        if (its := PRECEDENCE[verdict.action]) > strength:
+            strength = its
+            combined.action = verdict.action
+            messages = []
+        if its == strength:
+            messages.append(verdict.message)
+            if verdict.action == "allow":
+                combined.action = "allow"
+        if verdict.additional_context:
+            combined.additional_context = _joined(combined.additional_context, verdict.additional_context)
+        if verdict.system_message:
+            combined.system_message = _joined(combined.system_message, verdict.system_message)
+        if verdict.modified_context:
+            combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
+    if any(messages):
+        combined.message = "\n".join(filter(None, messages))
+    if changed and combined.action in verdicts.CAN_CARRY_ARGS:
+        combined.modified_args = args
+    return combined
+
+
+def _joined(before: str | None, text: str) -> str:
+    return f"{before}\n{text}" if before else text
 
 
 def _replaces_all_args(hook: Hook) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun import agents
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.files import is_within
 from hookrun.process.prepare import expand

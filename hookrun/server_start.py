@@ -9,7 +9,6 @@ import os
 import sys
 from time import time
 
-from hookrun import launcher_file
 from hookrun.nesting import nesting_depth, runs_inside_hook
 from hookrun.state import data_dir, open_private
 
@@ -50,6 +49,8 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
 
 
 def _forget_socket(home: str) -> None:
+    from hookrun import launcher_file
+
     path = launcher_file.path_in(home)
     found = launcher_file.read(path)
     if found is not None:
@@ -58,7 +59,7 @@ def _forget_socket(home: str) -> None:
 
 def _has_launcher(home: str) -> bool:
     """Return whether the launcher is this home's, not another one's."""
-    return os.path.exists(launcher_file.path_in(home))
+    return os.path.exists(data_dir(home) + "/launcher.conf")
 
 
 def _inside_hook() -> bool:

@@ -1,4 +1,4 @@
-"""Interpret a hook's output as a Verdict or a Failure, combine verdicts, compare and merge changes to arguments."""
+"""Interpret a hook's output as a Verdict or a Failure; compare and merge changes to arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hookrun.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
@@ -66,17 +66,6 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
         notes.append(f"its {answer.action} counts although {_exit_description(outcome)}")
         return answer, notes
     return outcome.failure or exit_failure(outcome), notes
-
-
-def is_plain_continue(outcome: Outcome) -> bool:
-    """Return whether a process succeeded and printed nothing but `continue`, in its usual spellings."""
-    return outcome.exit_code == 0 and outcome.failure is None and outcome.stdout in PLAIN
-
-
-PLAIN = frozenset(
-    {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
-)
-"""The most frequent outputs of hooks."""
 
 
 def from_return_value(
@@ -329,44 +318,6 @@ def _shown(args: dict[str, object]) -> str:
         return dumps(args)
     except (TypeError, ValueError, RecursionError):  # a program's own objects
         return repr(args)
-
-
-def combine(
-    runs: Sequence[HookResult], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
-) -> Verdict:
-    """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
-
-    `args` are the arguments after the chain; they are included if a hook `changed` them and the tool may still run.
-    `into` is an empty verdict to fill in.
-    """
-    combined = into or Verdict()
-    strength = 0
-    messages: list[str | None] = []
-    for run in runs:
-        verdict = run.verdict
-        if (its := PRECEDENCE[verdict.action]) > strength:
-            strength = its
-            combined.action = verdict.action
-            messages = []
-        if its == strength:
-            messages.append(verdict.message)
-            if verdict.action == "allow":
-                combined.action = "allow"
-        if verdict.additional_context:
-            combined.additional_context = _joined(combined.additional_context, verdict.additional_context)
-        if verdict.system_message:
-            combined.system_message = _joined(combined.system_message, verdict.system_message)
-        if verdict.modified_context:
-            combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
-    if any(messages):
-        combined.message = "\n".join(filter(None, messages))
-    if changed and combined.action in CAN_CARRY_ARGS:
-        combined.modified_args = args
-    return combined
-
-
-def _joined(before: str | None, text: str) -> str:
-    return f"{before}\n{text}" if before else text
 
 
 def merge_patch(target: object, patch: object) -> object:

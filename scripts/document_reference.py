@@ -16,9 +16,8 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.cli import cli  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.cli import cli, load_command  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.cli.commands import GROUPS, MORE  # noqa: E402
-from hookrun.cli.dispatch import load_command  # noqa: E402
 from hookrun.config.schema import AUDIT_FIELDS, GIT_INCLUDE, HOOK_FIELDS, RECIPE_FIELDS, SETTINGS  # noqa: E402
 from hookrun.config.shapes import Field  # noqa: E402
 from hookrun.events import ALIASES, REFUSABLE, WITH_ARGUMENTS, WITH_TOOL  # noqa: E402

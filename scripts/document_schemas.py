@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.config.json_schema import DIALECT, schema  # noqa: E402  # the package beside this program
+from hookrun.config.schema import DIALECT, schema  # noqa: E402  # the package beside this program
 from hookrun.context import FIELDS, VERSION  # noqa: E402
 from hookrun.model import PRECEDENCE, VERDICT_OBJECTS, VERDICT_TEXTS  # noqa: E402
 

@@ -15,9 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun import __version__  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.cli import cli  # noqa: E402
+from hookrun.cli import cli, load_command  # noqa: E402
 from hookrun.cli.commands import COMMANDS  # noqa: E402
-from hookrun.cli.dispatch import load_command  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:

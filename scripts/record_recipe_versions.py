@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.config.recipe_versions import VERSIONS_FILE  # noqa: E402  # the package beside this program
+from hookrun.config.recipe_entries import VERSIONS_FILE  # noqa: E402  # the package beside this program
 from hookrun.recipes import RECIPES  # noqa: E402  # as above
 
 if TYPE_CHECKING:

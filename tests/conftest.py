@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
@@ -283,6 +284,20 @@ def server(request: pytest.FixtureRequest) -> Iterator[WarmServer | None]:
     found = {str(record["cold"]) for path in Project.audits for record in records(path) if "cold" in record}
     marker = request.node.get_closest_marker("may_be_cold")
     assert found <= set(marker.args[0] if marker else ()), found
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow the cases of tests marked `sampled`, but the first, or the first of each so many."""
+    seen: Counter[tuple[pytest.Item | pytest.Collector | None, str]] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        if marker is not None and item.get_closest_marker("slow") is None:
+            test = item.parent, item.name.partition("[")[0]
+            place = seen[test] % marker.args[0] if marker.args else seen[test]
+            if place:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 SLOW = pytest.StashKey[int]()

@@ -34,10 +34,6 @@ class Listed:
         """Return the layer's number."""
         return LAYERS.index(self._hooks[index].layer)
 
-    def parallel(self, index: int) -> bool:
-        """Tell whether the hook may run beside its neighbours."""
-        return self._hooks[index].parallel
-
     def always(self, index: int) -> bool:
         """Tell whether the hook runs even when the chain has ended."""
         return self._hooks[index].always
@@ -114,7 +110,8 @@ class Fire:
             **(context or {}),
         }
         self.chain = HookChain(event, given_context, Listed(hooks), off=lambda one: reasons.get(one.name))
-        self.verdict = self.chain.run(self._run)
+        self.chain.run(self._run)
+        self.verdict = self.chain.combine()
 
     def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         self.calls.append([one.name for one, _ in jobs])

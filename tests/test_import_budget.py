@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.config import cache_writer
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.trust import digest
 from tests.fire.agents import Agent

@@ -13,9 +13,8 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
-from hookrun.cli.commands import COMMANDS, topics
-from hookrun.cli.common import command
-from hookrun.config.compile_lock import load_compiled
+from hookrun.cli.commands import COMMANDS, command, topics
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
 from hookrun.fire.command import TAKE_VALUE

@@ -12,7 +12,7 @@ import click
 from hookrun import context as contexts
 from hookrun.cli.printing import count
 from hookrun.config.cache import load_cached
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
 from hookrun.files import relative_path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
     agents_named,
@@ -42,7 +42,7 @@ from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.cli.explain_agent import AgentSide
+    from hookrun.cli.explain_run import AgentSide
     from hookrun.cli.printing import Line
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
@@ -152,7 +152,7 @@ class Explanation:
         self.predictions = [self._predict(fields) for fields in query.contexts]
         self._agent: AgentSide | None = None
         if query.agent is not None:
-            from hookrun.cli.explain_agent import AgentSide  # with all that knows agents
+            from hookrun.cli.explain_run import AgentSide  # with all that knows agents
 
             self._agent = AgentSide(query.agent, query, sources, self.predictions)
 

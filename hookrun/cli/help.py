@@ -1,19 +1,82 @@
-"""`hookrun help`, for commands and topics, and `hookrun version`."""
+"""`hookrun help`, for commands and topics, `hookrun version`, and the words for an error in a command line."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
+from collections.abc import Iterable, Sequence
 
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE, TOPICS, topics
-from hookrun.cli.common import command, json_option
-from hookrun.cli.dispatch import Commands
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, command, json_option, topics
 from hookrun.cli.printing import print_json
-from hookrun.text import closest, escape
+from hookrun.text import closest, escape, quote
+
+SYNONYMS = {
+    "approve": "trust",
+    "check": "validate",
+    "connect": "install",
+    "create": "new",
+    "delete": "remove",
+    "describe": "explain",
+    "disconnect": "uninstall",
+    "dry-run": "try",
+    "events": "help events",
+    "generate": "new",
+    "history": "log",
+    "hooks": "list",
+    "info": "status",
+    "lint": "validate",
+    "logs": "log",
+    "ls": "list",
+    "matchers": "help matchers",
+    "mute": "pause",
+    "off": "disable",
+    "on": "enable",
+    "ps": "status",
+    "reject": "deny",
+    "rm": "remove",
+    "run": "try",
+    "setup": "init",
+    "show": "config show",
+    "start": "init",
+    "unblock": "enable",
+    "undo": "enable",
+    "unpause": "resume",
+    "upgrade": "update",
+    "upgrade-recipes": "update",
+    "verify": "validate",
+    "view": "config show",
+    "wire": "install",
+}
+"""What people type -> the command that they mean."""
+
+OPTION_SYNONYMS = {
+    "--agent": ("--client", "--tool-name", "--for"),
+    "--config": ("--file", "--settings"),
+    "--days": ("--since", "--last", "--age"),
+    "--dry-run": ("--check", "--preview", "--no-write", "--simulate", "--diff"),
+    "--event": ("--type", "--on", "--events"),
+    "--failures": ("--failed", "--errors"),
+    "--for": ("--duration", "--time", "--until"),
+    "--help": ("--usage", "--man"),
+    "--hook": ("--name", "--id", "--filter"),
+    "--json": ("--format", "--output", "--output=json"),
+    "--lang": ("--language", "--template"),
+    "--long": ("--verbose", "--details", "--all", "--full"),
+    "--user": ("--global", "--own"),
+    "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
+}
+"""An option -> what people type for it; only options that a command has are proposed."""
+
+WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
+"""Commands in which an option is looked for that another command does not have."""
+
+EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
+RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
 
 
 @command("help", "help all", "help trust", "help recipes show", "help matchers")
@@ -23,8 +86,8 @@ def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     """Show help for a command or a topic. `hookrun help all` lists every command."""
     root, words = ctx.find_root(), topic
     if words in ((), ("all",)):
-        if words and isinstance(root.command, Commands):
-            root.command.sections = {**GROUPS, "More commands": MORE}
+        if words:
+            root.meta[SECTIONS] = {**GROUPS, "More commands": MORE}
         click.echo(root.command.get_help(root))
         return
     is_topic = len(words) == 1 and words[0] in topics()
@@ -65,3 +128,107 @@ def version_command(*, as_json: bool) -> None:
         print_json({"version": __version__, "python": python, "platform": sys.platform, "package": package})
     else:
         click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {package})")
+
+
+# --- errors in a command line
+
+
+def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
+    """Return the message for a usage error, with a hint: what was meant, or where the help is."""
+    text = _text(error)
+    if "\nhint: " in text:
+        return text
+    called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
+    return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help` shows the usage"
+
+
+def _range_text(text: str) -> str:
+    """Return a range of click's (`1<=x<=256`, `x>=1`) in words."""
+    low, high = re.match(r"([0-9.]+)<=x", text), re.search(r"x<=([0-9.]+)", text)
+    if low and high:
+        return f"from {low[1]} to {high[1]}"
+    return f"at least {text.partition('=')[2]}" if text.startswith("x>=") else text
+
+
+def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
+    """Return the message for an unknown command of a group."""
+    group = ctx.command_path
+    if given == "bench":
+        measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
+        return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
+    meant = SYNONYMS.get(given.lower()) if ctx.parent is None else None
+    near = closest(given, commands)
+    if near is None or (meant is not None and near.lower() != given.lower()):
+        near = meant
+    hint = f"did you mean `{group} {near}`?" if near else f"`{group} --help` lists the commands"
+    return f'unknown command "{escape(given)}"\nhint: {hint}'
+
+
+def _option_meant(given: str, options: list[str]) -> str | None:
+    for option, others in OPTION_SYNONYMS.items():
+        if given in others and option in options:
+            return option
+    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
+    return f"--{near}" if near else None
+
+
+def _command_with(option: str, ctx: click.Context | None) -> str | None:
+    group = ctx.find_root().command if ctx is not None else None
+    if ctx is None or not isinstance(group, click.Group):
+        return None
+    for name in WITH_OPTIONS:
+        command = group.get_command(ctx, name)
+        if command is not None and any(option in param.opts for param in command.params):
+            return name
+    return None
+
+
+def _text(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption):
+        options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
+        near = _option_meant(error.option_name, options)
+        other = None if near else _command_with(error.option_name, error.ctx)
+        hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
+        return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
+    if isinstance(error, click.BadOptionUsage):
+        return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
+    name = _parameter_name(error) if isinstance(error, click.BadParameter) else ""
+    if isinstance(error, click.MissingParameter):
+        return f"missing {'option' if name.startswith('-') else 'argument'} `{name}`"
+    if isinstance(error, click.BadParameter):
+        message = error.message
+        if isinstance(error.param, click.Parameter) and isinstance(error.param.type, click.Choice):
+            value = message.partition("'")[2].partition("' is not one of")[0]
+            near = closest(value, map(str, error.param.type.choices))
+            message = f"{quote(value)} is not one of {', '.join(map(str, error.param.type.choices))}"
+            message += f"\nhint: did you mean `{near}`?" if near else ""
+        message = _plain(
+            message.replace("a valid float", "a number")
+            .replace("a valid integer", "a whole number")
+            .replace("number range", "number")
+        )
+        message = RANGE.sub(lambda found: f"{found[1]} is not {_range_text(found[2])}", message)
+        message = re.sub(r"'([^'`]*)' is", r'"\1" is', message)
+        return f"invalid value for `{name}`: {message}" if name else message
+    message = error.format_message()
+    if message.startswith("No such command") and error.ctx is not None and isinstance(error.ctx.command, click.Group):
+        given = message.partition("'")[2].partition("'")[0]
+        return unknown_command(error.ctx, given, error.ctx.command.commands)
+    return _plain(EXTRA.sub(r"unexpected \1 `\2`", message))
+
+
+def _parameter_name(error: click.BadParameter) -> str:
+    """Return the option as it is given most often (`--name`), or the argument in capitals."""
+    if error.param_hint is not None:
+        hint = error.param_hint
+        return (hint if isinstance(hint, str) else hint[-1]).strip("'")
+    if error.param is None:
+        return ""
+    longest = max(error.param.opts, key=len)
+    return longest if longest.startswith("-") else error.param.human_readable_name
+
+
+def _plain(message: str) -> str:
+    """Return a message in lower case without its full stop: click's own begin like a sentence."""
+    message = message.removesuffix(".")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message

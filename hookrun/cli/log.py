@@ -13,7 +13,7 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.common import command, json_option
+from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_paragraphs
 from hookrun.files import relative_path

@@ -13,7 +13,7 @@ import click
 from hookrun import audit_reader
 from hookrun.agents import AGENTS
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.common import home_option, read_config, resolve_home
+from hookrun.cli.commands import home_option, read_config, resolve_home
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import is_within
 from hookrun.globs import glob

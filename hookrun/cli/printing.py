@@ -1,8 +1,9 @@
-"""Print what the commands show: lines, tables, JSON, and the report of a command that writes."""
+"""Talk to the user: print lines, tables and JSON, ask questions, and report what a command writes."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from time import monotonic
@@ -12,10 +13,10 @@ import click
 
 from hookrun.files import relative_path
 from hookrun.terminal import render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
-from hookrun.text import escape, message_lines, one_line
+from hookrun.text import escape, message_lines, one_line, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rich.progress import Progress
 
@@ -55,7 +56,7 @@ def print_message(message: str, label: str = "error") -> None:
 def print_problems(problems: Iterable[str]) -> None:
     """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
     for problem in problems:
-        from hookrun.config.diagnostics import problem_message  # rarely needed
+        from hookrun.config.document import problem_message  # rarely needed
 
         print_message(problem_message(problem))
 
@@ -242,6 +243,61 @@ MIN_STEPS = 3
 """Steps from which a progress bar is worth its place."""
 REFRESH_INTERVAL = 0.1
 """Seconds between two updates of a progress bar."""
+
+
+# --- questions
+
+SEPARATORS = re.compile(r"[\s,]+")
+RANGE = re.compile(r"(\d+)-(\d+)")
+YES_NO_WIDTH = len(" [Y/n]: ")
+"""Characters that click adds to a question."""
+
+
+def confirm(question: str, *, default: bool = False) -> bool:
+    """Ask a question that is answered with yes or no, wrapped at words."""
+    lines = wrap_words(escape(question), (terminal_width(1) or 80) - YES_NO_WIDTH)
+    return click.confirm("\n".join(lines), default=default)
+
+
+def choose(
+    question: str, columns: tuple[str, str], options: Sequence[tuple[str, str]], selected: Collection[str]
+) -> list[str]:
+    """Return the names that the user chooses from `options`, names and their descriptions; Enter takes `selected`.
+
+    The user answers with numbers, ranges or names; `all` and `none` are answers too.
+    """
+    names = [name for name, _ in options]
+    chosen = [name for name in names if name in selected]
+
+    def parsed(answer: str) -> list[str]:
+        words = [word for word in SEPARATORS.split(answer.strip()) if word]
+        if words in (["all"], ["none"]):
+            return names if words == ["all"] else []
+        found = []
+        for word in words:
+            if word in names:
+                found.append(word)
+                continue
+            ends = RANGE.fullmatch(word if "-" in word else f"{word}-{word}")
+            first, last = (int(ends[1]), int(ends[2])) if ends is not None else (0, 0)
+            if not 0 < first <= last <= len(names):
+                hint = "give numbers such as `1,3` or `1-3`, names, `all` or `none`"
+                raise click.UsageError(f"{quote(word)} is not in the list\nhint: {hint}")
+            found += names[first - 1 : last]
+        return [name for name in names if name in found]
+
+    rows = [
+        [f"{number:>2}", "[x]" if name in selected else "[ ]", name, text]
+        for number, (name, text) in enumerate(options, 1)
+    ]
+    click.echo()
+    print_table(("", "", *columns), rows, title=question, wrap=True)
+    default = ",".join(str(names.index(name) + 1) for name in chosen) or "none"
+    while True:
+        try:
+            return parsed(click.prompt("Numbers, all or none", default=default))
+        except click.UsageError as error:
+            print_message(error.message)
 
 
 # --- reports of commands that write

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import CONFIG
-from hookrun.cli.common import (
+from hookrun.cli import Commands, require_command
+from hookrun.cli.commands import (
+    CONFIG,
     FAILED,
     agent_option,
     agents_named,
@@ -23,7 +24,6 @@ from hookrun.cli.common import (
     load_project,
     read_config,
 )
-from hookrun.cli.dispatch import Commands, require_command
 from hookrun.cli.printing import (
     BOLD,
     DIM,
@@ -39,9 +39,8 @@ from hookrun.cli.printing import (
     print_table,
 )
 from hookrun.config import origins
-from hookrun.config.json_schema import schema
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
-from hookrun.config.schema import KINDS, TRUSTED_SETTINGS
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
 from hookrun.credentials import HIDDEN, redact
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path

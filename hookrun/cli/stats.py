@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.common import agent_option, command, event_option, home_option, hook_option, resolve_home
+from hookrun.cli.commands import agent_option, command, event_option, home_option, hook_option, resolve_home
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.fire.repeat import percentile
+from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
-from hookrun.observe.export import FORMATS
-from hookrun.observe.metrics_report import MetricsReport, collect
-from hookrun.observe.timestamps import iso, start_of_last_days
+from hookrun.observe.metrics_report import FORMATS, MetricsReport, collect
 from hookrun.text import quote, truncate
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import click
 
 from hookrun import __version__, audit_reader
 from hookrun.agents import AGENTS
-from hookrun.cli.common import (
+from hookrun.cli.commands import (
     FAILED,
     agents_named,
     command,

@@ -12,8 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from hookrun import files
+from hookrun.observe.context_fields import utc_now
 from hookrun.observe.database import register_observers
-from hookrun.observe.timestamps import utc_now
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
 from hookrun.recipes.validate_json import Rule, ValidateJSON
 from hookrun.text import escape

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Conditions = dict[str, list[str]] | None
     Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
 
-FORMAT = 5
+FORMAT = 6
 SEAL = 17
 """Characters of the checksum and the line end after it."""
 ROW_LENGTH = 8
-PARALLEL, ALWAYS, ENFORCING = 1, 2, 4
+ALWAYS, ENFORCING = 1, 2
 """Flags of a hook in the table, known without parsing the hook."""
 
 
@@ -103,10 +103,6 @@ class EventHooks:
     def need_approval(self) -> bool:
         """Return whether a hook is of a layer that is not trusted."""
         return any(LAYERS[row[0]] in UNTRUSTED_LAYERS for row in self._rows)
-
-    def parallel(self, index: int) -> bool:
-        """Return whether the hook may run in parallel with its neighbours."""
-        return bool(self._rows[index][1] & PARALLEL)
 
     def always(self, index: int) -> bool:
         """Return whether the hook runs even after the chain has ended."""

@@ -1,12 +1,16 @@
-"""Compile the configuration into the text that `cache` reads, and store it for the next run."""
+"""Compile the configuration into the text that `cache` reads, and store it for the next run.
+
+When many runs start together, one compiles it and the others wait for its file.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, PARALLEL, path_for, seal
-from hookrun.config.load import load_config
+from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, CompiledConfig, load_cached, path_for, seal
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
 from hookrun.state import YOUNG, identity
@@ -17,10 +21,61 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations
     from hookrun.state import Identity
 
+LONGEST_WAIT = 2.0
+"""Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
+
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 
 DEFAULTS = Hook(name="", events=()).to_dict()
+
+
+def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
+    """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
+    return load_cached(found) or compile_once(found) if found.files else None
+
+
+def compile_once(found: ConfigFiles) -> CompiledConfig:
+    """Return the compiled configuration: what another run compiles at this moment, or what is compiled here."""
+    lock = -1
+    try:
+        if not any(_is_young(own) for _, _, own in found.files):  # else nothing is cached, and each compiles
+            lock = _open(state.cache_dir(found.home))
+            compiled = _wait(lock, found)
+            if compiled is not None:
+                return compiled
+        return CompiledConfig(build(found))
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _open(directory: str) -> int:
+    """Return a descriptor of the directory of the cache, whose lock is taken; -1 if it cannot be opened."""
+    try:
+        state.make_private_dir(directory)
+        return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
+    """Take the lock; return the configuration if it is in the cache by then."""
+    until = monotonic() + LONGEST_WAIT
+    pause = 0.0
+    while lock >= 0:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return load_cached(found) if pause else None
+        except BlockingIOError:
+            pause = min(pause + 0.005, 0.05)  # a hundred that wait must not delay the one that compiles
+        except OSError:  # a file system without locks
+            return None
+        compiled = load_cached(found)
+        if compiled is not None or monotonic() > until:
+            return compiled
+        sleep(pause)
+    return None
 
 
 def build(found: ConfigFiles) -> str:
@@ -28,13 +83,14 @@ def build(found: ConfigFiles) -> str:
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
+    from hookrun.config.load import load_config  # with all that reads config files: a run that waits does without
+
     declarations = load_config(found).declarations
     known = {path for _, path, _ in found.files}
     also = [(path, _identity(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)
-    states = [state for _, _, state in found.files] + [state for _, state in also if state is not None]
-    now = state.now_ns()
-    if all(any(state) and abs(now - state[4]) > YOUNG for state in states):
+    identities = [own for _, _, own in found.files] + [own for _, own in also if own is not None]
+    if not any(map(_is_young, identities)):
         try:
             write(seal(text), path_for(found))
         except OSError:
@@ -75,10 +131,13 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
 
 
 def _row(hook: Hook, offset: int) -> list[object]:
-    flags = PARALLEL * hook.parallel | ALWAYS * hook.always
-    if hook.enforcing:
-        flags |= ENFORCING
+    flags = ALWAYS * hook.always | ENFORCING * hook.enforcing
     return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, hook.claude, offset]
+
+
+def _is_young(own: Identity) -> bool:
+    """Return whether a file of this identity may change again unseen, or is missing."""
+    return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
 
 
 def _identity(path: str) -> Identity | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
-from hookrun.config.recipe_versions import hooks_of, split_version
+from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import Hook
 

@@ -1,20 +1,25 @@
-"""Define every field of a hook and every setting, with the shape of its values."""
+"""Define every field of a hook and every setting, with the shape of its values; write them as a JSON Schema."""
 
 from __future__ import annotations
 
+import json
+
+from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.shapes import (
-    AnyObject,
-    Bool,
+    BOOL,
+    NUMBER,
+    OBJECT,
+    SCALAR,
     BoolOr,
     Choice,
     Field,
     Integer,
     ListOf,
     MapOf,
-    Number,
     Record,
-    Scalar,
+    Schema,
     Str,
+    object_schema,
 )
 from hookrun.context import EMPTY
 from hookrun.events import ALIASES, EVENTS
@@ -66,7 +71,7 @@ PATTERN = Str('globs with "|" between them', ALTERNATIVES)
 PATTERN_OR_EMPTY = Str('globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = MapOf(
     Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
-    ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
+    ListOf(SCALAR, "a glob or a list of globs", alone=SCALAR),
     'an object such as {"tool_args.command": "rm *"}',
     least=1,
 )
@@ -118,12 +123,12 @@ HOOK_FIELDS = (
     ),
     Field("when", CONDITIONS, "Run only if all of these context fields match their globs."),
     Field("unless", CONDITIONS, "Do not run if all of these context fields match their globs."),
-    Field("timeout", Number(), "Timeout in seconds.", default=30),
+    Field("timeout", NUMBER, "Timeout in seconds.", default=30),
     Field("priority", Integer(0, 1000), "Lower numbers run first, equal ones in the order of the file.", default=500),
-    Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
-    Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
-    Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
-    Field("serve", Bool(), "The program answers lines of JSON, so that it can be kept between calls.", default=False),
+    Field("parallel", BOOL, "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
+    Field("always", BOOL, "Run even when an earlier hook has ended the chain.", default=False),
+    Field("exclusive", BOOL, "Run at most one at a time in a project on this machine.", default=False),
+    Field("serve", BOOL, "The program answers lines of JSON, so that it can be kept between calls.", default=False),
     Field(
         "on_failure",
         Choice(("continue", "block")),
@@ -136,7 +141,7 @@ HOOK_FIELDS = (
         "`advise` only reports what the hook would block or change; `off` disables it.",
         default="enforce",
     ),
-    Field("background", Bool(), "Do not wait for the hook: it cannot block or change anything.", default=False),
+    Field("background", BOOL, "Do not wait for the hook: it cannot block or change anything.", default=False),
     Field(
         "dialect", Choice(("hookrun", "claude")), "The JSON format that the hook reads and writes.", default="hookrun"
     ),
@@ -172,7 +177,7 @@ HOOK_FIELDS = (
         ListOf(Str("a relative path", r"(?![/~])[^\u0000]+"), "a list of relative paths", least=0),
         "Data files that may change without a new approval, relative to the root.",
     ),
-    Field("payload", Bool(), "Add the agent's whole message to the context.", default=False),
+    Field("payload", BOOL, "Add the agent's whole message to the context.", default=False),
     Field("max_output", Integer(1, 64 << 20), "Bytes to keep of each output stream.", default=1 << 20),
     Field(
         "name",
@@ -180,7 +185,7 @@ HOOK_FIELDS = (
         "The hook's name, unique in the file. Derived from the command by default.",
     ),
     Field("description", Str("a string"), "What the hook is for."),
-    Field("metadata", AnyObject(), "Data for other tools."),
+    Field("metadata", OBJECT, "Data for other tools."),
 )
 """Every field of a hook."""
 
@@ -200,7 +205,7 @@ RECIPE_FIELDS = (
         "options",
         MapOf(
             Str("the name of an option", r"[a-z][a-z0-9_]*"),
-            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            ListOf(SCALAR, "a value or a list of values", alone=SCALAR, least=0),
             "an object of option and value",
         ),
         "The options of the recipe: see `hookrun recipes`.",
@@ -266,7 +271,7 @@ SETTINGS = (
     ),
     Field(
         "record_context",
-        Bool(),
+        BOOL,
         "The same as `audit.details: full`, which replaces it (managed and user layer only).",
         default=False,
     ),
@@ -295,7 +300,7 @@ SETTINGS = (
         ListOf(PATH, "a list of paths and git repositories", least=0, record=GIT_INCLUDE),
         "More files of the same layer: paths relative to this file, or files of git repositories.",
     ),
-    Field("include_claude", Bool(), "Also run the hooks in Claude Code's settings.", default=False),
+    Field("include_claude", BOOL, "Also run the hooks in Claude Code's settings.", default=False),
     Field(
         "events",
         ListOf(OWN_EVENT, "a list of names of your own events", least=0, unique=True),
@@ -314,3 +319,99 @@ TRUSTED_LAYERS = ("managed", "user")
 
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
 """Settings of the managed and user layers only."""
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+SCHEMA_FILE = "hookrun.schema.json"
+"""The schema beside a config file, which the file names: editors read it without a network."""
+
+
+def schema_text() -> str:
+    """Return the schema as the text of SCHEMA_FILE: one line, because nobody reviews it."""
+    return json.dumps(schema(), separators=(",", ":")) + "\n"
+
+
+def schema() -> Schema:
+    """Return the schema of coder.json and hookrun.yaml. Other top-level keys are allowed."""
+    return {
+        "$schema": DIALECT,
+        "title": "hookrun config",
+        "description": "Hooks for coding agents, and hookrun's settings. Other keys belong to other programs.",
+        "type": "object",
+        "properties": {
+            "$schema": {"type": "string", "description": "The schema of this file, for editors."},
+            "hooks": {
+                "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
+                "description": "A list of hooks, or an object of events in Claude Code's form.",
+            },
+            "hookrun": {"$ref": "#/$defs/settings"},
+        },
+        "$defs": {
+            "hooks": {"type": "array", "items": _entry(), "description": "A list of hooks."},
+            "hook": _hook(),
+            "recipe": _recipe(),
+            "claude": _claude_groups(),
+            "settings": {**object_schema(SETTINGS), "description": "hookrun's settings."},
+        },
+    }
+
+
+def _nested() -> Schema:
+    return {
+        "type": "object",
+        "properties": {"hooks": {"$ref": "#/$defs/hooks"}},
+        "required": ["hooks"],
+        "additionalProperties": False,
+    }
+
+
+def _claude() -> Schema:
+    return {
+        "type": "object",
+        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE_EVENTS},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+
+
+def _claude_groups() -> Schema:
+    types = [*HANDLER_TARGETS, *UNSUPPORTED_HANDLERS]
+    handler = {
+        "type": "object",
+        "properties": {"type": {"enum": types, "description": "What the handler runs; hookrun runs command and http."}},
+        "required": ["type"],
+    }
+    matcher = {"type": ["string", "null"], "description": "Run only for these tools: names, or a regular expression."}
+    hooks = {"type": "array", "items": handler, "description": "The handlers."}
+    group = {"type": "object", "properties": {"matcher": matcher, "hooks": hooks}, "required": ["hooks"]}
+    return {"type": "array", "items": group, "description": "Groups of handlers, in Claude Code's form."}
+
+
+def _entry() -> Schema:
+    recipe, hook = {"$ref": "#/$defs/recipe"}, {"$ref": "#/$defs/hook"}
+    return {"if": {"type": "object", "required": ["recipe"]}, "then": recipe, "else": hook}
+
+
+def _recipe() -> Schema:
+    beside = tuple(field for field in HOOK_FIELDS if field.name not in NOT_BESIDE)
+    return {**object_schema((*RECIPE_FIELDS, *beside)), "description": "A ready-made hook.", "required": ["recipe"]}
+
+
+def _hook() -> Schema:
+    return {
+        **object_schema(HOOK_FIELDS),
+        "description": "A hook.",
+        "required": ["event"],
+        "oneOf": [{"required": [kind]} for kind in KINDS],
+        "dependentRequired": {name: [kind] for name, kind in REQUIRES.items()},
+        "not": {
+            "anyOf": [
+                {
+                    "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
+                    "required": ["background", "on_failure"],
+                },
+                {"required": ["serve", "url"]},
+            ]
+        },
+    }

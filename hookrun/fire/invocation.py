@@ -88,7 +88,7 @@ class FireInvocation:
 
             self.compiled = load_cached(found)
             if self.compiled is None:
-                from hookrun.config.compile_lock import compile_once  # needed only after a file has changed
+                from hookrun.config.cache_writer import compile_once  # needed only after a file has changed
 
                 self.compiled = compile_once(found)
         if self.compiled is not None:

@@ -10,17 +10,15 @@ from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
-from hookrun import context as contexts
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
 from hookrun.library import handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.event_contexts import check_names
-from hookrun.library.handler_context import Context
-from hookrun.library.handlers import Event, Function, Handler, Options
-from hookrun.library.registry import Registry, TableCandidates
+from hookrun.library.event_contexts import Context
+from hookrun.library.fire_context import check
+from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
 from hookrun.library.result import Result
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
@@ -30,7 +28,6 @@ from hookrun.state import home_directory
 Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
-JSON_TYPES = (bool, int, float, str, list, dict)
 CLOSE_WAIT = 3.0
 """Seconds that cancelled work has to end when the engine is closed."""
 BACKGROUND_WAIT = 5.0
@@ -324,11 +321,7 @@ class Engine:
         name = self._names.get(event) if isinstance(event, str) else None
         if name is None:
             name = self._canonical(event)
-        try:
-            contexts.check(data, "fire " + name)
-        except contexts.ContextError as error:
-            raise _by_its_type(error, data) from None
-        check_names(data, name)
+        check(data, name)
         table = self._registry.table(name)
         concerned = table.candidates_for(data)
         if not concerned:
@@ -411,16 +404,6 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close_sync()
-
-
-def _by_its_type(error: contexts.ContextError, data: Mapping[str, object]) -> contexts.ContextError:
-    """Return the error with the type of the value, if JSON has no form for the value."""
-    for name, value in data.items():
-        where, found, _ = str(error).partition(f": {name} is ")
-        if found and type(value) not in JSON_TYPES:
-            expected = "a str" if contexts.FIELDS[name] is str else "a dict"
-            return contexts.ContextError(f"{where}{found}of type {type(value).__name__}, not {expected} or None")
-    return error
 
 
 def _seconds(deadline: float) -> float:

@@ -10,25 +10,23 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
-from hookrun.engine import HookChain
-from hookrun.library import encoding
+from hookrun.engine import HookChain, is_plain_continue
 from hookrun.library.calls import FOREVER, HandlerCall, TimeLimited, as_coroutine, close_unstarted, is_awaitable
-from hookrun.library.event_contexts import CLASSES
+from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
-from hookrun.library.handler_context import Context
 from hookrun.library.handlers import Handler
 from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
 from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
-from hookrun.verdicts import NO_OBJECTION, is_plain_continue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from hookrun.engine import Steps
     from hookrun.library.engine_state import EngineState, Journal
-    from hookrun.library.registry import TableCandidates
+    from hookrun.library.handlers import TableCandidates
 
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
@@ -84,7 +82,7 @@ class EngineFire:
                 self._selection,
                 off=self._why_off,
                 refusal=self._refusal,
-                encode=encoding.dumps,
+                encode=dumps,
                 encode_changes=False,
                 keep_text=self._keep_text,
             )
@@ -158,8 +156,7 @@ class EngineFire:
         """Pass the chain the outcomes of the hooks that ran; return the next ones, or None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
-            plain = is_plain_continue(outcome) if outcome.answer is None else outcome.answer is NO_OBJECTION
-            if plain and outcome.failure is None and not outcome.notes:
+            if is_plain_continue(outcome):
                 self._quiet = HookResult(hooks[0], Verdict(), outcome=outcome)
             else:
                 self._chain.record_outcomes([(0, hooks[0])], outcomes, recheck=False)

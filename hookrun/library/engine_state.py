@@ -1,21 +1,34 @@
-"""State shared by the fires of an engine: pools and threads, the settings, the audit log, the user's decisions."""
+"""State shared by the fires of an engine: pools, threads, settings, audit log, decisions, and background work."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import inspect
+import logging
 import os
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future, wait as wait_for
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any
 
 from hookrun import audit
-from hookrun.library import encoding
-from hookrun.library.background import Background
-from hookrun.library.threads import DaemonThreadPool, LoopThread
-from hookrun.process.pool import Pool
+from hookrun.library.fire_context import dumps
+from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
+from hookrun.model import Failure
+from hookrun.process.pool import ClosedError, Pool
 from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
 from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
+from hookrun.text import describe_exception
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
+
+LOG = logging.getLogger("hookrun")
+WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
+"""Trackers whose background work the current code is part of: waiting for them here would deadlock."""
 
 
 class TrustStoreCache:
@@ -69,7 +82,7 @@ class Journal(audit.Log):
 
     def write(self, records: list[dict[str, object]]) -> str | None:
         """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
-        return self.append(b"".join([encoding.dumps(record) + b"\n" for record in records]))
+        return self.append(b"".join([dumps(record) + b"\n" for record in records]))
 
 
 MOST_THREADS = 64
@@ -120,3 +133,150 @@ class EngineState:
     def locks(self) -> str:
         """Directory of the locks of exclusive hooks."""
         return state_dir(self.home or home_directory()) + "/locks"
+
+
+class Background:
+    """All background work of an engine."""
+
+    def __init__(self, loop_thread: LoopThread) -> None:
+        self._loop_thread = loop_thread
+        self._closed = False
+        self._pid = os.getpid()
+        self._running: dict[Future[Any], tuple[str, Work | None]] = {}
+
+    def start(
+        self,
+        owner: str,
+        failed: Callable[[Failure], Coroutine[Any, Any, None] | None],
+        work: Coroutine[Any, Any, object] | Callable[[], object],
+        name: str | None = None,
+    ) -> None:
+        """Start the work of the hook `owner`; `failed` is called if it raises, and may return an awaitable.
+
+        A coroutine runs in the engine's own loop, independent of the firing one; a function gets a thread. Raises
+        ClosedError.
+        """
+        label = f"{owner}: {name or getattr(work, '__qualname__', 'background work')}"
+        if callable(work) and inspect.iscoroutinefunction(work):
+            work = work()
+        if self._closed:
+            if asyncio.iscoroutine(work):
+                work.close()
+            raise ClosedError(f"the engine is closed and starts no background work ({label})")
+        within = WITHIN.set((*WITHIN.get(), self) if self not in WITHIN.get() else WITHIN.get())
+        try:
+            if asyncio.iscoroutine(work):
+                task = self._task(work)
+                self._track(task.done, label, task, failed)
+                return
+            future: Future[Any] = Future()
+            self._track(future, label, None, failed)
+            run = (settle, future, lambda: _plain(work()))
+            Thread(target=contextvars.copy_context().run, args=run, name="hookrun-background", daemon=True).start()
+        finally:
+            WITHIN.reset(within)
+
+    def _task(self, coroutine: Coroutine[Any, Any, object]) -> Work:
+        try:
+            return self._loop_thread.submit(coroutine, contextvars.copy_context())
+        except ClosedError:
+            coroutine.close()
+            raise
+
+    def _track(
+        self,
+        future: Future[Any],
+        label: str,
+        task: Work | None,
+        failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None,
+    ) -> None:
+        self._ours()[future] = label, task
+        future.add_done_callback(lambda future: self._over(future, failed))
+
+    def _over(self, future: Future[Any], failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None) -> None:
+        label = self._running.get(future, ("background work", None))[0]
+        error = future.exception()
+        if isinstance(error, asyncio.CancelledError):
+            LOG.warning("hook %s was cancelled before it finished", label)
+        elif error is not None:
+            said = describe_exception(error)
+            LOG.error("hook %s failed in the background: %s", label, said)
+            if failed is not None:
+                wanted = failed(Failure("exception", f"its background work raised {said}", error))
+                if wanted is not None:
+                    self._await(wanted, label)
+        self._running.pop(future, None)
+
+    def _await(self, wanted: Coroutine[Any, Any, None], label: str) -> None:
+        try:
+            task = self._task(wanted)
+        except ClosedError:
+            return
+        self._track(task.done, label, task, None)
+
+    def close(self) -> None:
+        """Accept no more work."""
+        self._closed = True
+
+    def _ours(self) -> dict[Future[Any], tuple[str, Work | None]]:
+        """Return the running work; in a forked child, without that of its parent."""
+        if self._pid != os.getpid():
+            self._pid, self._running = os.getpid(), {}
+        return self._running
+
+    def names(self) -> list[str]:
+        """Return the running work, as `hook: work`."""
+        return [label for label, _ in list(self._ours().values())]
+
+    def check(self) -> None:
+        """Raise RuntimeError if called in background work, which would wait for itself."""
+        if self in WITHIN.get():
+            raise RuntimeError("wait_background in background work would wait for itself: await the work instead")
+
+    def is_waited_for_here(self) -> bool:
+        """Return whether the current code is background work that closing the engine still waits for."""
+        return self in WITHIN.get() and not self._closed
+
+    def may_be_waited_for(self) -> bool:
+        """Return whether waiting here, also in a blocking call, cannot deadlock."""
+        return self not in WITHIN.get() and not self._loop_thread.is_waited_for_here()
+
+    async def wait(self, seconds: float | None = None, *, tasks_only: bool = False, sync: bool = False) -> None:
+        """Wait until nothing runs, or no coroutine, including work that is started meanwhile, for at most `seconds`.
+
+        With `sync` this thread waits: not the one whose loop the work runs in.
+        """
+        until = None if seconds is None else monotonic() + seconds
+        while running := [done for done, (_, task) in list(self._ours().items()) if task or not tasks_only]:
+            left = None if until is None else until - monotonic()
+            if left is not None and left <= 0:
+                return
+            if sync:
+                wait_for(running, left)
+                sleep(0.005)  # noqa: ASYNC251  # finished work may still be reported
+            else:
+                await _ended(running, left)
+
+    def cancel(self) -> None:
+        """Cancel all coroutines; functions in threads cannot be cancelled."""
+        for _, task in list(self._ours().values()):
+            if task is not None:
+                task.cancel()
+
+
+async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
+    """Wait until all of these have ended, for at most `seconds`; their errors are logged elsewhere."""
+    waited = [asyncio.wrap_future(future) for future in running]
+    for each in waited:
+        each.add_done_callback(lambda end: end.cancelled() or end.exception())
+    await asyncio.wait(waited, timeout=seconds)
+
+
+def _plain(value: object) -> object:
+    """Return the value of a function in a thread. Raises TypeError for an awaitable, which would never be awaited."""
+    if not inspect.isawaitable(value):
+        return value
+    close = getattr(value, "close", None)
+    if close is not None:
+        close()
+    raise TypeError("it returned an awaitable: pass the coroutine itself to ctx.background")

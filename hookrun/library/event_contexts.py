@@ -1,19 +1,267 @@
-"""The context class of each event with the fields specific to it, and the check for misspelled ones.
+"""The context that a handler receives: the general class, and one for each event with the fields specific to it.
 
-Other fields are kept and accessible by name; a misspelled one every matcher and condition would silently miss.
-
-The fields beyond hookrun's first version are those of earlier engines (synwire_core::agents::hooks, session_buddy's
-HookContext) and those that agents send.
+Other fields are kept and accessible by name. The fields beyond hookrun's first version are those of earlier engines
+(synwire_core::agents::hooks, session_buddy's HookContext) and those that agents send.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
-from hookrun.config.schema import CONTEXT_FIELDS
-from hookrun.context import FIELDS, MISNAMED, ContextError
-from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.library.handler_context import Context, ContextField, ObjectField, count, flag, text, word
+from hookrun.events import canonical
+
+if TYPE_CHECKING:
+    from hookrun.library.engine_fire import EngineFire
+    from hookrun.library.handlers import Handler
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+def deep_copy(value: Any) -> Any:
+    """Return a copy of a JSON value, with new objects and lists."""
+    if isinstance(value, dict):
+        return {key: deep_copy(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
+    if isinstance(value, list):
+        return [deep_copy(each) for each in value]
+    return value
+
+
+def _differs(one: object, other: object) -> bool:
+    try:
+        return bool(one != other)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a value that cannot be compared
+        return False
+
+
+class ContextField(Generic[T_co]):
+    """A field of the context as an attribute: its value if of the right type, else the default."""
+
+    def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
+        self.kind = kind
+        self._default = default
+        self._name = ""
+        self.__doc__ = says
+
+    def __set_name__(self, owner: type[Context], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, context: None, owner: type[Context]) -> Self: ...
+    @overload
+    def __get__(self, context: Context, owner: type[Context]) -> T_co: ...
+    def __get__(self, context: Context | None, owner: type[Context]) -> T_co | Self:
+        if context is None:
+            return self
+        value: Any = context.get(self._name)
+        return value if isinstance(value, self.kind) else self._default
+
+    def __set__(self, context: Context, value: object) -> None:
+        raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
+
+
+class ObjectField(ContextField[dict[str, Any]]):
+    """A field that holds an object: the handler's own copy of it, empty if absent."""
+
+    def __init__(self, says: str) -> None:
+        super().__init__(dict, {}, says)
+
+    @overload
+    def __get__(self, context: None, owner: type[Context]) -> Self: ...
+    @overload
+    def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
+    def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
+        return self if context is None else context.own(self._name)
+
+
+def text(says: str) -> ContextField[str | None]:
+    """Return a field that is a string or None."""
+    return ContextField(str, None, says)
+
+
+def word(says: str) -> ContextField[str]:
+    """Return a field that is a string, "" if absent."""
+    return ContextField(str, "", says)
+
+
+def flag(says: str) -> ContextField[bool]:
+    """Return a field that is a boolean, False if absent."""
+    return ContextField(bool, False, says)  # noqa: FBT003  # the default
+
+
+def count(says: str) -> ContextField[int | None]:
+    """Return a field that is an integer or None."""
+    return ContextField(int, None, says)
+
+
+class Context(Mapping[str, object]):
+    """The context of an event: its fields by name, and values passed along the chain.
+
+    It is a mapping like the JSON object that a configured hook gets on stdin (`ctx["tool_name"]`, with fields unknown
+    to hookrun), and known fields are also attributes. Objects returned by attributes (`tool_args`, `metadata`) are the
+    handler's own copies: to change something, return a `Verdict`.
+
+    A program creates one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. For this
+    general class the event is the first argument: `Context("my_event", ...)`.
+
+    `state` is the object passed to `fire(..., state=...)` or set on the fired context. All handlers of the chain share
+    it, in order; handlers that run side by side get a clone each.
+
+    >>> from hookrun import PreToolUse
+    >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")
+    >>> ctx.event, ctx.tool_args["command"], ctx["sandbox"], ctx.user_prompt
+    ('pre_tool_use', 'ls', 'docker', None)
+    """
+
+    __slots__ = ("_call", "_copies", "_data", "state")
+
+    event_name: ClassVar[str] = ""
+    """The canonical event of a class; "" for the general one."""
+
+    session_id = text("The agent's session.")
+    root_session_id = text("The session that started this one, or itself.")
+    tool_name = text("The tool, by its canonical name.")
+    tool_args = ObjectField("The tool's arguments, empty if absent. The handler's own copy.")
+    tool_use_id = text("The agent's ID of this call.")
+    tool_result_output = text("The tool's result.")
+    tool_result_error = text("Why the tool failed.")
+    user_prompt = text("The user's prompt.")
+    assistant_response = text("The model's answer.")
+    file_path = text("The file concerned, absolute and normalised.")
+    working_dir = text("The agent's working directory.")
+    agent = text("The agent's name.")
+    agent_event = text("The agent's name of the event.")
+    agent_tool_name = text("The agent's name of the tool.")
+    request_id = word("ID of the fire, the same for all of its hooks.")
+    timestamp = word("Time of the fire: UTC, RFC 3339.")
+    permission_mode = text("The agent's permission mode.")
+    agent_id = text("The ID of the subagent concerned.")
+    transcript_path = text("The agent's transcript file.")
+    metadata = ObjectField("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
+
+    def __init_subclass__(cls, *, event: str | None = None) -> None:
+        super().__init_subclass__()
+        if event is not None:
+            cls.event_name = event
+
+    def __init__(self, event: str | None = None, /, **fields: object) -> None:
+        """Create a context of `event` (by default that of the class) with these fields.
+
+        Raises ValueError if a class of one event is given another, or the general class none.
+        """
+        name = event if event is not None else self.event_name
+        if not name or (self.event_name and canonical(name) != self.event_name):
+            expected = repr(self.event_name) if self.event_name else "the name of an event"
+            raise ValueError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
+        self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
+        self._copies: dict[str, dict[str, Any]] | None = None
+        self._call: tuple[EngineFire, Handler] | None = None
+        self.state: Any = None
+
+    @classmethod
+    def of(cls, data: dict[str, object], state: object = None, call: tuple[EngineFire, Handler] | None = None) -> Self:
+        """Return a context that reads `data`, which must not change afterwards.
+
+        `call` is the fire and the handler that the context is for, and starts the handler's background work.
+        """
+        self = cls.__new__(cls)
+        self._data = data
+        self._copies = None
+        self._call = call
+        self.state = state
+        return self
+
+    @property
+    def event(self) -> str:
+        """The canonical name of the event."""
+        return str(self._data["event"])
+
+    def __getitem__(self, name: str) -> object:
+        """Return a field's value; for an object, the handler's own copy. Raises KeyError."""
+        value = self._data[name]
+        return self.own(name) if isinstance(value, dict) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._data!r})"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return a copy of all fields."""
+        data: dict[str, object] = deep_copy(self._data)
+        return data
+
+    def clone(self) -> Self:
+        """Return an independent context: fields copied, `state` copied deeply, without background work.
+
+        If the state has a method `clone()`, that is used instead of `copy.deepcopy`.
+
+        >>> ctx = Context("stop", session_id="s1")
+        >>> ctx.state = {"seen": []}
+        >>> ctx.clone().state["seen"].append("x")
+        >>> ctx.state
+        {'seen': []}
+        """
+        clone = getattr(self.state, "clone", None)
+        state = clone() if callable(clone) else copy.deepcopy(self.state)
+        return type(self).of(self.to_dict(), state)
+
+    def background(self, work: Coroutine[Any, Any, object] | Callable[[], object], *, name: str | None = None) -> None:
+        """Start work that the handler does not wait for: a coroutine, or a function, which gets a thread.
+
+        A coroutine runs in the engine's own loop, in a separate thread. `await engine.wait_background()` waits for all
+        such work; closing the engine waits some seconds for it, then cancels it. Its errors are logged and passed to
+        the hook's `on_error`. Raises RuntimeError outside of a handler.
+
+        >>> from hookrun import Engine
+        >>> kept = []
+        >>> with Engine() as engine:
+        ...     handler = engine.register("stop", lambda ctx: ctx.background(lambda: kept.append(ctx.event)))
+        ...     result = engine.fire_sync("stop")
+        ...     engine.close_sync(wait=5)
+        >>> kept
+        ['stop']
+        """
+        if self._call is None:
+            if hasattr(work, "close"):
+                work.close()
+            raise RuntimeError("background work can be started only in a handler, on the context passed to it")
+        fire, handler = self._call
+        fire.in_background(handler, work, name)
+
+    def own(self, name: str) -> dict[str, Any]:
+        """Return the handler's own copy of a field that holds an object, or {}."""
+        copies = self._copies
+        if copies is None:
+            copies = self._copies = {}
+        if name not in copies:
+            value = self._data.get(name)
+            copies[name] = deep_copy(value) if isinstance(value, dict) else {}
+        return copies[name]
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The original data, which must not be changed."""
+        return self._data
+
+    def changed_in_place(self) -> dict[str, set[Any]]:
+        """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
+        changed: dict[str, set[Any]] = {}
+        for name, copied in self._copies.items() if self._copies is not None else ():
+            was = self._data.get(name) or {}
+            if _differs(copied, was) and isinstance(was, dict):
+                keys = copied.keys() | was.keys()
+                changed[name] = {
+                    key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
+                }
+        return changed
 
 
 class SessionStart(Context, event="session_start"):
@@ -199,87 +447,3 @@ CLASSES: dict[str, type[Context]] = {
     if isinstance(each, type) and issubclass(each, Context) and each is not Context
 }
 """Canonical event -> its class; custom events have the general one."""
-
-ARGUMENTS_OF_FIRE = {"deadline": float}
-SIMILAR = 0.8501
-"""Similarity from which a name counts as a misspelling of another: more than 0.85, one letter in six may differ."""
-UNAMBIGUOUS = 6
-"""Minimum letters of a name that may be a misspelling: `mode` is not `model`."""
-MAX_REMEMBERED = 1024
-"""Names whose meaning is cached; they may come from outside."""
-
-
-def _fields(cls: type[Context]) -> dict[str, type]:
-    """Return the fields that the class has as attributes, with the type of their values."""
-    own = {name: each for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, ContextField)}
-    return {name: each.kind for name, each in own.items()}
-
-
-KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
-"""Canonical event -> the known fields of its context."""
-KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
-_LIKELY: dict[tuple[str, str], str | None] = {}
-
-
-def check_names(data: Mapping[str, object], event: str) -> None:
-    """Raise ContextError for a field that is probably a misspelling or a common other name of a known one.
-
-    A field counts as the program's own if it resembles no known field, if that field is given too (null is enough), or
-    if its value would not be valid for that field.
-
-    >>> check_names({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
-    >>> try:
-    ...     check_names({"tool_nam": "bash"}, "pre_tool_use")
-    ... except ContextError as error:
-    ...     print(str(error).partition("?")[0])
-    fire pre_tool_use: unknown field 'tool_nam': did you mean tool_name
-    """
-    known = KNOWN.get(event, KNOWN_ANYWHERE)
-    for name in data:
-        if name in known:
-            continue
-        likely = _likely_field(name, event)
-        if likely is None or (root := likely.partition(".")[0]) in data:
-            continue
-        if MISNAMED.get(name) == likely or _fits(data[name], root, event):
-            raise ContextError(
-                f"fire {event}: unknown field {name!r}: did you mean {likely}? "
-                f"(to use this name for a field of your own, pass {root} as well, None if it has no value)"
-            )
-
-
-def _likely_field(name: str, event: str) -> str | None:
-    """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
-    key = (event, name)
-    if key not in _LIKELY:
-        if len(_LIKELY) >= MAX_REMEMBERED:
-            _LIKELY.clear()
-        _LIKELY[key] = next(_candidates(name, event), None)
-    return _LIKELY[key]
-
-
-def _candidates(name: str, event: str) -> Iterator[str]:
-    from difflib import get_close_matches
-
-    instead = MISNAMED.get(name, "")
-    prefix = instead.partition("_")[0]
-    if instead and event in ALIASES:
-        if prefix == "tool":
-            wanted = event in WITH_TOOL
-        else:
-            wanted = prefix != "user" or event == "user_prompt_submit"
-        if wanted:
-            yield instead
-    given = _letters(name)
-    fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
-    likely = {_letters(each): each for each in fields if len(given) >= UNAMBIGUOUS or each in FIELDS}
-    yield from (likely[near] for near in get_close_matches(given, likely, n=1, cutoff=SIMILAR))
-
-
-def _letters(name: str) -> str:
-    return name[:60].replace("_", "").replace("-", "").lower()
-
-
-def _fits(value: object, field: str, event: str) -> bool:
-    expected = FIELDS.get(field) or _fields(CLASSES.get(event, Context)).get(field) or ARGUMENTS_OF_FIRE.get(field)
-    return value is None or expected is None or isinstance(value, (expected, int) if expected is float else expected)

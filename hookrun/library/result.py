@@ -10,7 +10,7 @@ from hookrun.refusals import as_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.library.handler_context import Context
+    from hookrun.library.event_contexts import Context
 
 
 class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
-    from hookrun.observe.costs import CostTracker, Price
-    from hookrun.observe.database import DatabaseError, ObserverDatabase
-    from hookrun.observe.error_chains import CauseChains
-    from hookrun.observe.export import MetricsExport
-    from hookrun.observe.patterns import PatternLearning
-    from hookrun.observe.tool_times import ToolTimes
-    from hookrun.observe.workflow import WorkflowMetrics
-
-__all__ = [
-    "CauseChains",
-    "CostTracker",
-    "DatabaseError",
-    "MetricsExport",
-    "ObserverDatabase",
-    "PatternLearning",
-    "Price",
-    "ToolTimes",
-    "WorkflowMetrics",
-]
+    from hookrun.observe.costs import CostTracker as CostTracker, Price as Price
+    from hookrun.observe.database import DatabaseError as DatabaseError, ObserverDatabase as ObserverDatabase
+    from hookrun.observe.error_chains import CauseChains as CauseChains
+    from hookrun.observe.metrics_report import MetricsExport as MetricsExport
+    from hookrun.observe.patterns import PatternLearning as PatternLearning
+    from hookrun.observe.tool_times import ToolTimes as ToolTimes
+    from hookrun.observe.workflow import WorkflowMetrics as WorkflowMetrics
 
 PUBLIC = {
     "hookrun.observe.error_chains": "CauseChains",
     "hookrun.observe.costs": "CostTracker Price",
-    "hookrun.observe.export": "MetricsExport",
+    "hookrun.observe.metrics_report": "MetricsExport",
     "hookrun.observe.patterns": "PatternLearning",
     "hookrun.observe.database": "DatabaseError ObserverDatabase",
     "hookrun.observe.tool_times": "ToolTimes",
@@ -35,9 +23,10 @@ PUBLIC = {
 }
 """Module -> the public names that it holds: each is loaded when one of them is first used (PEP 562)."""
 
-
 RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
 """Public names of the release before -> their present names. They go with the next release."""
+
+__all__ = [name for names in PUBLIC.values() for name in names.split()]
 
 
 def __getattr__(name: str) -> object:

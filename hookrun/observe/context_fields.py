@@ -1,28 +1,46 @@
-"""Reads the fields of contexts and checkpoints that several bundles need."""
+"""Read the fields and times of contexts and checkpoints in the forms in which bundles compare and store them."""
 
 from __future__ import annotations
 
+import json
+import math
 import os.path
+import time
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from hookrun.observe import sanitize
 from hookrun.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun import Context
+
+    Clock = Callable[[], float]
 
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
 """The fields in which a checkpoint names its project; the first one present counts."""
 FILES = ("files", "changed_files", "files_changed", "modified_files")
 MAX_SCORE = 1e100
 """A score beyond this, positive or negative, is rejected: sums of such scores overflow."""
+DAY, HOUR = 86_400.0, 3600.0
+END = 253_402_300_800.0
+"""The beginning of the year 10000, which no datetime can hold. Milliseconds given by mistake are beyond it."""
 
 
 def session_of(ctx: Context) -> str:
     """Return the session id as it is stored; contexts without one share the session with the empty name."""
-    return sanitize.name(ctx.session_id)
+    return stored_name(ctx.session_id)
+
+
+def stored_name(value: str | None) -> str:
+    """Return an identifier as it is stored: empty for None."""
+    return encodable(value or "")[:500]
+
+
+def encodable(value: str) -> str:
+    """Return a string that UTF-8 can encode: JSON can name half of a surrogate pair, which becomes a question mark."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def file_path(ctx: Context) -> str | None:
@@ -61,3 +79,75 @@ def strings(value: object) -> list[str]:
     if not isinstance(value, list | tuple | set | frozenset | dict):
         return []
     return list(dict.fromkeys(each for each in value if isinstance(each, str) and each))
+
+
+def canonical_json(value: object) -> str:
+    """Return an ASCII string that is the same for equal values. Never raises."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
+    except (ValueError, RecursionError):  # circular, or very deep
+        return type(value).__name__
+
+
+def _with_string_keys(value: object) -> object:
+    if isinstance(value, dict):
+        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
+    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+# --- times
+
+
+def seconds(value: object, name: str) -> float:
+    """Return seconds since 1970 UTC for a datetime, a string in ISO 8601 or such a number.
+
+    A date without a zone is in the local one. Raises ValueError, which calls the value `name`, for anything else, also
+    for times before 1970 or after the year 9999 in UTC.
+    """
+    at = value
+    try:
+        if isinstance(at, str):
+            at = datetime.fromisoformat(at)
+        if isinstance(at, datetime):
+            at = at.timestamp()
+    except (OverflowError, ValueError):
+        at = None
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < END:
+        raise ValueError(f"{name} is {quote(value)}, expected a date and time in ISO 8601, or seconds since 1970")
+    return float(at)
+
+
+def fired_at(context: Context, clock: Clock = time.time) -> float:
+    """Return the timestamp of a context in seconds since 1970; the clock's time if it has none."""
+    try:
+        return seconds(context.timestamp, "timestamp")
+    except ValueError:
+        return clock()
+
+
+def iso(at: float) -> str:
+    """Return a time as RFC 3339 in UTC, to the second; one that no datetime can hold as the nearest possible."""
+    return datetime.fromtimestamp(math.floor(min(max(at, 0.0), END - 1)), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def utc_now() -> str:
+    """Return the present time as RFC 3339 in UTC, with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def hour(at: float, zone: tzinfo | None = None) -> int:
+    """Return the hour of the day in a zone, by default the local one."""
+    return datetime.fromtimestamp(min(max(at, 0.0), END - DAY), zone).hour
+
+
+def start_of_last_days(days: float | None, clock: Clock = time.time) -> float:
+    """Return when the last `days` days began, in seconds since 1970; -inf for None. Raises ValueError."""
+    if days is None:
+        return -math.inf
+    if not 0 < days < math.inf:
+        raise ValueError(f"{days:g} is not a number greater than 0")
+    return clock() - days * DAY

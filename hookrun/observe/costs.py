@@ -9,17 +9,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe import sanitize
-from hookrun.observe.context_fields import session_of
+from hookrun.observe.context_fields import fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.timestamps import fired_at
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
     import sqlite3
 
     from hookrun import Context, Engine
-    from hookrun.observe.timestamps import Clock
+    from hookrun.observe.context_fields import Clock
 
 MILLION = 1_000_000
 EPSILON = 1e-9
@@ -172,7 +170,7 @@ class CostTracker:
             _require_token_counts(usage)
         tokens, session = tokens_of(usage), session_of(ctx)
         name = ctx.get("model")
-        model = sanitize.name(name) if isinstance(name, str) and name else "unknown"
+        model = stored_name(name) if isinstance(name, str) and name else "unknown"
         price = price_of(model, self._prices)
         with self._store.write() as db:
             cost = price.of(tokens) if price is not None else None
@@ -196,7 +194,7 @@ class CostTracker:
     def spent(self, session_id: str | None) -> float:
         """Return the known cost of a session so far, in USD."""
         with self._store.read() as db:
-            return float(db.execute(SPENT, (sanitize.name(session_id),)).fetchone()[0])
+            return float(db.execute(SPENT, (stored_name(session_id),)).fetchone()[0])
 
     def per_model(self, *, session_id: str | None = None, since: float = 0.0) -> list[Cost]:
         """Return what each model used from `since` (seconds since 1970) on, the most expensive first."""

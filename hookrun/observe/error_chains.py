@@ -12,18 +12,16 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe import sanitize
-from hookrun.observe.context_fields import file_path, session_of
+from hookrun.observe import stored_texts as texts
+from hookrun.observe.context_fields import file_path, fired_at, iso, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.similarity import coverage, dice, fingerprint, normalize, similarity, words
-from hookrun.observe.timestamps import fired_at, iso
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
     from hookrun import Context, Engine
-    from hookrun.observe.timestamps import Clock
+    from hookrun.observe.context_fields import Clock
 
 MIN_SIMILARITY, MIN_SIMILARITY_TO_SUGGEST = 0.3, 0.6
 """The similarity, 0 to 1, at which an error is found, and at which its fix is suggested to the model."""
@@ -160,7 +158,7 @@ class CauseChains:
     def record_error(self, message: str, *, session_id: str | None = None, context: object = None) -> str:
         """Store an error that no hook saw and return the id of its chain."""
         with self._store.write() as db:
-            return _add_error(db, sanitize.name(session_id), message, self._clock(), context)[0]
+            return _add_error(db, stored_name(session_id), message, self._clock(), context)[0]
 
     def record_fix(self, chain_id: str, description: str, *, successful: bool = True) -> None:
         """Store an attempt to fix an error; `successful` closes its chain. Raises ValueError for an unknown chain."""
@@ -193,7 +191,7 @@ class CauseChains:
 
     def _store_error(self, ctx: Context, message: str, context: object) -> Verdict:
         session, call = session_of(ctx), _call_digest(ctx) if ctx.tool_name else None
-        at, tool = fired_at(ctx, self._clock), sanitize.name(ctx.tool_name) or None
+        at, tool = fired_at(ctx, self._clock), stored_name(ctx.tool_name) or None
         with self._store.write() as db:
             if call is not None:
                 self._store_attempt(db, session, ctx, call, ok=False)
@@ -206,7 +204,7 @@ class CauseChains:
         describe = DESCRIBE_STEP.get(ctx.tool_name or "")
         if describe is None:
             return
-        what = sanitize.line(describe(ctx), MAX_STEP_CHARS)
+        what = texts.clean_line(describe(ctx), MAX_STEP_CHARS)
         db.execute(
             "INSERT INTO attempts (error_id, at, tool, what, ok) SELECT id, ?, ?, ?, ? FROM errors"
             " WHERE session = ? AND fixed_at IS NULL AND call IS NOT ?"
@@ -249,7 +247,7 @@ def _add_error(
     call: str | None = None,
 ) -> tuple[str, bool]:
     """Store an error and return the id of its chain, and whether it is new: the same one may still be open here."""
-    message = sanitize.text(message, MAX_MESSAGE)
+    message = texts.clean_text(message, MAX_MESSAGE)
     kind = _kind(db, message)
     known = db.execute(
         "SELECT id, chain FROM errors WHERE session = ? AND fixed_at IS NULL AND kind_id = ?"
@@ -266,17 +264,17 @@ def _add_error(
     db.execute(
         "INSERT INTO errors (chain, kind_id, session, at, message, context, tool, call)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (chain, kind, session, at, message, sanitize.as_json(context, MAX_CONTEXT), tool, call),
+        (chain, kind, session, at, message, texts.clean_json(context, MAX_CONTEXT), tool, call),
     )
     return chain, True
 
 
 def _kind(db: sqlite3.Connection, message: str) -> int:
-    mark = fingerprint(message)
+    mark = texts.fingerprint(message)
     query = "SELECT id FROM error_kinds WHERE fingerprint = ?"
     row = db.execute(query, (mark,)).fetchone()
     if row is None:
-        db.execute("INSERT INTO error_kinds (fingerprint, normal) VALUES (?, ?)", (mark, normalize(message)))
+        db.execute("INSERT INTO error_kinds (fingerprint, normal) VALUES (?, ?)", (mark, texts.normalize(message)))
         row = db.execute(query, (mark,)).fetchone()
         index_words(db)
     return int(row[0])
@@ -291,7 +289,7 @@ def _add_fix(db: sqlite3.Connection, error: int, fix: Fix) -> None:
     """Store a fix; one that helped closes the error, and the attempts before it are part of it."""
     number = db.execute(
         "INSERT INTO fixes (error_id, at, description, successful) VALUES (?, ?, ?, ?)",
-        (error, fix.at, sanitize.line(fix.description, MAX_FIX), fix.successful),
+        (error, fix.at, texts.clean_line(fix.description, MAX_FIX), fix.successful),
     ).lastrowid
     if fix.successful:
         db.execute("UPDATE attempts SET fix_id = ? WHERE error_id = ? AND fix_id IS NULL", (number, error))
@@ -320,18 +318,19 @@ def _load(db: sqlite3.Connection, error: int) -> ErrorChain:
 
 
 def _similar(db: sqlite3.Connection, message: str, limit: int, at_least: float) -> list[Similar]:
-    message = sanitize.text(message, MAX_MESSAGE)
-    wanted, mark = normalize(message), fingerprint(message)
-    common = words(wanted)
-    near = nlargest(MAX_COMPARED, _candidates(db, wanted, mark), key=lambda row: dice(common, words(row[2])))
-    scored = [(1.0 if row[1] == mark else similarity(wanted, row[2]), row[0]) for row in near]
+    message = texts.clean_text(message, MAX_MESSAGE)
+    wanted, mark = texts.normalize(message), texts.fingerprint(message)
+    common = texts.words(wanted)
+    rows = _candidates(db, wanted, mark)
+    near = nlargest(MAX_COMPARED, rows, key=lambda row: texts.dice(common, texts.words(row[2])))
+    scored = [(1.0 if row[1] == mark else texts.similarity(wanted, row[2]), row[0]) for row in near]
     best = sorted((each for each in scored if each[0] >= at_least), reverse=True)[: limit if limit > 0 else None]
     return [Similar(round(score, 3), _load(db, _best_of(db, kind, message))) for score, kind in best]
 
 
 def _candidates(db: sqlite3.Connection, wanted: str, mark: str) -> list[tuple[int, str, str]]:
     same = db.execute("SELECT id, fingerprint, normal FROM error_kinds WHERE fingerprint = ?", (mark,)).fetchall()
-    telling = sorted(words(wanted) - PLACEHOLDERS, key=lambda word: (-len(word), word))[:MAX_WORDS]
+    telling = sorted(texts.words(wanted) - PLACEHOLDERS, key=lambda word: (-len(word), word))[:MAX_WORDS]
     is_indexed = "SELECT 1 FROM sqlite_master WHERE name = 'error_words'"
     if telling and has_fts5(db) and db.execute(is_indexed).fetchone():
         match = " OR ".join(f'"{word}"' for word in telling)
@@ -353,7 +352,7 @@ def _best_of(db: sqlite3.Connection, kind: int, message: str) -> int:
         " ORDER BY fixed DESC, id DESC LIMIT ?",
         (kind, MAX_PER_KIND),
     ).fetchall()
-    return int(max(rows, key=lambda row: (row[0], round(coverage(message, row[1]), 2), row[2]))[2])
+    return int(max(rows, key=lambda row: (row[0], round(texts.coverage(message, row[1]), 2), row[2]))[2])
 
 
 def _call_digest(ctx: Context) -> str:
@@ -388,7 +387,7 @@ DESCRIBE_STEP: dict[str, Callable[[Context], str]] = {
 
 
 def _snippet(text: str) -> str:
-    return json.dumps(sanitize.line(text, MAX_SNIPPET_CHARS), ensure_ascii=False)
+    return json.dumps(texts.clean_line(text, MAX_SNIPPET_CHARS), ensure_ascii=False)
 
 
 def _relative_file(ctx: Context) -> str:

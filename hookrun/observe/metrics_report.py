@@ -1,21 +1,28 @@
-"""Collects all metrics of a session, of some days or of all time into one report."""
+"""Collect all metrics of a session, of some days or of all time, and export them as Prometheus text or JSON."""
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from hookrun.files import atomic_write
+from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
+from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.error_chains import CauseChains, ErrorChain
 from hookrun.observe.patterns import PatternLearning
-from hookrun.observe.timestamps import iso, start_of_last_days
 from hookrun.observe.tool_times import ToolTime, ToolTimes
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
+from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from hookrun.observe.database import ObserverDatabase
-    from hookrun.observe.timestamps import Clock
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from hookrun import Context, Engine
+    from hookrun.observe.context_fields import Clock
 
 MAX_CHAINS = 100
 """The newest causal chains, which a report has in full."""
@@ -24,6 +31,11 @@ IN_SESSION = (
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
 """What a report has of a session, in order."""
+READABLE = 0o644
+"""The mode of an exported file: metrics are usually collected by another account."""
+
+LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +113,151 @@ def _chain(chain: ErrorChain) -> dict[str, object]:
     attempts = [{**asdict(each), "at": iso(each.at)} for each in chain.attempts]
     fixes = [{**asdict(each), "at": iso(each.at)} for each in chain.fixes]
     return {**asdict(chain), "at": iso(chain.at), "fixed_at": fixed_at, "attempts": attempts, "fixes": fixes}
+
+
+class Sample(NamedTuple):
+    """One value with its labels; `suffix` is appended to the metric's name."""
+
+    value: float
+    labels: Mapping[str, str] = {}
+    suffix: str = ""
+
+
+class MetricsExport:
+    """A bundle that writes all metrics to `path` whenever the agent stops or a session ends.
+
+    `format` is `prometheus` (text format 0.0.4; for node_exporter's textfile collector the name must end in .prom) or
+    `json`. The file is replaced atomically and is readable by everyone; its directory must exist. The Prometheus form
+    holds no session, message or path.
+
+    >>> from hookrun.observe import MetricsExport, ObserverDatabase, ToolTimes
+    >>> from hookrun import PostToolUse, SessionEnd
+    >>> import pathlib, tempfile
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> store = ObserverDatabase(directory / "observe.db")
+    >>> ToolTimes(store).on_result(PostToolUse(tool_name="bash", duration_ms=250))
+    >>> MetricsExport(directory / "hookrun.prom", store).on_end(SessionEnd())
+    >>> [line for line in (directory / "hookrun.prom").read_text().splitlines() if "_sum" in line]
+    ['hookrun_tool_duration_seconds_sum{tool="bash"} 0.25']
+
+    Raises ValueError for an unknown format. The handlers raise OSError where the file cannot be written, DatabaseError
+    where the database cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        store: ObserverDatabase | None = None,
+        format: str = "prometheus",  # noqa: A002  # public
+    ) -> None:
+        if format not in FORMATS:
+            near = closest(format, FORMATS)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise ValueError(f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
+        self._path = os.path.abspath(path)
+        self._store = store or ObserverDatabase()
+        self._format = FORMATS[format]
+
+    def register(self, engine: Engine) -> None:
+        """Register the handlers of this bundle, after those that store what is exported."""
+        name = f"metrics-export-{os.path.basename(self._path)}"
+        handlers = {f"{name}-session-end": ("session_end", self.on_end), f"{name}-stop": ("stop", self.on_end)}
+        register_observers(engine, self._path, handlers, priority=900)
+
+    def on_end(self, ctx: Context) -> None:  # noqa: ARG002  # any end writes the same file
+        """Write the file."""
+        with self._store.as_store_errors():
+            text = self._format(collect(self._store))
+        replace(self._path, text)
+
+
+def as_json(report: MetricsReport) -> str:
+    """Return a report as one JSON object."""
+    return json.dumps(report.to_dict(), indent=2) + "\n"
+
+
+def prometheus(report: MetricsReport) -> str:
+    """Return a report in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats)."""
+    return "".join(line for metric in METRICS for line in _lines(*metric, report))
+
+
+def replace(path: str, text: str) -> None:
+    """Replace a file atomically by one that everyone may read. Raises OSError."""
+    atomic_write(path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
+    os.chmod(path, READABLE)  # whatever the umask is
+
+
+def _lines(
+    name: str, kind: str, text: str, read: Callable[[MetricsReport], Iterable[Sample]], report: MetricsReport
+) -> Iterator[str]:
+    samples = list(read(report))
+    if not samples:
+        return
+    yield f"# HELP {name} {text.translate(HELP_ESCAPES)}\n"
+    yield f"# TYPE {name} {kind}\n"
+    for sample in samples:
+        labels = ",".join(f'{label}="{value.translate(LABEL_ESCAPES)}"' for label, value in sample.labels.items())
+        yield f"{name}{sample.suffix}{'{' + labels + '}' if labels else ''} {sample.value!r}\n"
+
+
+def _if_known(value: float | None) -> list[Sample]:
+    return [] if value is None else [Sample(value)]
+
+
+def _latest_quality(report: MetricsReport) -> list[Sample]:
+    scored = [each for session in report.sessions for each in session.checkpoints if each.score is not None]
+    return _if_known(max(scored, key=lambda each: each.at).score) if scored else []
+
+
+def _tool_calls(report: MetricsReport) -> Iterator[Sample]:
+    for each in report.tools:
+        yield Sample(each.count - each.failures, {"tool": each.tool, "result": "ok"})
+        yield Sample(each.failures, {"tool": each.tool, "result": "failed"})
+
+
+def _durations(report: MetricsReport) -> Iterator[Sample]:
+    for each in report.tools:
+        for quantile, ms in (("0.5", each.p50_ms), ("0.95", each.p95_ms)):
+            if ms is not None:
+                yield Sample(ms / 1000, {"tool": each.tool, "quantile": quantile})
+        yield Sample(each.total_ms / 1000, {"tool": each.tool}, "_sum")
+        yield Sample(each.timed, {"tool": each.tool}, "_count")
+
+
+def _tokens(report: MetricsReport) -> Iterator[Sample]:
+    for each in report.models:
+        for kind in ("input", "output", "cache_read", "cache_creation"):
+            yield Sample(getattr(each.tokens, kind), {"model": each.name, "kind": kind})
+
+
+def _per_model(value: str) -> Callable[[MetricsReport], Iterable[Sample]]:
+    def read(report: MetricsReport) -> Iterator[Sample]:
+        for each in report.models:
+            if (found := getattr(each, value)) is not None:
+                yield Sample(found, {"model": each.name})
+
+    return read
+
+
+METRICS: tuple[tuple[str, str, str, Callable[[MetricsReport], Iterable[Sample]]], ...] = (
+    ("hookrun_sessions_total", "counter", "Sessions.", lambda it: _if_known(it.summary.sessions)),
+    ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: _if_known(it.summary.seconds)),
+    ("hookrun_session_tool_calls_total", "counter", "Tool calls.", lambda it: _if_known(it.summary.tool_calls)),
+    ("hookrun_session_failures_total", "counter", "Failed tool calls.", lambda it: _if_known(it.summary.failures)),
+    ("hookrun_files_changed_total", "counter", "Files changed, each once.", lambda it: _if_known(it.summary.files)),
+    ("hookrun_checkpoints_total", "counter", "Checkpoints.", lambda it: _if_known(it.summary.checkpoints)),
+    ("hookrun_quality_score", "gauge", "Quality score of the latest checkpoint.", _latest_quality),
+    ("hookrun_quality_slope", "gauge", "Points per checkpoint.", lambda it: _if_known(it.summary.quality_slope)),
+    ("hookrun_tool_calls_total", "counter", "Timed tool calls by tool and result.", _tool_calls),
+    ("hookrun_tool_duration_seconds", "summary", "How long tool calls took.", _durations),
+    ("hookrun_inferences_total", "counter", "Inferences by model.", _per_model("inferences")),
+    ("hookrun_inferences_unpriced_total", "counter", "Inferences of unknown cost.", _per_model("unpriced")),
+    ("hookrun_tokens_total", "counter", "Tokens by model and kind.", _tokens),
+    ("hookrun_cost_usd_total", "counter", "Cost in USD by model, as far as it is known.", _per_model("cost")),
+    ("hookrun_errors_total", "counter", "Errors, each once until it is fixed.", lambda it: _if_known(it.errors)),
+    ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: _if_known(it.fixed)),
+    ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: _if_known(it.patterns)),
+)
+"""Name, type, help, and how the samples are read from a report."""
+
+FORMATS: dict[str, Callable[[MetricsReport], str]] = {"json": as_json, "prometheus": prometheus}

@@ -10,18 +10,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe import sanitize
-from hookrun.observe.context_fields import files, project, quality_score, strings
+from hookrun.observe.context_fields import files, fired_at, project, quality_score, stored_name, strings
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.similarity import coverage, normalize
-from hookrun.observe.timestamps import fired_at
+from hookrun.observe.stored_texts import clean_json, clean_line, coverage, normalize
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping
 
     from hookrun import Context, Engine
-    from hookrun.observe.timestamps import Clock
+    from hookrun.observe.context_fields import Clock
 
 THRESHOLD = 85.0
 """The quality score above which a checkpoint is learned from."""
@@ -97,7 +95,7 @@ class PatternLearning:
         score = quality_score(checkpoint)
         if score is None or score <= self._threshold:
             return None
-        where, at = sanitize.name(project(checkpoint, ctx)), fired_at(ctx, self._clock)
+        where, at = stored_name(project(checkpoint, ctx)), fired_at(ctx, self._clock)
         patterns = list(_patterns(checkpoint))
         if not patterns:
             return None
@@ -129,7 +127,7 @@ class PatternLearning:
     def best(self, directory: str, limit: int = 5) -> list[Pattern]:
         """Return the patterns of a project, the most frequent first, then those with the highest score."""
         query = "SELECT * FROM patterns WHERE project = ? ORDER BY times DESC, score DESC, id LIMIT ?"
-        return self._select(query, sanitize.name(os.path.normpath(directory)), limit)
+        return self._select(query, stored_name(os.path.normpath(directory)), limit)
 
     def count(self, *, since: float = 0.0) -> int:
         """Return how many patterns are known that were last seen at `since` (seconds since 1970) or later."""
@@ -170,9 +168,9 @@ def _store(
     db: sqlite3.Connection, kind: str, title: str, details: Mapping[str, Any], *, project: str, score: float, at: float
 ) -> int:
     """Store a pattern, or count it if it is known: same project, and same title but for numbers, paths and ids."""
-    title = sanitize.line(title, MAX_TITLE)
+    title = clean_line(title, MAX_TITLE)
     key = sha256("\n".join((kind, project, normalize(title))).encode()).hexdigest()
-    stored = sanitize.as_json(dict(details), MAX_DETAILS)
+    stored = clean_json(dict(details), MAX_DETAILS)
     db.execute(
         "INSERT INTO patterns (key, kind, project, title, details, score, first_at, last_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET times = times + 1,"

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from hookrun.observe import sanitize
-from hookrun.observe.context_fields import session_of
+from hookrun.observe.context_fields import canonical_json, fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.sanitize import canonical_json
-from hookrun.observe.timestamps import fired_at
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
-    from hookrun.observe.timestamps import Clock
+    from hookrun.observe.context_fields import Clock
 
     Key = tuple[str, ...]
 
@@ -25,20 +22,16 @@ MAX_MS = 1e12
 MAX_PENDING = 1000
 """Unfinished calls that are remembered; beyond that the oldest are forgotten."""
 
-COUNTED = """
+PER_TOOL = """
     WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms
-        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?))
-    SELECT tool, count(*), sum(NOT ok), count(ms), total(ms), avg(ms), max(ms)
-    FROM calls GROUP BY tool ORDER BY total(ms) DESC, count(*) DESC, tool
+        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?)),
+    ranked AS (SELECT *, count(ms) OVER (PARTITION BY tool) AS timed,
+        row_number() OVER (PARTITION BY tool, ms IS NULL ORDER BY ms) AS place FROM calls)
+    SELECT tool, count(*), sum(NOT ok), count(ms), total(ms), avg(ms),
+        max(CASE WHEN place = (timed * 50 + 99) / 100 THEN ms END),
+        max(CASE WHEN place = (timed * 95 + 99) / 100 THEN ms END), max(ms)
+    FROM ranked GROUP BY tool ORDER BY total(ms) DESC, count(*) DESC, tool
 """
-RANKED = """
-    SELECT tool, ms FROM (
-        SELECT tool, ms, row_number() OVER (PARTITION BY tool ORDER BY ms) AS place,
-            count(*) OVER (PARTITION BY tool) AS timed
-        FROM tool_calls WHERE at >= ? AND (? IS NULL OR session = ?) AND ms <= 1e12
-    ) WHERE place IN ((timed * 50 + 99) / 100, (timed * 95 + 99) / 100) ORDER BY tool, ms
-"""
-"""The calls at the 50th and 95th percentile of each tool, which may be one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +124,8 @@ class ToolTimes:
 
     def per_tool(self, *, session_id: str | None = None, since: float = 0.0) -> list[ToolTime]:
         """Return how each tool was used from `since` (seconds since 1970) on, the largest total time first."""
-        values = (since, session_id, session_id)
         with self._store.read() as db:
-            percentiles: dict[str, list[float]] = {}
-            for tool, ms in db.execute(RANKED, values):
-                percentiles.setdefault(tool, []).append(ms)
-            rows = db.execute(COUNTED, values).fetchall()
-        return [
-            ToolTime(tool, count, failures, timed, total, mean, p50, p95, longest)
-            for tool, count, failures, timed, total, mean, longest in rows
-            for p50, p95 in [(percentiles[tool][0], percentiles[tool][-1]) if timed else (None, None)]
-        ]
+            return [ToolTime(*row) for row in db.execute(PER_TOOL, (since, session_id, session_id))]
 
     def _store_call(self, ctx: Context, *, ok: bool) -> None:
         now, key = self._stopwatch(), _key(ctx)
@@ -151,7 +135,7 @@ class ToolTimes:
         ms = _reported_ms(ctx)
         if ms is None and began is not None:
             ms = max(now - began, 0.0) * 1000
-        values = (session_of(ctx), sanitize.name(ctx.tool_name), fired_at(ctx, self._clock), ms, ok)
+        values = (session_of(ctx), stored_name(ctx.tool_name), fired_at(ctx, self._clock), ms, ok)
         with self._store.write() as db:
             db.execute("INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, ?, ?, ?, ?)", values)
 

@@ -7,10 +7,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.observe import sanitize
-from hookrun.observe.context_fields import file_path, files, project, quality_score, session_of
+from hookrun.observe.context_fields import (
+    HOUR,
+    file_path,
+    files,
+    fired_at,
+    hour,
+    project,
+    quality_score,
+    seconds,
+    session_of,
+    start_of_last_days,
+    stored_name,
+)
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.timestamps import HOUR, fired_at, hour, seconds, start_of_last_days
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from hookrun import Context, Engine
-    from hookrun.observe.timestamps import Clock
+    from hookrun.observe.context_fields import Clock
 
 CHANGING = frozenset({"write", "edit", "delete"})
 """The tools that change a file."""
@@ -228,12 +238,12 @@ class WorkflowMetrics:
     ) -> None:
         session = session_of(ctx)
         at = fired_at(ctx, self._clock) if at is None else at
-        place = sanitize.name(where if where is not None else ctx.working_dir) or None
+        place = stored_name(where if where is not None else ctx.working_dir) or None
         values = (session, place, at if began is None else began, ended, at, calls, failures)
         with self._store.write() as db:
             db.execute(KEEP_SESSION, values)
             db.execute(KEEP_ACTIVITY, (session, int(at // QUARTER)))
-            rows = [(session, sanitize.name(path)) for path in changed]
+            rows = [(session, stored_name(path)) for path in changed]
             db.executemany("INSERT OR IGNORE INTO session_files (session, path) VALUES (?, ?)", rows)
             if checkpoint is not None:
                 row = (session, checkpoint.at, checkpoint.score)

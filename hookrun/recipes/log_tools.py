@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from hookrun.credentials import HIDDEN, redact
 from hookrun.files import rotate
-from hookrun.observe.timestamps import utc_now
+from hookrun.observe.context_fields import utc_now
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import LOOKAHEAD
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes

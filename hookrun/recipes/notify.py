@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
-from hookrun.observe.timestamps import utc_now
+from hookrun.observe.context_fields import utc_now
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import (
     Bell,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import Verdict
 from hookrun.globs import glob
-from hookrun.observe.sanitize import canonical_json
+from hookrun.observe.context_fields import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,7 +6,7 @@ import subprocess
 
 from hookrun import launcher_file
 from hookrun.agents import AGENTS
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.server_socket import end_server, servers
 from hookrun.server_start import lock_path

@@ -53,7 +53,7 @@ def text_of(path: str) -> str:
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     """Store what was approved. A failure is ignored: the next review then shows everything."""
-    from hookrun.config.cache_writer import write  # with all that reads config files
+    from hookrun.config.cache_writer import write  # rarely needed
 
     kept: Texts = {}
     room = LARGEST

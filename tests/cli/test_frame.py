@@ -12,17 +12,8 @@ import pytest
 
 from hookrun import __version__, audit_reader
 from hookrun.cli import cli
-from hookrun.cli.commands import (
-    COMMANDS,
-    GROUPS,
-    MORE,
-    OLD_NAMES,
-    OPTION_SYNONYMS,
-    SYNONYMS,
-    TOPICS,
-    WITH_OPTIONS,
-    topics,
-)
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, OLD_NAMES, TOPICS, topics
+from hookrun.cli.help import OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
 from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal

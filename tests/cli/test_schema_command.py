@@ -12,7 +12,7 @@ import pytest
 
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS
-from hookrun.config.json_schema import schema
+from hookrun.config.schema import schema
 from tests.cli.command import hookrun, hookrun_process
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.json_schema import SCHEMA_FILE, schema
-from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SETTINGS
+from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SCHEMA_FILE, SETTINGS, schema
 from tests.cli.command import hookrun
 from tests.config.json_server import JsonServer, why_not
 
@@ -63,6 +62,7 @@ def test_hover_and_problems(config: Path) -> None:
         assert server.diagnostics() == ['Incorrect type. Expected "number".', "Property timout is not allowed."]
 
 
+@pytest.mark.slow
 @needs_server
 def test_what_add_writes_has_no_problem_in_the_editor(project: Project) -> None:
     """Also beside others."""

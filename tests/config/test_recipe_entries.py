@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import __version__
-from hookrun.config import recipe_versions
+from hookrun.config import recipe_entries
 from hookrun.recipes import catalog
 from tests.cli.command import hookrun
 from tests.conftest import ROOT
@@ -43,20 +43,20 @@ def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     """Return a function that changes what is known of the recipe `no-force-push`."""
 
     def change(versions: dict[str, object]) -> None:
-        known = json.loads(Path(recipe_versions.VERSIONS_FILE).read_text())
+        known = json.loads(Path(recipe_entries.VERSIONS_FILE).read_text())
         known["no-force-push"]["versions"] = versions
         path = tmp_path / "versions.json"
         path.write_text(json.dumps(known))
-        monkeypatch.setattr(recipe_versions, "VERSIONS_FILE", str(path))
-        recipe_versions.recipes.cache_clear()
+        monkeypatch.setattr(recipe_entries, "VERSIONS_FILE", str(path))
+        recipe_entries.recipes.cache_clear()
 
     yield change
-    recipe_versions.recipes.cache_clear()
+    recipe_entries.recipes.cache_clear()
 
 
 def test_the_recorded_versions_are_those_of_the_recipes() -> None:
     """A recipe that changes what it declares gets a new version: teams have pinned the old one."""
-    assert Path(recipe_versions.VERSIONS_FILE).read_text() == text(), "run scripts/record_recipe_versions.py"
+    assert Path(recipe_entries.VERSIONS_FILE).read_text() == text(), "run scripts/record_recipe_versions.py"
 
 
 def test_an_entry_that_names_a_recipe_runs_its_hooks(project: Project) -> None:

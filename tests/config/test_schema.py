@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
-from hookrun.config.json_schema import schema
-from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS
+from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS, schema
 from hookrun.events import EVENTS
 from tests import tour
 from tests.config.declared import errors, examined
@@ -159,6 +158,7 @@ DECLARATIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=DECLARATIONS, layer=st.sampled_from(["project", "user"]))
 def test_checker_and_schema_agree(

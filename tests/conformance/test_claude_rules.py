@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hookrun.conditions import applies
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.shell.project_line import SCRIPT

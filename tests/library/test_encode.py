@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from hookrun.library import encoding
+from hookrun.library import fire_context
 
 HALF = "\ud800"
 WIDE = 1 << 70
@@ -59,8 +59,8 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("value", VALUES, ids=[f"{n}-{type(value).__name__}" for n, value in enumerate(VALUES)])
 def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, strange: object) -> None:
     """A half character, or a number beyond 64 bits, changes nothing for the paths and dates of the same context."""
-    alone = json.loads(encoding.dumps({"value": value}))
-    beside = json.loads(encoding.dumps({"value": [value, Point(strange)], "strange": strange}))
+    alone = json.loads(fire_context.dumps({"value": value}))
+    beside = json.loads(fire_context.dumps({"value": [value, Point(strange)], "strange": strange}))
     assert beside == {"value": [alone["value"], {"x": strange, "y": None}], "strange": strange}
 
 
@@ -69,7 +69,7 @@ def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, stran
 def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None:
     """Whatever stands beside it."""
     with pytest.raises(ValueError, match=r"."):
-        encoding.dumps({"value": value, "strange": strange})
+        fire_context.dumps({"value": value, "strange": strange})
 
 
 def test_what_holds_itself_is_an_error() -> None:
@@ -77,4 +77,4 @@ def test_what_holds_itself_is_an_error() -> None:
     ring: list[object] = [HALF]
     ring.append(ring)
     with pytest.raises(ValueError, match=r"."):
-        encoding.dumps({"ring": ring})
+        fire_context.dumps({"ring": ring})

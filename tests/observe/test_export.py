@@ -28,8 +28,7 @@ from hookrun.observe import (
     ToolTimes,
     WorkflowMetrics,
 )
-from hookrun.observe.export import METRICS, prometheus
-from hookrun.observe.metrics_report import collect
+from hookrun.observe.metrics_report import METRICS, collect, prometheus
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.observe.similarity import MAX_CHARS, coverage, fingerprint, normalize, similarity
+from hookrun.observe.stored_texts import MAX_CHARS, coverage, fingerprint, normalize, similarity
 
 PLAIN = "abcdefghijklmnopqrstuvwxyz"
 NAME = st.text(PLAIN, min_size=1, max_size=8)

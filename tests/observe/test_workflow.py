@@ -18,8 +18,7 @@ from hookrun import (
     SessionStart,
 )
 from hookrun.observe import WorkflowMetrics
-from hookrun.observe.export import as_json
-from hookrun.observe.metrics_report import collect
+from hookrun.observe.metrics_report import as_json, collect
 from hookrun.observe.workflow import STEADY, slope, trend
 
 if TYPE_CHECKING:

@@ -110,6 +110,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_with_its_look_and_without_it_does_the_same(
@@ -196,6 +197,7 @@ def test_a_look_that_is_killed_while_it_writes_leaves_a_whole_file(frozen: pytes
     assert not may_matter(TARGET, CONTEXT, dict(os.environb))  # its lock is free again
 
 
+@pytest.mark.slow
 def test_a_hundred_calls_at_once_are_a_hundred(project: Project) -> None:
     """Real runs, some of which find the file in use."""
     options = {"HOOKRUN_OPTION_CALLS": "101", "HOOKRUN_OPTION_SECONDS": "3600"}

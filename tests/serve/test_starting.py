@@ -32,6 +32,23 @@ MESSAGE = json.dumps(
 ).encode()
 
 
+NAMES_MODULES = """
+import posix, sys
+
+end = posix._exit
+
+def tell(status):
+    with open("modules", "w") as file:
+        file.write(" ".join(sys.modules))
+    end(status)
+
+posix._exit = tell
+__file__ = sys.argv[0] = sys.argv.pop(1)
+exec(compile(open(__file__).read(), __file__, "exec"))
+"""
+"""Runs `start.py`, and writes down the modules at the end."""
+
+
 class Account:
     """A home with launchers, whose path is short enough for a socket."""
 
@@ -113,6 +130,16 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert account.hookrun("serve", "--stop") == "no server is running\n"
 
 
+def test_the_run_that_starts_the_server_needs_no_more_of_python_than_others(account: Account) -> None:
+    """The agent waits for its end: what takes long is the server's part."""
+    account.cold("busy")  # so that the file of compiled code is there
+    account.cold("no-server", [*COMMAND[:-2], "-c", NAMES_MODULES, START, "fire"])
+    loaded = (account.home / "modules").read_text().split()
+    wait_for(account.socket.exists)
+    assert "hookrun.server_start" in loaded
+    assert {"site", "signal", "enum"}.isdisjoint(loaded)
+
+
 def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account: Account) -> None:
     """Neither waits for a server that never comes; one that runs still is named nevertheless."""
     account.conf.with_name("claude").write_text("#!/bin/sh\n")
@@ -123,6 +150,7 @@ def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account:
     assert account.hookrun("serve").startswith("off, by the setting `warm`; still running (pid")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("setting", "environment", "starts"),
     [

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Project
-from tests.slow import sampled
-from tests.torture.strangers import GUARD, RAN, WAYS, Stranger, declare_script, is_untrusted, remember
+from tests.torture.strangers import GUARD, RAN, Stranger, declare_script, is_untrusted, remember
+
+pytestmark = pytest.mark.sampled(2)
 
 
-@pytest.fixture(params=sampled(WAYS, 2))  # through an agent; through the library is slow
+@pytest.fixture(params=["agent", pytest.param("library", marks=pytest.mark.slow)])
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
     """Return a project and an agent that works in it."""
     return Stranger(project, request.param)
@@ -134,22 +135,20 @@ def test_a_script_whose_size_and_time_are_what_they_were(stranger: Stranger) -> 
     assert is_untrusted(stranger)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("before", "after"),
-    sampled(
-        [
-            ({"args": ["sh", "hooks/guard.sh"]}, {"args": ["sh", "-x", "hooks/guard.sh"]}),
-            ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh; touch ran"}),
-            ({"command": "./hooks/guard.sh", "env": {"BASH_ENV": "a"}}, {"command": "./hooks/guard.sh", "env": {}}),
-            ({"command": "./hooks/guard.sh", "matcher": "bash"}, {"command": "./hooks/guard.sh", "matcher": "*"}),
-            ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "on_failure": "block"}),
-            ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "mode": "advise"}),
-            ({"command": "./hooks/guard.sh", "unless": {"agent": "x"}}, {"command": "./hooks/guard.sh"}),
-            ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "cwd": "hooks/.."}),
-            ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "payload": True}),
-        ],
-        3,
-    ),
+    [
+        ({"args": ["sh", "hooks/guard.sh"]}, {"args": ["sh", "-x", "hooks/guard.sh"]}),
+        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh; touch ran"}),
+        ({"command": "./hooks/guard.sh", "env": {"BASH_ENV": "a"}}, {"command": "./hooks/guard.sh", "env": {}}),
+        ({"command": "./hooks/guard.sh", "matcher": "bash"}, {"command": "./hooks/guard.sh", "matcher": "*"}),
+        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "on_failure": "block"}),
+        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "mode": "advise"}),
+        ({"command": "./hooks/guard.sh", "unless": {"agent": "x"}}, {"command": "./hooks/guard.sh"}),
+        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "cwd": "hooks/.."}),
+        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "payload": True}),
+    ],
 )
 def test_a_trusted_repository_that_changes_how_a_hook_is_run(
     stranger: Stranger, before: dict[str, object], after: dict[str, object]
@@ -225,24 +224,22 @@ def test_a_trusted_repository_that_moves_a_directory_on_the_way(stranger: Strang
     assert is_untrusted(stranger)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "command",
-    sampled(
-        [
-            "sh -eu hooks/other.sh",
-            "timeout 9 ./hooks/other.sh",
-            "true && ./hooks/other.sh",
-            "sh -c './hooks/other.sh --strict'",
-            '"$HOOKRUN_PROJECT_DIR"/hooks/other.sh',
-            "cat hooks/other.sh | sh",
-            ". ./hooks/other.sh",
-            "env A=1 ./hooks/other.sh",
-            "if true; then ./hooks/other.sh; fi",
-            "python3 -c 'import subprocess; subprocess.run([\"hooks/other.sh\"])'",
-            "$PWD/../project/hooks/other.sh || hooks/other.sh",
-        ],
-        3,
-    ),
+    [
+        "sh -eu hooks/other.sh",
+        "timeout 9 ./hooks/other.sh",
+        "true && ./hooks/other.sh",
+        "sh -c './hooks/other.sh --strict'",
+        '"$HOOKRUN_PROJECT_DIR"/hooks/other.sh',
+        "cat hooks/other.sh | sh",
+        ". ./hooks/other.sh",
+        "env A=1 ./hooks/other.sh",
+        "if true; then ./hooks/other.sh; fi",
+        "python3 -c 'import subprocess; subprocess.run([\"hooks/other.sh\"])'",
+        "$PWD/../project/hooks/other.sh || hooks/other.sh",
+    ],
 )
 def test_a_trusted_repository_that_changes_a_file_named_anywhere_in_a_command(stranger: Stranger, command: str) -> None:
     """Whatever runs it and wherever it stands: a file that the command names is part of what was approved."""
@@ -404,6 +401,7 @@ def test_a_file_that_is_written_again_and_again_is_not_believed_by_its_times(str
     assert str(script) not in "".join(path.read_text() for path in kept)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "way_out", ["a thousand directories", "ten thousand files", "a name that is no text", "a fifo"]
 )

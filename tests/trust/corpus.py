@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookrun.config.compile_lock import load_compiled
+from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from griffe import Object
 
 TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "ObjectField": "dict[str, Any]"}
-"""The maker of a context field (hookrun.library.handler_context) -> the type of the field."""
+"""The maker of a context field (hookrun.library.event_contexts) -> the type of the field."""
 
 
 class ReadDocstrings(Extension):

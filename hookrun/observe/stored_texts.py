@@ -1,10 +1,19 @@
-"""Measure the similarity of two strings, and remove numbers, paths and ids from error messages."""
+"""Make texts fit for storage (without credentials, cut to a size), and recognise those that say the same."""
 
 from __future__ import annotations
 
+import json
 import re
 from hashlib import sha256
 
+from hookrun.credentials import HIDDEN, redact
+from hookrun.observe.context_fields import encodable
+from hookrun.process.prepare import looks_like_credential
+
+MAX_EXAMINED = 50_000
+"""Characters of a string that are examined."""
+MAX_DEPTH, MAX_NAMES = 8, 20
+"""Levels of a value that are stored, and names of members that are left out."""
 VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
     (re.compile(r"(?<![\w+.-])[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE), "<url>"),
@@ -28,6 +37,64 @@ WORD = re.compile(r"\w+|<[a-z]+>")
 GRAM = 3
 MAX_CHARS = 2000
 """Characters of a message that count: of a longer one its beginning and its end."""
+
+
+def clean_text(value: str, longest: int) -> str:
+    """Return a string without credentials; of one longer than `longest` characters the middle is left out."""
+    return encodable(_shorten(redact(_shorten(value, MAX_EXAMINED)), longest))
+
+
+def clean_line(value: str, longest: int) -> str:
+    """Return a string as one line without credentials, cut at its end."""
+    value = encodable(" ".join(redact(_shorten(value, MAX_EXAMINED)).split()))
+    return value if len(value) <= longest else value[: max(longest - 3, 0)] + "..."
+
+
+def clean_json(value: object, longest: int) -> str:
+    """Return a JSON value as a string of about `longest` characters, without credentials.
+
+    Of an object that is too large the smallest members are kept, and the names of the others as `left_out`; anything
+    else that is too large becomes a shortened string.
+    """
+    clean = _clean(value, MAX_DEPTH)
+    whole = _dumps(clean)
+    if len(whole) <= longest:
+        return whole
+    if not isinstance(clean, dict):
+        return _dumps(_shorten(whole, longest))
+    members: dict[str, object] = {}
+    room = longest
+    for key in sorted(clean, key=lambda key: len(_dumps(clean[key]))):
+        room -= len(_dumps({key: clean[key]}))
+        if room >= 0:
+            members[key] = clean[key]
+    return _dumps({**members, "left_out": sorted(clean.keys() - members.keys())[:MAX_NAMES]})
+
+
+def _dumps(value: object) -> str:
+    return encodable(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def _clean(value: object, depth: int, key: str = "") -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if key and isinstance(value, str | list | tuple) and looks_like_credential(key.encode("utf-8", "replace")):
+        return HIDDEN
+    if depth == 0 or not isinstance(value, str | dict | list | tuple | set | frozenset):
+        value = repr(value)
+    if isinstance(value, str):
+        return clean_text(value, MAX_EXAMINED)
+    if isinstance(value, dict):
+        return {clean_text(str(key), 200): _clean(each, depth - 1, str(key)) for key, each in value.items()}
+    return [_clean(each, depth - 1) for each in value]
+
+
+def _shorten(value: str, longest: int) -> str:
+    if len(value) <= longest:
+        return value
+    mark = f"\n... ({len(value) - longest} characters left out)\n"
+    head = longest // 3
+    return value[:head] + mark + value[len(value) - (longest - head) :]
 
 
 def normalize(message: str) -> str:

@@ -1,0 +1,183 @@
+"""Check the context that a program fires, and encode it as JSON for configured hooks.
+
+A misspelled field is an error: every matcher and condition would silently miss it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from hookrun import context as contexts, fastjson
+from hookrun.config.schema import CONTEXT_FIELDS
+from hookrun.context import FIELDS, MISNAMED, ContextError
+from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.library.event_contexts import CLASSES, Context, ContextField
+
+ARGUMENTS_OF_FIRE = {"deadline": float}
+JSON_TYPES = (bool, int, float, str, list, dict)
+SIMILAR = 0.8501
+"""Similarity from which a name counts as a misspelling of another: more than 0.85, one letter in six may differ."""
+UNAMBIGUOUS = 6
+"""Minimum letters of a name that may be a misspelling: `mode` is not `model`."""
+MAX_REMEMBERED = 1024
+"""Names whose meaning is cached; they may come from outside."""
+
+
+def _fields(cls: type[Context]) -> dict[str, type]:
+    """Return the fields that the class has as attributes, with the type of their values."""
+    own = {name: each for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, ContextField)}
+    return {name: each.kind for name, each in own.items()}
+
+
+KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
+"""Canonical event -> the known fields of its context."""
+KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
+_LIKELY: dict[tuple[str, str], str | None] = {}
+
+
+def check(data: Mapping[str, object], event: str) -> None:
+    """Raise ContextError for a field of the wrong type, or one that is probably a misspelling of a known one.
+
+    A field counts as the program's own if it resembles no known field, if that field is given too (null is enough), or
+    if its value would not be valid for that field.
+
+    >>> check({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
+    >>> try:
+    ...     check({"tool_nam": "bash"}, "pre_tool_use")
+    ... except ContextError as error:
+    ...     print(str(error).partition("?")[0])
+    fire pre_tool_use: unknown field 'tool_nam': did you mean tool_name
+    """
+    try:
+        contexts.check(data, f"fire {event}")
+    except ContextError as error:
+        raise _by_its_type(error, data) from None
+    known = KNOWN.get(event, KNOWN_ANYWHERE)
+    for name in data:
+        if name in known:
+            continue
+        likely = _likely_field(name, event)
+        if likely is None or (root := likely.partition(".")[0]) in data:
+            continue
+        if MISNAMED.get(name) == likely or _fits(data[name], root, event):
+            raise ContextError(
+                f"fire {event}: unknown field {name!r}: did you mean {likely}? "
+                f"(to use this name for a field of your own, pass {root} as well, None if it has no value)"
+            )
+
+
+def _by_its_type(error: ContextError, data: Mapping[str, object]) -> ContextError:
+    """Return the error with the type of the value, if JSON has no form for the value."""
+    for name, value in data.items():
+        where, found, _ = str(error).partition(f": {name} is ")
+        if found and type(value) not in JSON_TYPES:
+            expected = "a str" if FIELDS[name] is str else "a dict"
+            return ContextError(f"{where}{found}of type {type(value).__name__}, not {expected} or None")
+    return error
+
+
+def _likely_field(name: str, event: str) -> str | None:
+    """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
+    key = (event, name)
+    if key not in _LIKELY:
+        if len(_LIKELY) >= MAX_REMEMBERED:
+            _LIKELY.clear()
+        _LIKELY[key] = next(_candidates(name, event), None)
+    return _LIKELY[key]
+
+
+def _candidates(name: str, event: str) -> Iterator[str]:
+    from difflib import get_close_matches
+
+    instead = MISNAMED.get(name, "")
+    prefix = instead.partition("_")[0]
+    if instead and event in ALIASES:
+        if prefix == "tool":
+            wanted = event in WITH_TOOL
+        else:
+            wanted = prefix != "user" or event == "user_prompt_submit"
+        if wanted:
+            yield instead
+    given = _letters(name)
+    fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
+    likely = {_letters(each): each for each in fields if len(given) >= UNAMBIGUOUS or each in FIELDS}
+    yield from (likely[near] for near in get_close_matches(given, likely, n=1, cutoff=SIMILAR))
+
+
+def _letters(name: str) -> str:
+    return name[:60].replace("_", "").replace("-", "").lower()
+
+
+def _fits(value: object, field: str, event: str) -> bool:
+    expected = FIELDS.get(field) or _fields(CLASSES.get(event, Context)).get(field) or ARGUMENTS_OF_FIRE.get(field)
+    return value is None or expected is None or isinstance(value, (expected, int) if expected is float else expected)
+
+
+def dumps(data: Mapping[str, object]) -> bytes:
+    """Return the context as JSON in UTF-8, as a configured hook reads it.
+
+    Dates, UUIDs, enumerations and dataclasses are encoded as by orjson, paths as strings, pydantic models by their
+    fields; NaN and infinities become null, as in JavaScript. Raises ValueError for anything else.
+    """
+    try:
+        return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        try:
+            return fastjson.dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, lone surrogates
+        except (TypeError, ValueError, RecursionError):
+            raise ValueError(str(error.__cause__ or error)) from error
+
+
+def _simple(value: Any) -> Any:
+    """Return the value for the hot path's encoder, in the form that orjson would encode. Raises TypeError."""
+    if isinstance(value, dict):
+        return {_key(key): _simple(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_simple(each) for each in value]
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, Enum)):
+        return value
+    return _of_python(value)
+
+
+def _of_python(value: Any) -> Any:
+    """Return the same for a value that JSON has no form for."""
+    if isinstance(value, Enum):
+        return _simple(value.value)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        return {name: _simple(getattr(value, name)) for name in names}
+    try:
+        return orjson.loads(orjson.dumps(value))  # dates, UUIDs
+    except TypeError:
+        return _simple(_plain(value))
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, Enum):
+        return _key(key.value)
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(int(key))
+    (text,) = orjson.loads(orjson.dumps({key: None}, option=orjson.OPT_NON_STR_KEYS))
+    return str(text)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be encoded as JSON")
