@@ -47,8 +47,8 @@ GROUPS = (
     "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
-    "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
-    "hookrun.claude.payload hookrun.claude.answer",
+    "hookrun.claude hookrun.claude.protocol hookrun.claude.matcher",
+    "hookrun.claude.answer",
     "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
