@@ -47,7 +47,7 @@ GROUPS = (
     "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
-    "hookrun.claude hookrun.claude.protocol hookrun.claude.matcher",
+    "hookrun.claude hookrun.claude.hook_protocol hookrun.claude.matcher",
     "hookrun.claude.answer",
     "hookrun.server_start",
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
-from hookrun.claude import protocol
-from hookrun.claude.protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Location, did_you_mean
 from hookrun.config.parse import KeyPath
@@ -55,7 +55,7 @@ FIELDS = names(
 )
 """Claude Code's fields of a handler that have an effect in hookrun."""
 
-CANONICAL_EVENTS = {theirs: ours for ours, theirs in protocol.EVENTS.items()}
+CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
 """Claude Code's event -> hookrun's, for events that other agents have as well."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
@@ -133,7 +133,7 @@ def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterato
     for event, groups in hooks.items():
         here = at.at(event)
         if event not in NATIVE_EVENTS:
-            native = protocol.EVENTS.get(EVENTS.get(event, ""))
+            native = hook_protocol.EVENTS.get(EVENTS.get(event, ""))
             hint = f"did you mean {quote(native)}?" if native else did_you_mean(event, NATIVE_EVENTS, "remove it")
             report = here.report if strict else here.warn
             report(f"Claude Code has no event {quote(event)}", hint)

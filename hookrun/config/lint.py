@@ -13,8 +13,8 @@ from typing import NamedTuple
 from hookrun.agents import AGENTS, SETTINGS_GLOBS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
 from hookrun.claude import permissions
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS, WORDS
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
-from hookrun.claude.protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS, WORDS
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.config import command_words
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles

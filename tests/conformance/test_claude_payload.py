@@ -9,8 +9,8 @@ import pytest
 
 from hookrun import Engine
 from hookrun.agents import claude as agent_claude
-from hookrun.claude import protocol
-from hookrun.claude.protocol import FIELDS, MORE, WORDS, build_payload
+from hookrun.claude import hook_protocol as tables
+from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, Json
 
@@ -41,16 +41,16 @@ def fired(project: Project, event: str, **context: object) -> Json:
 
 def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
     """Both tables say the same, and nothing is said of an event that Claude has not."""
-    assert {native: event for event, native in protocol.EVENTS.items()} == agent_claude.EVENTS
+    assert {native: event for event, native in tables.EVENTS.items()} == agent_claude.EVENTS
     assert {*FIELDS, *MORE, *WORDS} <= set(agent_claude.EVENTS)
 
 
 def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
     """What is one tool here and several there is the first of them."""
-    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in protocol.TOOLS.items())
-    assert {*protocol.TOOLS} == {*agent_claude.TOOLS.values()}
+    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in tables.TOOLS.items())
+    assert {*tables.TOOLS} == {*agent_claude.TOOLS.values()}
     there_and_back = {
-        tool: {ours: theirs for theirs, ours in table.items()} for tool, table in protocol.ARGUMENTS.items()
+        tool: {ours: theirs for theirs, ours in table.items()} for tool, table in tables.ARGUMENTS.items()
     }
     assert there_and_back == agent_claude.ARGUMENTS
 
@@ -126,7 +126,7 @@ def test_1_3_what_an_event_tells(
 ) -> None:
     """The fields of the event's row, by Claude's names; an event that Claude has not keeps its name."""
     seen = fired(project, event, **context)
-    assert seen["hook_event_name"] == protocol.native_event(event)
+    assert seen["hook_event_name"] == tables.native_event(event)
     assert {name: seen.get(name, "missing") for name in expected} == expected
 
 
