@@ -342,6 +342,14 @@ def test_every_module_stands_behind_what_it_imports() -> None:
     assert {name for name in known if name.startswith("hookrun")} - {"hookrun.boot"} <= set(order)
 
 
+def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
+    """Annotations and what they name take time to load; sources keep their lines."""
+    code = boot_writer.build(str(package))
+    assert b"Mapping[str, object]" not in code
+    assert b"TYPE_CHECKING" in code
+    assert b"Mapping[str, object]" in (package / "fire" / "invocation.py").read_bytes()
+
+
 def test_what_needs_packages_finds_them(project: Project, package: Path) -> None:
     """YAML is compiled without `site` at the start, and a `python` hook has all that it has elsewhere."""
     boot_writer.write(str(package))

@@ -16,9 +16,9 @@ from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, validate_into
 from hookrun.config.validate import split_matcher
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.library.result import Abort, Skip
 from hookrun.model import LAYERS, Failure, Hook, Verdict
 from hookrun.text import closest, escape, one_line, quote
 

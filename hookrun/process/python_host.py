@@ -200,7 +200,10 @@ def _serve(control: _socket.socket, job: bytes) -> int:
         if status != 0 or not state.restore(marker, imported_from):
             return status
         control.sendall(marker)
-        _attach((os.open(os.devnull, os.O_RDWR),) * STREAMS)
+        os.closerange(0, STREAMS)  # at once, so that the parent wakes up once
+        os.open(os.devnull, os.O_RDWR)  # takes the number 0
+        for standard in range(1, STREAMS):
+            os.dup2(0, standard)
         job = _receive(control)
         _, _, directory, variables = _parts(job)
         state.set_variables(variables)
@@ -258,9 +261,8 @@ def _receive(control: _socket.socket) -> bytes:
     return bytes(job)
 
 
-def _attach(streams: list[int] | tuple[int, ...]) -> None:
+def _attach(streams: list[int]) -> None:
     """Make these the standard streams."""
     for standard, fd in enumerate(streams):
         os.dup2(fd, standard)
-    for fd in set(streams):
         os.close(fd)

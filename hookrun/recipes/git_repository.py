@@ -7,6 +7,7 @@ import select
 from time import monotonic
 
 from hookrun.process import spawn
+from hookrun.process.python_state import wait_for
 from hookrun.recipes.shell_recipe import parse, project_directory
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def run(directory: str, *arguments: str) -> str | None:
         os.close(output)
     if listed is None:
         os.kill(pid, spawn.KILL)
-    status = os.waitpid(pid, 0)[1]
+    status = wait_for(pid)
     return os.fsdecode(listed) if listed is not None and status == 0 else None
 
 
