@@ -79,8 +79,7 @@ FOR_A_PROCESS = {
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
-    "hookrun.claude.tables",
-    "hookrun.claude.payload",
+    "hookrun.claude.hook_protocol",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 
@@ -203,7 +202,7 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
+    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.hook_protocol"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
