@@ -363,9 +363,9 @@ class HookChain:
 
     def _stdin_as_claude(self) -> bytes:
         if "claude" not in self._encoded:
-            from hookrun.claude import payload
+            from hookrun.claude import hook_protocol
 
-            self._encoded["claude"] = self._encode(payload.build_payload(self.event, self.context)) + b"\n"
+            self._encoded["claude"] = self._encode(hook_protocol.build_payload(self.event, self.context)) + b"\n"
         return self._encoded["claude"]
 
 

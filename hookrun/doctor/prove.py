@@ -20,7 +20,7 @@ from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.claude.answer import Interpretation
-from hookrun.claude.payload import build_payload
+from hookrun.claude.hook_protocol import build_payload
 from hookrun.config.command_words import relative_words
 from hookrun.config.document import Diagnostic
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding

@@ -38,7 +38,7 @@ PRELOADED = (
     "hookrun.agents.reply",
     "hookrun.claude.answer",
     "hookrun.claude.matcher",
-    "hookrun.claude.payload",
+    "hookrun.claude.hook_protocol",
     "hookrun.conditions",
     "hookrun.config.cache",
     "hookrun.credentials",
