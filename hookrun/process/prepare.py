@@ -254,9 +254,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
-    lease = begin if isinstance(begin, spawn.Lease) else None
-    if lease is not None:
-        lease.marker = marker
+    lease = environment.hosts.leased(begin, marker) if environment.hosts is not None else None
     task = Task(
         begin,
         stdin,
