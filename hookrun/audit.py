@@ -235,7 +235,7 @@ def may_hold_credential(text: str) -> bool:
 
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of a background hook that has finished."""
-    from hookrun.dialects import interpret
+    from hookrun.claude import interpret
     from hookrun.model import Failure, HookResult, Verdict
 
     answer, notes = interpret(hook, outcome, str(context.get("event")), context)

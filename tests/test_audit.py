@@ -597,6 +597,7 @@ def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project
     assert (told, lines.count(b"")) == (b"", 0), "errors told although all is written; empty lines"
 
 
+@pytest.mark.slow
 def test_200_fires_of_8_at_once_into_one_audit_lose_nothing(project: Project) -> None:
     """200 real fires, 8 at a time, into an audit that is put aside meanwhile: 600 records on 600 whole lines."""
     project.user_hooks(audit=CROWD)

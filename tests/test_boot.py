@@ -110,6 +110,7 @@ def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it
     assert code_file(package).stat().st_ino == written.st_ino
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", [b"", b"no code", b"cut", b"end", b"version"])
 def test_a_file_that_cannot_be_read_is_passed_over_and_written_anew(
     project: Project, package: Path, damage: bytes
@@ -189,6 +190,7 @@ def test_what_needs_packages_finds_them(project: Project, package: Path) -> None
     assert verdict["action"] == "block", verdict
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: str) -> None:
     """The file of compiled code never becomes a standard stream: answers and statuses are those of `__main__.py`."""
@@ -212,6 +214,7 @@ def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: s
     assert run("start.py") == run("__main__.py")
 
 
+@pytest.mark.slow
 def test_it_may_be_started_with_site_too(project: Project, package: Path) -> None:
     """Whatever the options of the interpreter, and with the file or without it, it answers."""
     project.hooks({"command": "exit 2"})
@@ -276,6 +279,7 @@ def broken(project: Project, package: Path, agent: str, *words: str) -> tuple[in
     return done.returncode, done.stderr
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("agent", ["claude", "copilot"])
 @pytest.mark.parametrize(
@@ -299,6 +303,7 @@ def test_a_package_that_is_being_replaced_ends_in_one_line(
     assert status == 0 if agent == "copilot" else status in {0, 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", ["def (", "raise KeyError", "import nothing_of_this_name"])
 def test_a_module_that_is_half_written_ends_in_one_line(project: Project, package: Path, text: str) -> None:
     """What an installer has written so far need not be Python."""
@@ -307,6 +312,7 @@ def test_a_module_that_is_half_written_ends_in_one_line(project: Project, packag
     assert (status, stderr.count("\n")) == (1, 1), stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("agent", ["claude", "copilot"])
 def test_without_a_free_descriptor_it_ends_in_one_line(project: Project, package: Path, agent: str) -> None:
     """`site` prints no traceback; the status is 1 for every agent: nobody may switch hooks off in silence."""
@@ -360,6 +366,7 @@ boot.start(package, fd, head)
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("change", "loaded_besides"),
     [
@@ -380,6 +387,7 @@ def test_a_line_is_parsed_without_what_the_parser_s_package_imports(
     assert (done.stdout, done.stderr) == (f"program{loaded_besides}\n", "")
 
 
+@pytest.mark.slow
 def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project, package: Path) -> None:
     """While hookrun is replaced, the writer of the old one may meet the `boot` of the new one."""
     assert boot.FORMAT == boot_writer.FORMAT

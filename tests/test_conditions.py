@@ -265,6 +265,7 @@ def conditions_on(draw: st.DrawFn, context: dict[str, object]) -> dict[str, list
     return draw(st.dictionaries(paths, globs_lists, min_size=1, max_size=2))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(contexts, st.data())
 def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], data: st.DataObject) -> None:
@@ -378,6 +379,7 @@ def test_an_index_of_thousands_of_digits_is_no_crash() -> None:
 # --- why not
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     contexts,

@@ -83,6 +83,7 @@ def test_a_command(copy: Copy) -> None:
     assert "toy" in copy.run("tou").stderr
 
 
+@pytest.mark.slow
 def test_a_recipe(copy: Copy) -> None:
     """A module and its line in the table: it is listed, its version is recorded by a script, it is added and runs."""
     copy.add(
@@ -102,6 +103,7 @@ def test_a_recipe(copy: Copy) -> None:
     assert copy.fire()["message"] == "played"
 
 
+@pytest.mark.slow
 def test_an_event_alias(copy: Copy) -> None:
     """One word in a table: declarations and `fire` know the event by it."""
     copy.insert("events.py", '        "PreToolUse",\n        "preToolUse",\n', '        "beforeToy",\n')
@@ -111,6 +113,7 @@ def test_an_event_alias(copy: Copy) -> None:
     assert copy.run("validate").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_config_field(copy: Copy) -> None:
     """One entry in a table: checked, compiled, shown and in the schema."""
     _add_field(copy, 'Field("toy", Integer(1, 9), "How long to play.")')
@@ -127,6 +130,7 @@ def _add_field(copy: Copy, field: str) -> None:
     copy.insert("config/schema.py", "\nHOOK_FIELDS = (\n", f"    {field},\n")
 
 
+@pytest.mark.slow
 def test_a_failure_kind(copy: Copy) -> None:
     """One entry in a table: tests can expect it, and the reference names it."""
     copy.insert("model.py", "FAILURES = {\n", '    "toy": "it broke its toy",\n')
@@ -163,6 +167,7 @@ def test_a_diagnostic(copy: Copy) -> None:
     assert copy.fire()["action"] == "block"
 
 
+@pytest.mark.slow
 def test_a_way_to_run_a_hook(copy: Copy) -> None:
     """A module and its field in the table: it runs, is checked, listed and explained."""
     copy.add(

@@ -305,6 +305,7 @@ def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str, part: 
             fastjson.scan(text, 0)
 
 
+@pytest.mark.sampled
 @each_part
 def test_a_value_nested_a_hundred_thousand_deep_is_not_written(part: str) -> None:
     """Writing what is nested too deeply is ValueError."""

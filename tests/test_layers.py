@@ -35,7 +35,7 @@ LAYERS = (
     ("agents",),
     ("audit_reader",),
     ("audit",),
-    ("conditions", "dialects"),
+    ("conditions",),
     ("claude",),
     ("shell",),
     ("verdicts", "context"),

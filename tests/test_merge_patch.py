@@ -93,6 +93,7 @@ def test_neither_target_nor_patch_is_changed(target: dict[str, object], patch: d
     assert repr((target, patch)) == before
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(objects, objects, objects)
 def test_changes_applied_one_set_after_another_leave_the_sets_alone(

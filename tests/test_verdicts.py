@@ -437,6 +437,7 @@ def says_continue(stdout: bytes) -> bool:
     return isinstance(data, dict) and data.get("action") == "continue"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=600)
 @given(
     st.binary(max_size=40) | near_misses() | st.sampled_from([b"", b" \n"]),

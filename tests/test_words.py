@@ -13,6 +13,7 @@ from scripts import check_words
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.mark.slow
 def test_no_text_has_a_phrase_that_is_always_wrong() -> None:
     """Everything that people read is free of the phrases, and stays so."""
     errors, _ = check_words.report(check_words.everything())

@@ -19,12 +19,28 @@ AGENTS = {
 }
 """The name of an agent -> the module with everything specific to it."""
 
-OTHERS = {
+SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
+    "claude": (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*"),
+    "codex": (".codex/config.toml", ".codex/hooks.json"),
+    "gemini": (".gemini/settings.json",),
+    "qwen": (".qwen/settings.json",),
+    "copilot": (
+        ".github/hooks/*",
+        ".github/copilot/settings*",
+        ".copilot/settings.json",
+        ".copilot/config.json",
+        ".copilot/hooks/*",
+    ),
+    "cline": (".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*"),
+    "opencode": (".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc"),
     "cursor": (".cursor/hooks.json",),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
-"""Agents without a module here that a hook's `agents` may name -> their SETTINGS_GLOBS."""
+"""An agent, also one without a module here -> the files with its hooks and the settings that disable them, as globs.
+
+In one table: hooks that protect these files would otherwise load every agent's module at each call.
+"""
 
 KEEPS_TYPED_INPUT = frozenset({"codex"})
 """Agents whose hooks do not see what the model types into a running program."""
@@ -96,8 +112,7 @@ def settings_globs() -> tuple[str, ...]:
     >>> ".claude/settings.json" in settings_globs()
     True
     """
-    known = (each for name in AGENTS for each in load(name).SETTINGS_GLOBS)
-    return (*known, *(each for globs in OTHERS.values() for each in globs))
+    return tuple(each for globs in SETTINGS_GLOBS.values() for each in globs)
 
 
 def sends_typed_input(agent: str) -> bool:

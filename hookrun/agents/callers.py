@@ -9,7 +9,7 @@ CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
 
 from __future__ import annotations
 
-from hookrun.agents import base, by_arguments, claude
+from hookrun.agents import base, claude, known_tools
 from hookrun.agents.formats import ResponseFormat, claude_formats, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.tables import LEGACY_TOOLS
@@ -61,7 +61,6 @@ class Caller:
     PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
     NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
-    SETTINGS_GLOBS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS
     EXIT_ZERO_ONLY = False
@@ -103,7 +102,7 @@ class Caller:
         outer = given.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
-            outer = given["tool_input"] = by_arguments.beginning(str(outer))
+            outer = given["tool_input"] = known_tools.beginning(str(outer))
         wraps = isinstance(outer, dict) and outer.get("tool_name") == given.get("tool_name") is not None
         if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
             given["tool_input"] = outer.get("tool_input")
@@ -111,7 +110,7 @@ class Caller:
         message = base.read_claude_style(given, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
         if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
-            by_arguments.name_tool(message, self.TOOLS)
+            known_tools.name_tool(message, self.TOOLS)
         if wraps and isinstance(outer, dict):
             message.to_native_args = _wrapping(message.to_native_args, outer)
         for call in message.calls:
@@ -284,9 +283,9 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
     tool = str(message.tool)
     if tool in MORE_TOOLS["claude"] or tool in LEGACY_TOOLS:
         return None, None
-    if by_arguments.is_mcp(tool):
+    if known_tools.is_mcp(tool):
         return _fired_by_unknown(message), None
-    ours = by_arguments.name_tool(message, {})
+    ours = known_tools.name_tool(message, {})
     if ours is None:
         return None, None
     is_claude = "/.claude/" in str(payload.get("transcript_path"))

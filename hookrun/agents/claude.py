@@ -46,7 +46,6 @@ NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
 ENV_MARKERS = ("CLAUDECODE",)
-SETTINGS_GLOBS = (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*")
 DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
 MAX_TIMEOUTS = {"SessionEnd": 60.0}
 EXIT_ZERO_ONLY = False

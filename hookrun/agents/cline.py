@@ -90,7 +90,6 @@ FAILING: Arguments = {"refused_by_a_hook": True}
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CLINE_ACTIVE",)
-SETTINGS_GLOBS = (".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*")
 DEFAULT_TIMEOUTS = {"": 120.0}
 MAX_TIMEOUTS = {"": 120.0}
 EXIT_ZERO_ONLY = False

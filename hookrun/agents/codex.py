@@ -46,7 +46,6 @@ PATCH = "apply_patch"
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CODEX_SANDBOX",)
-SETTINGS_GLOBS = (".codex/config.toml", ".codex/hooks.json")
 DEFAULT_TIMEOUTS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
 MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 EXIT_ZERO_ONLY = False

@@ -74,13 +74,6 @@ NAMES = base.NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("COPILOT_PROJECT_DIR",)
 ENV_MARKERS = ("COPILOT_CLI",)
-SETTINGS_GLOBS = (
-    ".github/hooks/*",
-    ".github/copilot/settings*",
-    ".copilot/settings.json",
-    ".copilot/config.json",
-    ".copilot/hooks/*",
-)
 DEFAULT_TIMEOUTS = {"": 30.0}
 MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = True

@@ -71,7 +71,6 @@ NAMES = _Names(TOOLS)
 
 PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)
-SETTINGS_GLOBS = (".gemini/settings.json",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False

@@ -1,14 +1,23 @@
 """Tools and arguments of agents beyond those they share: for warnings, and to name tools that are in no table.
 
 Tools that an agent's own module translates are in its TOOLS. Lists may be incomplete: an unknown name only causes a
-warning.
+warning, and a tool in no table is named by its arguments: a `command` means a shell, a path with content means a file.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from hookrun.agents import AGENTS, load
+from hookrun.agents import AGENTS, load, patch
+from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
+from hookrun.claude.tables import TOOLS as CLAUDES
+from hookrun.fastjson import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.agents.base import Arguments, Message
 
 
 def _words(text: str) -> frozenset[str]:
@@ -121,3 +130,164 @@ def native_tools(agent: str) -> dict[str, str]:
 def title(agent: str) -> str:
     """Return an agent's name for people."""
     return load(agent).DISPLAY_NAME if agent in AGENTS else OTHER_CALLERS[agent][0]
+
+
+# --- by the arguments
+#
+# In case of doubt the tool is taken for the one that can do more harm: a guard may see an irrelevant call, but misses
+# none.
+
+OTHER_NAMES = {
+    "command": ("cmd", "command_line", "commandLine", "shell_command", "script"),
+    "file_path": ("filePath", "path", "target_file", "targetFile", "absolute_path", "absolutePath", "file", "filename"),
+    "content": ("contents", "file_text", "fileText", "newContent"),
+    "old_string": ("oldString", "old_str", "oldStr", "old_text", "oldText"),
+    "new_string": ("newString", "new_str", "newStr", "new_text", "newText"),
+    "pattern": ("regex", "glob_pattern", "globPattern"),
+    "url": ("uri",),
+    "query": ("search_term", "searchTerm"),
+}
+"""hookrun's name of an argument -> other agents' names for it."""
+
+LISTS = {
+    **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
+    "urls": "url",
+}
+"""Arguments that may list several items in one call -> hookrun's name for a string in the list."""
+
+EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"}
+"""The `command` of an editor, used with a path -> hookrun's tool."""
+
+IMPLYING = (
+    ("delete", ("delete", "remove", "unlink")),
+    ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
+)
+"""hookrun's tool -> parts of tool names that imply it for a call with a path."""
+
+
+def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
+    """Give the tool of a message and its arguments hookrun's names; return the tool's, or None if it is unclear.
+
+    `tools` has the known names. A call about several files becomes one for each.
+    """
+    tool, first = message.tool, message.calls[0]
+    if tool is None or is_mcp(tool):
+        return None
+    given = first.fields.get("tool_args")
+    args: Arguments = given if isinstance(given, dict) else {}
+    text = _patch(args)
+    if text is not None:
+        split = patch.split_by_file(message, text)
+        message.calls, message.to_native_args = split.calls, split.to_native_args
+    else:
+        items = _items(args)
+        calls = []
+        for item in items or [args]:
+            ours, table = _tool_and_arguments(tool, item, tools.get(tool))
+            if ours is None:
+                return None
+            names = NameMap(None, {tool: table})
+            named = names.arguments(tool, item)
+            fields: Arguments = {"tool_name": ours, "tool_args": _as_line(named)}
+            calls.append(CanonicalCall(first.event, {**first.fields, **fields}))
+            is_whole = not items and fields["tool_args"] is named
+            message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
+        message.calls = add_file_changed(calls)
+    for call in message.calls:  # a matcher may use Claude Code's name
+        ours = str(call.fields["tool_name"])
+        call.fields["possible_tool_names"] = [CLAUDES[ours]] if ours in CLAUDES else []
+    return str(message.calls[0].fields["tool_name"])
+
+
+def beginning(text: str) -> Arguments:
+    """Return the arguments at the beginning of a JSON object whose last argument may be cut off."""
+    for end in ('"}', "}", '":null}', "null}"):
+        try:
+            found = loads(text.removesuffix(CUT).rstrip("\\") + end)
+        except ValueError:
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+CUT = " [truncated]"
+"""Grok Build's mark where it cuts an object off."""
+
+
+def is_mcp(tool: str) -> bool:
+    """Return whether a tool belongs to an MCP server, judging by the forms that agents use for these."""
+    return "__" in tool or tool.lower().startswith(("mcp_", "mcp:"))
+
+
+def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[str | None, dict[str, str]]:
+    """Return hookrun's name of a tool, the `known` one if given, and those of its arguments that differ."""
+    table = _table(args)
+    named = NameMap(None, {tool: table}).arguments(tool, args)
+    ours = known or _by_arguments(tool, named)
+    if ours == "edit" and named.get("old_string") == "" and "content" not in named:  # it creates the file
+        new = next((theirs for theirs, name in table.items() if name == "new_string"), "new_string")
+        return "write", {**table, new: "content"}
+    return ours, table
+
+
+def _table(args: Arguments) -> dict[str, str]:
+    """Return a table of names of arguments -> hookrun's, for those not given under hookrun's name."""
+    return {
+        theirs: ours
+        for ours, others in OTHER_NAMES.items()
+        if ours not in args and (theirs := next((each for each in others if each in args), None)) is not None
+    }
+
+
+def _as_line(args: Arguments) -> Arguments:
+    """Return the arguments with the command as one line, if it is a list of words or has some in `args`."""
+    command, more = args.get("command"), args.get("args")
+    if not isinstance(command, list) and not (isinstance(command, str) and isinstance(more, list)):
+        return args
+    from shlex import join  # rarely needed
+
+    words = [join(map(str, each)) for each in (command, more) if isinstance(each, list)]
+    return {**args, "command": " ".join([command, *words] if isinstance(command, str) else words)}
+
+
+def _by_arguments(tool: str, args: Arguments) -> str | None:
+    """Return the tool that has such arguments, given under hookrun's names."""
+    name = tool.lower()
+    path, url, pattern, query, prompt = (
+        isinstance(args.get(each), str) for each in ("file_path", "url", "pattern", "query", "prompt")
+    )
+    found = (
+        (path and EDITOR.get(str(args.get("command"))), path),
+        ("bash", isinstance(args.get("command"), (str, list))),
+        ("edit", path and ("old_string" in args or "new_string" in args)),
+        ("write", path and "content" in args),
+        ("web_fetch", url),
+        ("glob" if "glob" in name else "grep", pattern),
+        (next((ours for ours, words in IMPLYING if any(word in name for word in words)), "read"), path),
+        ("web_search", query and "web" in name),
+        ("task", prompt and ("agent" in name or "task" in name)),
+    )
+    return next((ours for ours, is_so in found if is_so and isinstance(ours, str)), None)
+
+
+def _items(args: Arguments) -> list[Arguments]:
+    """Return the arguments for each file, or address, that a call lists, or an empty list."""
+    inner = [value for value in args.values() if isinstance(value, dict)]
+    if len(inner) == 1 and not _table(args) and OTHER_NAMES.keys().isdisjoint(args):
+        return [{**args, **inner[0]}]  # as for a task to be created and run
+    for key, ours in LISTS.items():
+        listed = args.get(key)
+        rest = {name: value for name, value in args.items() if name != key}
+        if not isinstance(listed, list) or not listed:
+            continue
+        if all(isinstance(each, str) for each in listed):
+            return [{**rest, ours: each} for each in listed]
+        if all(isinstance(each, dict) and ours in {*each, *_table(each).values()} for each in listed):
+            return [{**rest, **each} for each in listed]
+    return []
+
+
+def _patch(args: Arguments) -> str | None:
+    """Return the text of a patch, if the call has one."""
+    texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
+    return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), None)

@@ -69,13 +69,6 @@ PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS: tuple[str, ...] = ()
-SETTINGS_GLOBS = (
-    ".opencode/plugin/*",
-    ".opencode/plugins/*",
-    ".config/opencode/*",
-    "opencode.json",
-    "opencode.jsonc",
-)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS = {"": 60.0}
 EXIT_ZERO_ONLY = False

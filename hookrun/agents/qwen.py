@@ -41,7 +41,6 @@ NAMES = NameMap(TOOLS, ARGUMENTS)
 
 PROJECT_ENV_VARS = ("QWEN_PROJECT_DIR",)
 ENV_MARKERS = ("QWEN_CODE",)
-SETTINGS_GLOBS = (".qwen/settings.json",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False

@@ -51,10 +51,6 @@ class Agent(Protocol):
         """The environment variables that it sets for the commands it runs."""
 
     @property
-    def SETTINGS_GLOBS(self) -> tuple[str, ...]:
-        """The files with its hooks and the settings that disable them, in a project or the home directory, as globs."""
-
-    @property
     def NOTES(self) -> tuple[str, ...]:
         """Other facts for users, shown in docs/reference/agents.md, a sentence or two each."""
 

@@ -61,7 +61,7 @@ def to_hook_result(
 
     `keep` saves a text that is too long and returns the file's path.
     """
-    answer = interpret(hook, event, context, outcome)
+    answer = Interpretation(hook, event, context, outcome)
     if isinstance(answer.result, Verdict):
         for name in LIMITED:
             text = getattr(answer.result, name)
@@ -90,15 +90,11 @@ def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str
     return f"[{len(text)} characters, more than the {MAX_TEXT} that are given: {where}. It begins:]\n{text[:PREVIEW]}"
 
 
-def interpret(hook: Hook, event: str, context: Fields, outcome: Outcome) -> Interpretation:
-    """Return the interpreted output of a hook at hookrun's `event`, given the context that it read."""
-    return Interpretation(hook, event, context, outcome)
-
-
 class Interpretation:
-    """The interpreted output of one run of a hook: a verdict or failure as `result`, and `notes` on the output.
+    """The interpreted output of one run of a hook at hookrun's `event`, given the `context` that it read.
 
-    `lost` are effects that Claude Code supports and hookrun does not; they are reported to the user.
+    `result` is its verdict or failure, `notes` are on the output. `lost` are effects that Claude Code supports and
+    hookrun does not; they are reported to the user.
     """
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:

@@ -62,11 +62,11 @@ MODES = {
 }
 """Permission mode of any agent -> Claude's. Others are left out."""
 
-WORDS: Mapping[str, tuple[str, str, frozenset[str]]] = {
-    "SessionStart": ("source", "startup", frozenset({"startup", "resume", "clear", "compact", "fork"})),
-    "SessionEnd": ("reason", "other", frozenset({"clear", "resume", "logout", "prompt_input_exit", "other"})),
-    "PreCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
-    "PostCompact": ("trigger", "auto", frozenset({"manual", "auto"})),
+WORDS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "SessionStart": ("source", "startup", ("startup", "resume", "clear", "compact", "fork")),
+    "SessionEnd": ("reason", "other", ("clear", "resume", "logout", "prompt_input_exit", "other")),
+    "PreCompact": ("trigger", "auto", ("manual", "auto")),
+    "PostCompact": ("trigger", "auto", ("manual", "auto")),
 }
 """Claude's event -> a field that is always present, its default for unknown values, and the known values."""
 

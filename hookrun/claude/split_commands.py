@@ -36,29 +36,15 @@ class UnsupportedSyntaxError(ValueError):
     """The line has syntax that is not supported."""
 
 
-class SplitLine:
-    """The parts of a line.
-
-    `commands` are its simple commands, each as its words without quotes; those inside of `$()`, backticks and `()` are
-    among them. `has_expansions` is true if the shell adds an argument that is not in the line.
-    """
-
-    __slots__ = ("commands", "has_expansions")
-
-    def __init__(self, commands: list[list[str]], *, has_expansions: bool) -> None:
-        self.commands = commands
-        self.has_expansions = has_expansions
-
-
-def split_commands(line: str) -> SplitLine:
-    """Return the parts of a line. Raises UnsupportedSyntaxError."""
+def split_commands(line: str) -> CommandSplitter:
+    """Return what has read a line. Raises UnsupportedSyntaxError."""
     if len(line) > MAX_LENGTH:
         raise UnsupportedSyntaxError("the line is too long")
     splitter = CommandSplitter(line, 0)
     splitter.read("")
     if splitter.has_expansions and splitter.own > 1:
         raise UnsupportedSyntaxError("one of several commands has an argument that the shell makes up")
-    return SplitLine(splitter.commands, has_expansions=splitter.has_expansions)
+    return splitter
 
 
 def matchable_texts(words: list[str]) -> list[str]:
@@ -77,7 +63,12 @@ def is_assignment(word: str) -> bool:
 
 
 class CommandSplitter:
-    """One pass over a line. `commands` are those found so far, the innermost first; `own` are not inside of others."""
+    """One pass over a line.
+
+    `commands` are the simple commands found so far, each as its words without quotes; those inside of `$()`, backticks
+    and `()` are among them, the innermost first, and `own` counts those that are not inside of others.
+    `has_expansions` is true if the shell adds an argument that is not in the line.
+    """
 
     def __init__(self, text: str, depth: int) -> None:
         if depth > MAX_DEPTH:

@@ -66,7 +66,7 @@ GROUPS = {
 """What `hookrun --help` lists: group -> name -> the module in `hookrun.cli` with `NAME_command`, and its purpose."""
 
 MORE = {
-    "remove": ("remove", "Remove a hook or a recipe from its config file."),
+    "remove": ("init", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),
     "pause": ("user_decisions", "Pause hooks temporarily."),

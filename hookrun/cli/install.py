@@ -13,7 +13,8 @@ from hookrun import boot_writer
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import agents_named, command, declarations_at, install_location, load_project, report_options
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive
-from hookrun.cli.trust import UNDECIDED, review, user_is_present
+from hookrun.cli.trust import UNDECIDED, review
+from hookrun.cli.user_decisions import user_is_present
 from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError

@@ -12,9 +12,9 @@ from hookrun.cli.commands import FAILED, command, home_option, json_option, reso
 from hookrun.cli.printing import is_interactive, print_json, print_message, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
-from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
-from hookrun.config.load import included_path, load_config
+from hookrun.config.load import load_config
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json

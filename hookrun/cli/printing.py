@@ -56,7 +56,7 @@ def print_message(message: str, label: str = "error") -> None:
 def print_problems(problems: Iterable[str]) -> None:
     """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
     for problem in problems:
-        from hookrun.config.diagnostics import problem_message  # rarely needed
+        from hookrun.config.document import problem_message  # rarely needed
 
         print_message(problem_message(problem))
 

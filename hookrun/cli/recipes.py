@@ -21,9 +21,8 @@ from hookrun.cli.commands import (
     working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
-from hookrun.cli.trust import APPROVE_IT, approve_written
-from hookrun.config.git_includes import GitInclude, tree_digest
-from hookrun.config.load import git_include
+from hookrun.cli.user_decisions import APPROVE_IT, approve_written
+from hookrun.config.config_file import GitInclude, tree_digest
 from hookrun.edit.file_change import apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
@@ -38,8 +37,7 @@ from hookrun.scaffold.configured_recipes import (
     RecipeStatus,
     recipe_of,
 )
-from hookrun.scaffold.declaration_file import project_file, user_file
-from hookrun.scaffold.fetch_includes import fetch
+from hookrun.scaffold.declaration_file import fetch, project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
 from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -224,7 +222,7 @@ def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
     for file in read_config(None, home).files:
         items = file.settings.get("include") if file.layer in layers else None
         for item in items if isinstance(items, list) else []:
-            include = git_include(item, file.path)
+            include = GitInclude.from_item(item, file.path)
             if include is not None:
                 if problem := include.problem(resolve_home(home), fetching=True):
                     raise click.ClickException(f"{relative_path(file.path)}: " + "\nhint: ".join(problem))

@@ -28,7 +28,7 @@ from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import relative_path
 from hookrun.testing.case_runner import run_cases
-from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases
+from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases, until_changed
 from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
@@ -230,8 +230,6 @@ def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], filters: str)
 
 
 def _watch(options: TestOptions) -> None:
-    from hookrun.testing import watch
-
     changed: list[str] = []
     while True:
         begun = time.time_ns()
@@ -243,11 +241,11 @@ def _watch(options: TestOptions) -> None:
             print_line(f"{time.strftime('%H:%M:%S')} changed: {names}{more}")
         try:
             tested, _ = _once(options)
-            files = watch.files_of(tested.results)
+            files = tested.files
         except (click.ClickException, NoCaseFileError) as error:
             print_message(str(error))
         click.echo("watching for changes; Ctrl-C stops", err=True)
-        changed = watch.until_changed(options.paths, files, begun)
+        changed = until_changed(options.paths, files, begun)
 
 
 def _nothing_to_run(ctx: click.Context) -> None:

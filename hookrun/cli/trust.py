@@ -1,4 +1,4 @@
-"""`hookrun trust`: show what a project's hooks run, and approve them; approve what other commands have written."""
+"""`hookrun trust`: show what a project's hooks run, and approve them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.approval_texts import approved_texts, differences, limited, shipped_recipe, whole
 from hookrun.cli.commands import FAILED, command, config_options, load_project, working_directory
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
@@ -29,28 +28,23 @@ from hookrun.cli.printing import (
     print_wrapped,
     warn,
 )
-from hookrun.config.config_file import load_file
 from hookrun.files import relative_path
 from hookrun.process.prepare import resolve
+from hookrun.recipes import catalog
+from hookrun.recipes.recipe import PREFIX as RECIPE_VARIABLE, Recipe
 from hookrun.terminal import terminal_width
-from hookrun.text import escape, quote
+from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, PREFIX, SYSTEM
-from hookrun.trust.hook_files import within
-from hookrun.trust.project import NotAllowedError, Project, ProjectHook, refuse_if_run_by_agent
-from hookrun.trust.snapshots import named_changes
+from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS, PREFIX
+from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from hookrun.cli.printing import CommandReport, Line
-    from hookrun.edit.file_change import FileChange
+    from hookrun.cli.printing import Line
     from hookrun.model import Hook
     from hookrun.trust.snapshots import Texts
-
-APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
-"""What `hookrun trust` is for, after a command that has written a hook."""
 
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
@@ -61,6 +55,9 @@ HAS_OWN_LINE = (
     | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
 )
 """Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
+
+MAX_LINES = 200
+"""Lines of a file, or of its difference, that are shown."""
 
 
 @command(
@@ -152,9 +149,8 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str
     by_digest = {found.digest: found for found in hooks if found.digest}
     for digest in given:
         if digest not in by_digest:
-            raise click.ClickException(
-                f"no hook has the digest {quote(digest)}\nhint: `hookrun trust --digest` prints the digests"
-            )
+            hint = "`hookrun trust --digest` prints the digests"
+            raise click.ClickException(f"no hook has the digest {quote(digest)}\nhint: {hint}")
     for digest in given:
         project.approve(by_digest[digest], approved_texts(by_digest[digest]))
         print_line(f"approved {by_digest[digest].hook.name} ({digest})")
@@ -186,7 +182,6 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
     _show_summary(project, hooks)
     interactive = is_interactive()
     undecided = [found for found in hooks if found.state in UNDECIDED]
-    answer = ""
     for found in [found for found in hooks if found.state not in DECIDED]:
         texts = approved_texts(found)
         _show_lines(_description(found, project, texts))
@@ -243,7 +238,7 @@ def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
     if now.digest == found.digest:
         project.approve(found, texts)
         return f"  approved {found.hook.name}", OK
-    changed = named_changes(found.inspection.files, now.inspection.files) or "its declaration"
+    changed = snapshots.named_changes(found.inspection.files, now.inspection.files) or "its declaration"
     return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", WARNING
 
 
@@ -275,84 +270,6 @@ def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
         _show_lines(lines)
 
 
-# --- approving what was just written
-
-
-def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
-    """Return whether a user at a terminal, and no agent, runs the command and can be asked.
-
-    `otherwise` is the consequence, of which an agent is warned.
-    """
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError as error:
-        if otherwise:
-            warn(f"{otherwise}: {error}")
-        return False
-    return True
-
-
-def approve_written(
-    root: str,
-    home: str,
-    names: Collection[str],
-    changes: Iterable[FileChange],
-    report: CommandReport,
-    *,
-    changed: Collection[str] = (),
-) -> bool:
-    """Approve the hooks that a command has just written for the project at `root`; return whether all are approved.
-
-    The user at the terminal has asked for them and is not asked again. What others may have written is shown and asked
-    about: a file that the command did not write, a file with defaults, an older hook that was only `changed`. Without a
-    terminal, or where an agent runs the command, nothing is approved.
-    """
-    written = {os.path.realpath(each.path): each.after for each in changes}
-    project = load_project(None, home, root)
-    hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
-    undecided = [found for found in hooks if found.state in UNDECIDED]
-    if report.as_json:
-        approved = [found.hook.name for found in hooks if found.state == "approved"]
-        report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
-    if not undecided:
-        return all(found.state == "approved" for found in hooks)
-    if not user_is_present(report, otherwise="nothing was approved"):
-        return False
-    doubtful = []
-    for found in undecided:
-        if found.hook.name in names and _is_as_written(found, project, written):
-            project.approve(found, approved_texts(found))
-            print_line(f"approved {found.hook.name}")
-        else:
-            doubtful.append(found)
-    if doubtful:
-        hooks = review(project, doubtful)
-        return all(found.state == "approved" for found in hooks if found.hook.name in {*names, *changed})
-    return True
-
-
-def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
-    """Return whether the hook's declaration and all its files are exactly what the command has written."""
-    source = os.path.realpath(found.hook.source)
-    if source not in written or load_file(source, found.hook.layer).defaults:
-        return False
-    root = os.path.realpath(project.root)
-    paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
-    counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
-    as_written = all(path in written and _read(path) == written[path] for path in counted)
-    return as_written and project.inspect(found.hook).digest == found.digest
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return None
-
-
 # --- showing what is approved
 
 
@@ -368,12 +285,8 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
         yield _field("on failure", f"{hook.on_failure}, mode {hook.mode}{options}")
         return
     yield from _facts_of(found, project)
-    changes = [*_changes(found, project, texts)]
-    yield from changes
-    if not changes:
-        for name, text in texts.items():
-            if name != snapshots.DECLARATION:
-                yield from whole({name: text})
+    files = {name: text for name, text in texts.items() if name != snapshots.DECLARATION}
+    yield from [*_changes(found, project, texts)] or whole(files)
 
 
 def _field(title: str, value: str) -> str:
@@ -443,3 +356,94 @@ def _conditions(hook: Hook) -> str:
         if value or name in claude:
             text += f", {name} {json.dumps(value, ensure_ascii=False)}"
     return text
+
+
+# --- what an approval covers
+
+
+def approved_texts(found: ProjectHook) -> Texts:
+    """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
+    fields = {
+        name: value
+        for name, value in found.hook.to_dict().items()
+        if name not in FROM_OTHERS and value != DEFAULTS.get(name)
+    }
+    texts = {snapshots.DECLARATION: _dumps(as_written(fields))}
+    for file in found.inspection.files:
+        texts[file.label] = snapshots.text_of(file.path)
+    return texts
+
+
+def as_written(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of a hook as a declaration has them: `event`, one field that says what runs, one matcher.
+
+    They are made from what is approved, not read from the file again: that may have changed.
+    """
+    rest = dict(fields)
+    events, kind = rest.pop("events", None), str(rest.pop("kind", "command"))
+    claude = rest.pop("claude", None)
+    written: dict[str, object] = {"name": rest.pop("name")} if "name" in rest else {}
+    if isinstance(claude, dict):
+        events = [claude.get("event")]
+        rest |= {name: value for name, value in claude.items() if name != "event" and name not in LABELS}
+    if isinstance(events, (list, tuple)):
+        written["event"] = events[0] if len(events) == 1 else list(events)
+    matcher = rest.pop("matcher", None)
+    if matcher is not None:
+        written["matcher"] = "|".join(matcher) if isinstance(matcher, (list, tuple)) else matcher
+    if "target" in rest:
+        written[kind] = rest.pop("target")
+    return written | {name: rest[name] for name in sorted(rest)}
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines that say what changed between two approvals."""
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, ""), after.get(name, "")
+        if name == snapshots.DECLARATION:
+            old = _of_older_version(old)
+        if old != new:
+            yield f"    {name}"
+            lines = diff(old, new, context=2)
+            yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
+
+
+def _of_older_version(text: str) -> str:
+    """Return a declaration as it is written, also if what was kept has the names of our own fields."""
+    try:
+        fields = json.loads(text)
+    except ValueError:
+        return text
+    return _dumps(as_written(fields)) if isinstance(fields, dict) and "events" in fields else text
+
+
+def _dumps(fields: Mapping[str, object]) -> str:
+    return json.dumps(fields, indent=2, ensure_ascii=False)
+
+
+def whole(texts: Texts) -> Iterator[str]:
+    """Yield the declaration and the files of a hook."""
+    for name, text in texts.items():
+        yield f"  {name}:"
+        yield from limited([f"    {line}" for line in text.splitlines()])
+
+
+def limited(lines: list[str]) -> Iterator[str]:
+    """Yield the lines, at most MAX_LINES."""
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"    ... and {len(lines) - MAX_LINES} more lines, which an approval covers too: read the file"
+
+
+def shipped_recipe(found: ProjectHook) -> Recipe | None:
+    """Return the recipe whose code, which comes with hookrun, is all that the hook runs; None if there is none.
+
+    It is recognised by what runs, never by the declaration's `metadata`, which a project writes.
+    """
+    hook = found.hook
+    of_its_own = found.inspection.files or hook.files or hook.interpreter or hook.cwd != "/" or hook.kind != "python"
+    if of_its_own or not all(name.startswith(RECIPE_VARIABLE) for name in hook.env or {}):
+        return None
+    recipes = [catalog.find(name) for name in catalog.names()]
+    targets = {str(each["python"]): recipe for recipe in recipes for each in recipe.hooks if "python" in each}
+    return targets.get(str(hook.target))

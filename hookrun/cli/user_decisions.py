@@ -1,4 +1,4 @@
-"""The user's decisions about hooks: `hookrun deny`, `disable`, `enable`, `untrust`, `pause` and `resume`."""
+"""The user's decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approval of new hooks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ import os
 import re
 import shlex
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli.commands import command, config_option, home_option, hooks_named, load_project, resolve_home
-from hookrun.cli.printing import count, print_line, print_wrapped
+from hookrun.cli.printing import count, is_interactive, print_line, print_wrapped, warn
 from hookrun.files import relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
-from hookrun.trust.digest import PREFIX
-from hookrun.trust.project import ProjectHook, change_store, refuse_if_run_by_agent, require_terminal
+from hookrun.trust.digest import PREFIX, SYSTEM
+from hookrun.trust.hook_files import within
+from hookrun.trust.project import (
+    NotAllowedError,
+    Project,
+    ProjectHook,
+    change_store,
+    refuse_if_run_by_agent,
+    require_terminal,
+)
 from hookrun.trust.store import MAX_PAUSE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from hookrun.cli.printing import CommandReport
+    from hookrun.edit.file_change import FileChange
+
+APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
+"""What `hookrun trust` is for, after a command that has written a hook."""
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
@@ -137,3 +155,85 @@ def resume_command(hook: str | None, home: str | None) -> None:
     if hook is not None and not ended:
         raise click.ClickException(f"{quote(hook)} is not paused\nhint: `hookrun status` lists the pauses")
     print_line(f"ended {count(ended, 'pause')}" if ended else "nothing is paused")
+
+
+# --- approving what was just written
+
+
+def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
+    """Return whether a user at a terminal, and no agent, runs the command and can be asked.
+
+    `otherwise` is the consequence, of which an agent is warned.
+    """
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError as error:
+        if otherwise:
+            warn(f"{otherwise}: {error}")
+        return False
+    return True
+
+
+def approve_written(
+    root: str,
+    home: str,
+    names: Collection[str],
+    changes: Iterable[FileChange],
+    report: CommandReport,
+    *,
+    changed: Collection[str] = (),
+) -> bool:
+    """Approve the hooks that a command has just written for the project at `root`; return whether all are approved.
+
+    The user at the terminal has asked for them and is not asked again. What others may have written is shown and asked
+    about: a file that the command did not write, a file with defaults, an older hook that was only `changed`. Without a
+    terminal, or where an agent runs the command, nothing is approved.
+    """
+    from hookrun.cli.trust import UNDECIDED, approved_texts, review  # completion of the commands above needs none of it
+
+    written = {os.path.realpath(each.path): each.after for each in changes}
+    project = load_project(None, home, root)
+    hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
+    undecided = [found for found in hooks if found.state in UNDECIDED]
+    if report.as_json:
+        approved = [found.hook.name for found in hooks if found.state == "approved"]
+        report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
+    if not undecided:
+        return all(found.state == "approved" for found in hooks)
+    if not user_is_present(report, otherwise="nothing was approved"):
+        return False
+    doubtful = []
+    for found in undecided:
+        if found.hook.name in names and _is_as_written(found, project, written):
+            project.approve(found, approved_texts(found))
+            print_line(f"approved {found.hook.name}")
+        else:
+            doubtful.append(found)
+    if doubtful:
+        hooks = review(project, doubtful)
+        return all(found.state == "approved" for found in hooks if found.hook.name in {*names, *changed})
+    return True
+
+
+def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
+    """Return whether the hook's declaration and all its files are exactly what the command has written."""
+    from hookrun.config.config_file import load_file  # as above
+
+    source = os.path.realpath(found.hook.source)
+    if source not in written or load_file(source, found.hook.layer).defaults:
+        return False
+    root = os.path.realpath(project.root)
+    paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
+    counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
+    as_written = all(path in written and _read(path) == written[path] for path in counted)
+    return as_written and project.inspect(found.hook).digest == found.digest
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None

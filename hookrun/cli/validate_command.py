@@ -16,7 +16,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
+from hookrun.config.document import Diagnostic, did_you_mean
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.files import relative_path
@@ -116,12 +116,12 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
-    from hookrun.config.claude_lint import lint_script  # few configs have such hooks
+    from hookrun.config.lint import lint_script  # few configs have such hooks
 
     root = examined.declarations.root or working_directory()
     found = [problem for hook in hooks for problem in lint_script(hook, root)]
     if probe:
-        from hookrun.doctor.sample_runs import run_samples  # rarely asked for
+        from hookrun.doctor.prove import run_samples  # rarely asked for
 
         here = working_directory()
         found += run_samples(

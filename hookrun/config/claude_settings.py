@@ -8,13 +8,11 @@ from typing import NamedTuple
 
 from hookrun.claude import tables
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
-from hookrun.config.claude_lint import VOID, lint_matcher, lint_rule
-from hookrun.config.diagnostics import Location, did_you_mean
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.document import Document
+from hookrun.config.document import Document, Location, did_you_mean
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import Bool, Choice, Field, ListOf, Number, Str, names, validate_into
+from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, validate_into
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
@@ -47,10 +45,10 @@ FIELDS = names(
         Field("url", OURS["url"].shape, "An address that the input is posted to."),
         Field("headers", OURS["headers"].shape, "Headers of the request."),
         Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
-        Field("timeout", Number(), "Seconds."),
+        Field("timeout", NUMBER, "Seconds."),
         Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
-        Field("async", Bool(), "Whether it is started and not waited for."),
-        Field("asyncRewake", Bool(), "The same, and its exit status 2 wakes Claude."),
+        Field("async", BOOL, "Whether it is started and not waited for."),
+        Field("asyncRewake", BOOL, "The same, and its exit status 2 wakes Claude."),
         Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
     )
 )
@@ -66,6 +64,9 @@ TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch":
 
 NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 """Events on which `onFailure` is ignored."""
+
+VOID = " (Claude Code rejects the whole file)"
+"""What Claude Code does with a file that it cannot read (measured with 2.1.329); hookrun runs its other hooks."""
 
 FILLED = ("${CLAUDE_PROJECT_DIR}/",)
 """Prefixes of words in `args` that are expanded when the hook runs."""
@@ -151,6 +152,8 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
         return
     matcher = _matcher(group, at)
     if matcher is not None:
+        from hookrun.config.lint import lint_matcher  # most configs are not in Claude Code's form
+
         lint_matcher(matcher, event, at.at("matcher"))
     for key in group:
         if key not in OF_A_GROUP and key not in OF_A_HANDLER and (near := closest(key, OF_A_GROUP)):
@@ -332,6 +335,8 @@ def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], 
     """Warn about values that Claude Code accepts but that are rarely intended."""
     at.at("timeout").warn_milliseconds(given.get("timeout"))
     if "if" in given and event in TOOL_EVENTS:
+        from hookrun.config.lint import lint_rule
+
         lint_rule(str(given["if"]), at.at("if"))
     elif "if" in given:
         message = f"`if` works only on events with a tool: on {event} the hook never runs"

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_files, claude_settings
-from hookrun.config.claude_plugins import Plugins, names_plugins
+from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
-from hookrun.config.config_file import ConfigFile, internal_problem, load_file
-from hookrun.config.diagnostics import Diagnostic, Location
+from hookrun.config.config_file import ConfigFile, GitInclude, included_path, internal_problem, load_file
+from hookrun.config.document import Diagnostic, Location
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
 from hookrun.config.shapes import names
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.git_includes import GitInclude
     from hookrun.config.parse import KeyPath
 
 
@@ -181,7 +180,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     includes = file.settings.get("include")
     for index, item in enumerate(includes if isinstance(includes, list) else []):
         where, home = file.at("hookrun", "include", index), examined.found.home
-        include = git_include(item, file.path)
+        include = GitInclude.from_item(item, file.path)
         path = include.file(home) if include is not None else included_path(file.path, str(item), home)
         target = os.path.realpath(path)
         if path not in examined.declarations.files:
@@ -199,22 +198,6 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
             if included is not None:
                 examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
-
-
-def git_include(item: object, base: str) -> GitInclude | None:
-    """Return the file in a git repository that an item of `include` in the file `base` means; None for a path."""
-    if not isinstance(item, dict):
-        return None
-    from hookrun.config.git_includes import GitInclude  # with hashlib, which most configs do without
-
-    return GitInclude.from_dict(item, base)
-
-
-def included_path(base: str, text: str, home: str) -> str:
-    """Return the path that an `include` in the file `base` means."""
-    if text.startswith("~/"):
-        return home + text[1:]
-    return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
 def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> ConfigFile | None:

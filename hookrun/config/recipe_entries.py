@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 import hookrun
-from hookrun.config.diagnostics import Diagnostic, Location, did_you_mean
-from hookrun.config.document import Document
+from hookrun.config.document import Diagnostic, Document, Location, did_you_mean
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into

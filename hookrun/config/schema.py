@@ -6,17 +6,17 @@ import json
 
 from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.shapes import (
-    AnyObject,
-    Bool,
+    BOOL,
+    NUMBER,
+    OBJECT,
+    SCALAR,
     BoolOr,
     Choice,
     Field,
     Integer,
     ListOf,
     MapOf,
-    Number,
     Record,
-    Scalar,
     Schema,
     Str,
     object_schema,
@@ -71,7 +71,7 @@ PATTERN = Str('globs with "|" between them', ALTERNATIVES)
 PATTERN_OR_EMPTY = Str('globs with "|" between them, none of them empty', f"(?:{ALTERNATIVES})?")
 CONDITIONS = MapOf(
     Str("a dotted path such as tool_args.command", r"[^.]+(?:\.[^.]+)*"),
-    ListOf(Scalar(), "a glob or a list of globs", alone=Scalar()),
+    ListOf(SCALAR, "a glob or a list of globs", alone=SCALAR),
     'an object such as {"tool_args.command": "rm *"}',
     least=1,
 )
@@ -123,12 +123,12 @@ HOOK_FIELDS = (
     ),
     Field("when", CONDITIONS, "Run only if all of these context fields match their globs."),
     Field("unless", CONDITIONS, "Do not run if all of these context fields match their globs."),
-    Field("timeout", Number(), "Timeout in seconds.", default=30),
+    Field("timeout", NUMBER, "Timeout in seconds.", default=30),
     Field("priority", Integer(0, 1000), "Lower numbers run first, equal ones in the order of the file.", default=500),
-    Field("parallel", Bool(), "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
-    Field("always", Bool(), "Run even when an earlier hook has ended the chain.", default=False),
-    Field("exclusive", Bool(), "Run at most one at a time in a project on this machine.", default=False),
-    Field("serve", Bool(), "The program answers lines of JSON, so that it can be kept between calls.", default=False),
+    Field("parallel", BOOL, "Run at the same time as neighboring hooks that are also `parallel`.", default=False),
+    Field("always", BOOL, "Run even when an earlier hook has ended the chain.", default=False),
+    Field("exclusive", BOOL, "Run at most one at a time in a project on this machine.", default=False),
+    Field("serve", BOOL, "The program answers lines of JSON, so that it can be kept between calls.", default=False),
     Field(
         "on_failure",
         Choice(("continue", "block")),
@@ -141,7 +141,7 @@ HOOK_FIELDS = (
         "`advise` only reports what the hook would block or change; `off` disables it.",
         default="enforce",
     ),
-    Field("background", Bool(), "Do not wait for the hook: it cannot block or change anything.", default=False),
+    Field("background", BOOL, "Do not wait for the hook: it cannot block or change anything.", default=False),
     Field(
         "dialect", Choice(("hookrun", "claude")), "The JSON format that the hook reads and writes.", default="hookrun"
     ),
@@ -177,7 +177,7 @@ HOOK_FIELDS = (
         ListOf(Str("a relative path", r"(?![/~])[^\u0000]+"), "a list of relative paths", least=0),
         "Data files that may change without a new approval, relative to the root.",
     ),
-    Field("payload", Bool(), "Add the agent's whole message to the context.", default=False),
+    Field("payload", BOOL, "Add the agent's whole message to the context.", default=False),
     Field("max_output", Integer(1, 64 << 20), "Bytes to keep of each output stream.", default=1 << 20),
     Field(
         "name",
@@ -185,7 +185,7 @@ HOOK_FIELDS = (
         "The hook's name, unique in the file. Derived from the command by default.",
     ),
     Field("description", Str("a string"), "What the hook is for."),
-    Field("metadata", AnyObject(), "Data for other tools."),
+    Field("metadata", OBJECT, "Data for other tools."),
 )
 """Every field of a hook."""
 
@@ -205,7 +205,7 @@ RECIPE_FIELDS = (
         "options",
         MapOf(
             Str("the name of an option", r"[a-z][a-z0-9_]*"),
-            ListOf(Scalar(), "a value or a list of values", alone=Scalar(), least=0),
+            ListOf(SCALAR, "a value or a list of values", alone=SCALAR, least=0),
             "an object of option and value",
         ),
         "The options of the recipe: see `hookrun recipes`.",
@@ -271,7 +271,7 @@ SETTINGS = (
     ),
     Field(
         "record_context",
-        Bool(),
+        BOOL,
         "The same as `audit.details: full`, which replaces it (managed and user layer only).",
         default=False,
     ),
@@ -300,7 +300,7 @@ SETTINGS = (
         ListOf(PATH, "a list of paths and git repositories", least=0, record=GIT_INCLUDE),
         "More files of the same layer: paths relative to this file, or files of git repositories.",
     ),
-    Field("include_claude", Bool(), "Also run the hooks in Claude Code's settings.", default=False),
+    Field("include_claude", BOOL, "Also run the hooks in Claude Code's settings.", default=False),
     Field(
         "events",
         ListOf(OWN_EVENT, "a list of names of your own events", least=0, unique=True),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from hookrun.config.diagnostics import Invalid, Location, did_you_mean, field_name
+from hookrun.config.document import Invalid, Location, did_you_mean, field_name
 from hookrun.text import one_of, quote
 
 Schema = dict[str, object]
@@ -18,12 +18,22 @@ MAX_NUMBER = 1.7976931348623157e308
 
 
 class Shape:
-    """The shape of a value: `says` is its name in messages, `schema` its JSON Schema, `known` are suggested values."""
+    """The shape of a value: `says` is its name in messages, `schema` its JSON Schema, `known` are suggested values.
 
-    def __init__(self, says: str, schema: Schema, known: tuple[str, ...] = ()) -> None:
+    `normal` returns a value without parts, normalized; None if it does not fit.
+    """
+
+    def __init__(
+        self,
+        says: str,
+        schema: Schema,
+        known: tuple[str, ...] = (),
+        normal: Callable[[object], object] = lambda _value: None,
+    ) -> None:
         self.says = says
         self.schema = schema
         self.known = known
+        self._normal = normal
 
     def check(self, value: object, at: Location) -> object:
         """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
@@ -32,29 +42,26 @@ class Shape:
             raise at.type_error(value, self.says, did_you_mean(value, self.known))
         return normal
 
-    def _normal(self, value: object) -> object:
-        """Return a value without parts, normalized; None if it does not fit."""
-        raise NotImplementedError
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class Bool(Shape):
-    """`true` or `false`."""
+BOOL = Shape("true or false", {"type": "boolean"}, normal=lambda value: value if isinstance(value, bool) else None)
+NUMBER = Shape(
+    "a number greater than 0",
+    {"type": "number", "exclusiveMinimum": 0},
+    normal=lambda value: float(value) if _is_number(value) and 0 < value <= MAX_NUMBER else None,
+)
+OBJECT = Shape("an object", {"type": "object"}, normal=lambda value: value if isinstance(value, dict) else None)
 
-    def __init__(self) -> None:
-        super().__init__("true or false", {"type": "boolean"})
 
-    def _normal(self, value: object) -> bool | None:
-        return value if isinstance(value, bool) else None
+def _scalar(value: object) -> str | None:
+    return value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
 
 
-class Number(Shape):
-    """A finite number greater than 0."""
-
-    def __init__(self) -> None:
-        super().__init__("a number greater than 0", {"type": "number", "exclusiveMinimum": 0})
-
-    def _normal(self, value: object) -> float | None:
-        return float(value) if _is_number(value) and 0 < value <= MAX_NUMBER else None
+SCALAR = Shape("a string, number or boolean", {"type": ["string", "number", "boolean"]}, normal=_scalar)
+"""Numbers and booleans are converted to their JSON text."""
 
 
 class Integer(Shape):
@@ -62,47 +69,22 @@ class Integer(Shape):
 
     def __init__(self, low: int, high: int | None = None) -> None:
         says = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-        super().__init__(says, {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high}))
+        schema: Schema = {"type": "integer", "minimum": low} | ({} if high is None else {"maximum": high})
+        super().__init__(says, schema, normal=self._whole)
         self._low, self._high = low, high
 
-    def _normal(self, value: object) -> int | None:
+    def _whole(self, value: object) -> int | None:
         if not _is_number(value) or value % 1 or value < self._low:
             return None
         return int(value) if self._high is None or value <= self._high else None
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class Choice(Shape):
     """One string out of `values`."""
 
     def __init__(self, values: tuple[str, ...]) -> None:
-        super().__init__(one_of(f'"{value}"' for value in values), {"enum": list(values)}, values)
-
-    def _normal(self, value: object) -> str | None:
-        return value if isinstance(value, str) and value in self.known else None
-
-
-class Scalar(Shape):
-    """A string, a number or a boolean; numbers and booleans are converted to their JSON text."""
-
-    def __init__(self) -> None:
-        super().__init__("a string, number or boolean", {"type": ["string", "number", "boolean"]})
-
-    def _normal(self, value: object) -> str | None:
-        return value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
-
-
-class AnyObject(Shape):
-    """Any object."""
-
-    def __init__(self) -> None:
-        super().__init__("an object", {"type": "object"})
-
-    def _normal(self, value: object) -> dict[str, object] | None:
-        return value if isinstance(value, dict) else None
+        says = one_of(f'"{value}"' for value in values)
+        super().__init__(says, {"enum": list(values)}, values, lambda value: value if value in values else None)
 
 
 class Str(Shape):
@@ -121,7 +103,7 @@ class Str(Shape):
             schema["pattern"] = rf"^(?:{pattern})(?!\n)$"
         if known:
             schema = {"anyOf": [{"enum": list(known)}, schema]}
-        super().__init__(says, schema, known)
+        super().__init__(says, schema, known, self._fitting)
         self.pattern = pattern
         self._but_not = but_not
 
@@ -136,7 +118,7 @@ class Str(Shape):
             raise Invalid
         return text
 
-    def _normal(self, value: object) -> str | None:
+    def _fitting(self, value: object) -> str | None:
         fits = isinstance(value, str) and (self.pattern is None or re.fullmatch(self.pattern, value))
         return value if isinstance(value, str) and fits else None
 

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words
-from hookrun.config.diagnostics import Diagnostic, Location
 from hookrun.config.discovery import UNREAD
-from hookrun.config.document import Document
+from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import (
     DEFAULTS_FIELDS,

@@ -1,24 +1,30 @@
-"""Gather what the checks look at: an agent's program and settings, the hooks declared for it, and what it has fired."""
+"""Inspect the agents on this machine, and check what fires hookrun in their settings: is it there, whole and once?"""
 
 from __future__ import annotations
 
 import os
+import shlex
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
+from hookrun.agents import AGENTS
+from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.shell import project_line
+from hookrun.shell.fire_call import fire_calls
 from hookrun.state import NoHomeError, account_home
-from hookrun.text import one_line
-from hookrun.wiring import plan, presence
+from hookrun.text import one_line, quote
+from hookrun.wiring import ephemeral, launchers, plan, presence
+from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
-from hookrun.wiring.wired_command import HookrunProgram, this_program
+from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
+from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,41 +149,47 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
 def inspect_agents(agents: Iterable[Agent], spot: InstallLocation, declarations: Declarations) -> list[AgentState]:
     """Return the states of agents, at the same time: some are run for their version."""
     with ThreadPoolExecutor() as threads:
-        return list(threads.map(lambda agent: _inspect(agent, spot, declarations), agents))
+        states = list(threads.map(lambda agent: _inspect(agent, spot, declarations), agents))
+    try:
+        fired, callers = last_fired(spot.home)
+    except OSError as error:
+        for state in states:
+            state.unread_log = f"cannot read {error.filename}: {error.strerror}"
+    else:
+        for state in states:
+            state.fired, state.callers = fired[state.agent.NAME], callers[state.agent.NAME]
+    return states
 
 
 def _inspect(agent: Agent, spot: InstallLocation, declarations: Declarations) -> AgentState:
     """Return the state of an agent. Its program is run only for `--version`, if no package.json has the version."""
     installed = presence.find_installed(agent.INSTALL["program"])
-    declared = declared_events(agent, declarations)
-    state = AgentState(agent, spot, this_program(), declarations, declared, installed)
+    state = AgentState(agent, spot, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
             state.unreadable[scope] = one_line(str(error))
-    try:
-        state.fired, state.callers = last_fired(spot.home, agent.NAME)
-    except OSError as error:
-        state.unread_log = f"cannot read {error.filename}: {error.strerror}"
     return state
 
 
-def last_fired(home: str, agent: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return when the agent last fired each event (hookrun's name), and when another agent fired through its settings.
+LastFired = defaultdict[str, dict[str, str]]
+
+
+def last_fired(home: str) -> tuple[LastFired, LastFired]:
+    """Return by agent when it last fired each event (hookrun's name), and when others last fired through its settings.
 
     Both are by the audit (RFC 3339, UTC). Raises OSError where it cannot be read.
     """
-    fired: dict[str, str] = {}
-    callers: dict[str, str] = {}
+    fired, callers = LastFired(dict), LastFired(dict)
     for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):
         with open(path, "rb") as file:
-            records = [audit_reader.parse(line) for line in file if b'"kind":"fire"' in line]
+            records = filter(None, [audit_reader.parse(line) for line in file if b'"kind":"fire"' in line])
         for record in records:
-            if record is not None and record.get("agent") == agent:
-                fired[str(record.get("event"))] = str(record.get("time"))
-            elif record is not None and record.get("through") == agent:
-                callers[str(record.get("agent"))] = str(record.get("time"))
+            agent, through, when = (str(record.get(name)) for name in ("agent", "through", "time"))
+            fired[agent][str(record.get("event"))] = when
+            if through != agent:
+                callers[through][agent] = when
     return fired, callers
 
 
@@ -188,3 +200,227 @@ def read_settings(path: str) -> Json | Toml:
         return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
     except (FileError, ParseError):
         return Json("", "jsonc")
+
+
+# --- checks of what fires hookrun
+
+INSTALL_FOR_GOOD = "uv tool install hookrun"
+
+TWICE = "each hook runs twice for one event"
+
+
+def check_wired(agent: AgentState) -> Iterable[Finding]:
+    """Is hookrun in its settings, and for which events?"""
+    for scope, found in agent.wired.items():
+        ours = [each for each in found if each.is_ours]
+        if ours:
+            events = ", ".join(dict.fromkeys(each.event for each in ours))
+            files = ", ".join(dict.fromkeys(each.path for each in ours))
+            yield Finding("wired", OK, f"in the {scope} settings for {events}: {files}")
+        for each in found:
+            if not each.is_ours:
+                line = f"{each.path}:{each.line}: {each.event} runs hookrun by a handwritten line"
+                cause = "hookrun neither changes nor starts it, so whether the agent gets a hook's answer is unknown"
+                remedy = f"remove it and {agent.remedy(scope)}"
+                yield Finding("wired", NOTE, f"{line}: {quote(each.text)}", cause, remedy)
+    if not agent.all_wired and not agent.unreadable:
+        cause = f"{agent.title} runs hooks only through its own settings"
+        yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, agent.remedy())
+
+
+def check_matchers(agent: AgentState) -> Iterable[Finding]:
+    """Does a matcher keep hookrun from a part of an event?"""
+    for each in agent.all_wired:
+        if each.only:
+            found = f"{each.path}:{each.line}: {each.event} reaches hookrun only if {each.only} matches"
+            cause = "no hook runs for other calls; set the matcher in the hook's own config instead"
+            yield Finding("matcher", PROBLEM, found, cause, agent.remedy())
+
+
+def check_missing_events(agent: AgentState) -> Iterable[Finding]:
+    """Is hookrun installed for every event that has a hook?"""
+    if agent.missing_events and agent.all_wired:
+        found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
+        yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", agent.remedy())
+    unsupported = plan.unsupported_events(agent.agent, agent.declared)
+    if unsupported:
+        found = f"there are hooks for {', '.join(unsupported)}"
+        cause = f"{agent.title} has no such event, so they never run there"
+        yield Finding("declared", NOTE, found, cause, "use another event")
+
+
+def check_program(agent: AgentState) -> Iterable[Finding]:
+    """Does what the command runs still exist, and is it this hookrun?"""
+    first: dict[tuple[object, object, object], WiredEvent] = {}  # one finding for all events with the same program
+    for each in agent.all_wired:
+        if each.is_ours:
+            first.setdefault((each.command.program, each.command.launcher, each.command.flags.home), each)
+    for each in first.values():
+        yield from _check_program(agent, each)
+
+
+def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
+    where = f"{each.path}:{each.line}"
+    program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
+    if each.command.form is not None:
+        yield _check_portable(agent, each)
+    elif (missing := each.command.missing()) is not None:
+        cause = "no hook runs; you get a warning and the agent continues"
+        state = "cannot be used: check its owner and mode" if os.path.lexists(missing) else "does not exist any more"
+        yield Finding("program", PROBLEM, f"{where}: {missing} {state}", cause, agent.remedy())
+    elif scope == "project":
+        cause = "it does not work on other machines"
+        found = f"{where}: the project's settings contain paths of one machine"
+        yield Finding("program", NOTE, found, cause, agent.remedy("project"))
+    elif program is not None and program != agent.program:
+        found = f"{where}: runs {program.main} with {program.python}"
+        cause = f"this hookrun is {agent.program.main} with {agent.program.python}"
+        yield Finding("program", NOTE, found, cause, f"to use this one, {agent.remedy()}")
+    if home is not None and not os.path.isdir(home):
+        found = f"{where}: its home {home} is not a directory"
+        yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", agent.remedy())
+
+
+def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
+    """Check a line that finds hookrun where it is run."""
+    where, form = f"{each.path}:{each.line}", each.command.form
+    found = agent.found_by_project()
+    if found is not None:
+        return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
+    blocks = form is not None and form.when_missing == BLOCK
+    cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
+    remedy = f"install hookrun for your account: `{INSTALL_FOR_GOOD}`"
+    return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
+
+
+def check_text(agent: AgentState) -> Iterable[Finding]:
+    """Is each command as this version of hookrun writes it?"""
+    for scope, wired in agent.wired.items():
+        old = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
+        if old is not None:
+            where = f"{old.path}:{old.line}: the command differs from what this version of hookrun writes"
+            yield Finding("program", NOTE, where, "another version wrote it, or it was edited", agent.remedy(scope))
+    request = agent.request("user")
+    used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
+    if request.launcher is None or (request.launcher, agent.program) not in used:
+        return
+    remedy = agent.remedy("user")
+    try:
+        stale = [each.path for each in launchers.plan_launcher(request) if each.has_effect]
+    except FileError as error:
+        yield Finding("program", PROBLEM, one_line(str(error)), "the launcher cannot be kept up to date", remedy)
+        return
+    for path in stale:
+        found = f"{path}: differs from what this version of hookrun writes"
+        yield Finding("program", NOTE, found, "another version wrote it, or it was edited", remedy)
+
+
+def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> bool:
+    form = each.command.form
+    if each.handler is None or (form is None and (scope == "project" or each.command.program != agent.program)):
+        return False  # check_program reports it, or it is no line
+    when_missing = form.when_missing if form is not None else WARN
+    return each.text != agent.request(scope).line(each.event, when_missing).text
+
+
+def check_place(agent: AgentState) -> Iterable[Finding]:
+    """Will what the command runs last, or is it in a cache or temporary directory?"""
+    for program in {each.command.program for each in agent.all_wired}:
+        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        if program is None or directory is None or program.missing() is not None:
+            continue
+        chosen = program.main in _from_here(agent)
+        found = f"the installed hookrun, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
+        cause = "it may be deleted at any time, and no hook would run then"
+        remedy = agent.remedy()
+        if program == agent.program:
+            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+        yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
+
+
+def _from_here(agent: AgentState) -> list[str]:
+    """Return the programs that the user installed although they may be cleaned away."""
+    try:
+        return Ledger(agent.spot.home).from_here
+    except FileError:
+        return []
+
+
+def check_timeouts(agent: AgentState) -> Iterable[Finding]:
+    """Does the agent wait longer than hookrun's deadline?"""
+    for each in agent.all_wired:
+        ours = each.command.flags.deadline
+        if ours is None and each.command.launcher is not None:
+            ours = installed_deadline(agent.agent, each.event)
+        theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
+        if ours is None and not each.is_ours:
+            continue  # then it takes the agent's default, less a margin
+        if ours is None or ours >= theirs:
+            mine = "none" if ours is None else f"{ours:g} s"
+            found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
+            cause = "the agent would end hookrun before it answers, and continue without it"
+            yield Finding("limits", PROBLEM, found, cause, agent.remedy())
+
+
+def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
+    """Does one event fire hookrun twice: by the same file, the other scope, or another file that the agent reads?"""
+    name = agent.agent.NAME
+    for scope, found in agent.wired.items():
+        for event, count in Counter(each.event for each in found).items():
+            if count > 1:
+                where = found[0].path
+                by_hand = any(not each.is_ours for each in found if each.event == event)
+                remedy = "remove the handwritten line" if by_hand else agent.remedy(scope)
+                yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
+    if agent.wired.get("user") and agent.wired.get("project"):
+        files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
+        if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
+            yield Finding(
+                "twice", PROBLEM, f"installed in {files}", TWICE, "remove the line from the project's settings"
+            )
+        else:
+            cause = "events that are in your settings are skipped in the project's"
+            yield Finding("twice", NOTE, f"installed in {files}", cause)
+    for path in _other_files(agent):
+        for other in _fired_for(path, agent.spec):
+            if other == name:
+                yield Finding("twice", PROBLEM, f"{path} also runs hookrun", TWICE, "remove hookrun from that file")
+            else:
+                where = f"{agent.title} reads {path} too, where hookrun is installed for {other}"
+                cause = f"hookrun detects the caller, so nothing runs twice while {name} itself is installed"
+                yield Finding("twice", NOTE, where, cause)
+
+
+def _other_files(agent: AgentState) -> list[str]:
+    written = {os.path.realpath(each.path) for each in agent.all_wired}
+    paths = [
+        resolve_path(each.replace(EVENT, event), agent.spec, agent.spot)
+        for each in agent.spec.get("elsewhere", ())
+        for event in (agent.agent.EVENTS if EVENT in each else ("",))
+    ]
+    return [path for path in paths if os.path.realpath(path) not in written]
+
+
+def _fired_for(path: str, spec: InstallSpec) -> list[str]:
+    """Return the agents for which the hooks in a file fire hookrun, none where it cannot be read."""
+    try:
+        text = existing(path).text()
+    except FileError:
+        return []
+    if spec["form"] == "plugin":
+        parsed = spec["parse_plugin"](text)
+        lines = [shlex.join(parsed["command"])] if parsed is not None else []
+    elif spec["form"] == "script":
+        lines = [text]
+    else:
+        lines = list(_strings(read_settings(path).at(("hooks",))))
+    fired = {call.agent for line in lines for call in fire_calls(line)}
+    return [name for name in AGENTS if name in fired]
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)

@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
-from hookrun.config.diagnostics import key_text, problem_message
-from hookrun.config.document import line_and_column
+from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
-from hookrun.doctor import wiring_checks as wiring
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
+from hookrun.doctor.agent_state import (
+    NOTE,
+    OK,
+    PROBLEM,
+    AgentState,
+    Finding,
+    check_double_wiring,
+    check_matchers,
+    check_missing_events,
+    check_place,
+    check_program,
+    check_text,
+    check_timeouts,
+    check_wired,
+    read_settings,
+)
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
@@ -264,23 +277,23 @@ def check_managed_only(agent: AgentState) -> Iterable[Finding]:
 CHECKS: tuple[Check, ...] = (
     check_settings,
     check_dropped_settings,
-    wiring.check_wired,
-    wiring.check_matchers,
-    wiring.check_missing_events,
+    check_wired,
+    check_matchers,
+    check_missing_events,
     check_unsent_events,
     check_version,
     check_declarations,
     check_approval,
     check_protection,
-    wiring.check_program,
-    wiring.check_text,
-    wiring.check_place,
-    wiring.check_timeouts,
+    check_program,
+    check_text,
+    check_place,
+    check_timeouts,
     check_switched_off,
     check_managed_only,
     check_hook_trust,
     check_folder_trust,
-    wiring.check_double_wiring,
+    check_double_wiring,
     check_audit,
     check_server,
     check_last_fired,

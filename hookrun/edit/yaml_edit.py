@@ -8,7 +8,7 @@ import yaml
 
 from hookrun.config.parse import KeyPath
 from hookrun.config.parse_yaml import LOADER, parse_yaml
-from hookrun.edit.span_editor import EditError, SpanEditor
+from hookrun.edit.json_edit import EditError, SpanEditor
 
 INDENT = 2
 """Indentation of a list below its key if the text has none."""

@@ -260,7 +260,7 @@ class ProgramFire:
     def _tell(self) -> None:
         """Report config errors and failed hooks."""
         if self.invocation.problems:
-            from hookrun.config.diagnostics import problem_message
+            from hookrun.config.document import problem_message
 
             for problem in self.invocation.problems:
                 print_message(problem_message(problem))

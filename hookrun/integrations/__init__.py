@@ -1,1 +1,53 @@
-"""Run hookrun inside agent frameworks: one module per framework, and a tool loop for agents without one."""
+"""Integrations with agents' frameworks: all fire events here, where internal errors of hookrun become results."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Literal
+
+from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.library.result import Result
+from hookrun.text import describe_exception
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.library.embedded_engine import Engine
+
+OnError = Literal["continue", "block"]
+"""What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""
+
+log = logging.getLogger("hookrun.integrations")
+
+
+def reply_of(result: Result) -> Reply:
+    """Return the reply to the agent for a result."""
+    return reply_from_verdict(result, result.runs)
+
+
+async def fire(
+    engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError, *, sync: bool = False
+) -> Result:
+    """Fire an event and return its result; after an internal error, the result that `on_error` selects.
+
+    With `sync` it is fired without a loop, and this never waits.
+    """
+    try:
+        result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
+        if result.problems and result.action in ALLOWING_ACTIONS:  # the config is invalid and no hook blocks
+            failure = internal_failure(event, "; ".join(result.problems), on_error, None)
+            return result if on_error == "continue" else failure
+        return result
+    except Exception as error:
+        return internal_failure(event, describe_exception(error), on_error, error)
+
+
+def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
+    """Log an internal error of hookrun, and return the result that `on_error` selects."""
+    blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would make the agent continue
+    message = f"hookrun failed ({event}: {what})"
+    consequence = "the action is blocked" if blocks else "the agent continues without hooks"
+    log.error("%s: %s", message, consequence, exc_info=error)
+    result = Result("block" if blocks else "continue", message if blocks else None)
+    result.system_message = message
+    return result

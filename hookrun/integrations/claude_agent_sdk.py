@@ -17,8 +17,7 @@ from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
-from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, internal_failure, log, reply_of
+from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
 from hookrun.text import describe_exception
 
@@ -147,5 +146,5 @@ class _Callback:
             if call.event is None:
                 raise ValueError(f"unknown event {message.native}")
             context = {**call.fields, "deadline": max(until - monotonic(), LEAST)}
-            found.append(reply_of(await answers.fire(self._engine, call.event, context, self._on_error)))
+            found.append(reply_of(await fire(self._engine, call.event, context, self._on_error)))
         return found

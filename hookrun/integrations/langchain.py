@@ -15,8 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
-from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, log, reply_of
+from hookrun.integrations import OnError, fire, log, reply_of
 from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
 
@@ -157,7 +156,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
         context = {**self._fields, "session_id": self._session(), **fields}
-        reply = reply_of(await answers.fire(self._engine, event, context, self._on_error, sync=sync))
+        reply = reply_of(await fire(self._engine, event, context, self._on_error, sync=sync))
         if reply.user_message:
             self._tell_person(reply.user_message)
         return reply

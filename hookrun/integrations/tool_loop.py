@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
-from hookrun.integrations import answers
-from hookrun.integrations.answers import OnError, log, reply_of, safe_str
+from hookrun.integrations import OnError, fire, log, reply_of
 from hookrun.library.calls import result_at_once
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ class _ToolCall:
             "tool_args": self.names.arguments(self.name, self.args),
             **more,
         }
-        result = await answers.fire(self.engine, event, about, self.on_error, sync=self.sync)
+        result = await fire(self.engine, event, about, self.on_error, sync=self.sync)
         answer = reply_of(result)
         if answer.user_message:
             self.to_person.append(answer.user_message)
@@ -288,6 +287,14 @@ def why(error: Exception) -> str:
     if text is None:
         return type(error).__name__
     return text if isinstance(error, ToolFailed) else f"{type(error).__name__}: {text}"
+
+
+def safe_str(value: object) -> str | None:
+    """Return `str(value)`, or None if that raises."""
+    try:
+        return str(value)
+    except Exception:
+        return None
 
 
 def as_text(value: object) -> str:

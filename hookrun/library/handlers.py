@@ -9,12 +9,11 @@ from threading import Lock
 from typing import Any, TypedDict
 
 from hookrun.conditions import ConditionEvaluator
-from hookrun.config.diagnostics import Diagnostic, Location, key_text
-from hookrun.config.document import Document
+from hookrun.config.document import Diagnostic, Document, Location, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
-from hookrun.config.shapes import Bool, Field, names, validate_into
+from hookrun.config.shapes import BOOL, Field, names, validate_into
 from hookrun.config.validate import split_matcher
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
@@ -34,7 +33,7 @@ MOST_REMEMBERED = 1024
 """Tools whose hooks a table caches; names of tools may come from outside."""
 
 FIELDS = names(HOOK_FIELDS)
-OWN_FIELDS = {name: Field(name, Bool(), "") for name in ("enabled", "replace", "thread")}
+OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "thread")}
 """Options that only handlers have, validated like fields of a config entry."""
 
 

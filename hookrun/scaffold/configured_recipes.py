@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from hookrun.config.diagnostics import Diagnostic, did_you_mean
-from hookrun.config.document import read
+from hookrun.config.document import Diagnostic, did_you_mean, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import relative_path

@@ -42,7 +42,6 @@ PRELOADED = (
     "hookrun.conditions",
     "hookrun.config.cache",
     "hookrun.credentials",
-    "hookrun.dialects",
     "hookrun.engine",
     "hookrun.fire.agent",
     "hookrun.globs",

@@ -1,4 +1,4 @@
-"""Run cases through the engine, each in a sandbox. Nothing of the user's own is read or written."""
+"""Run cases through the engine, each in a sandbox, in threads and processes. Nothing of the user's own is touched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import dataclasses
 import itertools
 import os
 import shutil
+import signal
 import tempfile
+import threading
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
@@ -15,7 +18,6 @@ from hookrun.agents import load as load_agent
 from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
-from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import result_at_once
 from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.library.result import Result
@@ -23,11 +25,11 @@ from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
-from hookrun.testing import parallel
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (
     HOME,
+    CannotRunError,
     CaseConfig,
     CaseFire,
     CaseState,
@@ -35,14 +37,16 @@ from hookrun.testing.sandbox import (
     account_home,
     config_from_files,
     expand_placeholders,
+    write_files,
 )
-from hookrun.text import closest, one_line
+from hookrun.text import one_line
 from hookrun.trust.hook_files import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from multiprocessing.connection import Connection
 
+    OnDone = Callable[[CaseRun], object]
 
 HOOKS_PER_CORE = 4
 """Hooks that run at once for each core, by default."""
@@ -50,10 +54,12 @@ SETUP_TIMEOUT = 60.0
 """Seconds after which `setup` is killed."""
 MAX_SETUP_OUTPUT = 2000
 """Characters of a failing `setup`'s output that are shown: the last ones."""
-
-
-class CannotRunError(ValueError):
-    """A case cannot be run; the message says why."""
+CASES_PER_PROCESS = 64
+"""Cases that are worth starting one more process for."""
+INDEX_SIZE = 4
+"""Bytes of an index in the queue of cases."""
+MAX_CHUNKS = 4096
+"""Chunks into which the cases are divided: their indices fit into a pipe, which holds at least 16 KiB."""
 
 
 def run_cases(
@@ -82,11 +88,122 @@ def run_cases(
         prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
         runs = [run for each in prepared for run in each if keep(run)]
         on_begin(len(runs))
-        if (count := parallel.process_count(len(runs), width)) > 1:
-            parallel.run_in_processes(runner, runs, count, width, on_ran)
+        if (count := process_count(len(runs), width)) > 1:
+            run_in_processes(runner, runs, count, width, on_ran)
         else:
-            parallel.run_in_threads(runner, runs, max(1, min(width, len(runs))), on_ran)
+            run_in_threads(runner, runs, max(1, min(width, len(runs))), on_ran)
     return TestRun(runs, [problem for file in files for problem in file.problems], monotonic() - started)
+
+
+def process_count(cases: int, width: int) -> int:
+    """Return how many processes to run so many cases in, for `width` hooks at once: at most one per core."""
+    if threading.active_count() > 1:
+        return 1  # a fork would copy whatever locks the other threads hold, held for ever
+    return max(1, min(os.cpu_count() or 1, width, cases // CASES_PER_PROCESS))
+
+
+def run_in_threads(runner: CaseRunner, runs: Iterable[CaseRun], width: int, on_done: OnDone) -> None:
+    """Run these cases, at most `width` at a time, and call `on_done` with each, never concurrently.
+
+    If anything raises, KeyboardInterrupt included, the runner is stopped and every thread has ended when this returns.
+    """
+    pending = iter(runs)
+    taking, reporting = threading.Lock(), threading.Lock()
+
+    def take() -> CaseRun | None:
+        with taking:
+            return next(pending, None)
+
+    def work() -> None:
+        while (run := take()) is not None:
+            runner.run(run)
+            with reporting:
+                on_done(run)
+
+    with ThreadPoolExecutor(width) as pool:
+        futures = [pool.submit(work) for _ in range(width)]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:
+            with taking:
+                pending = iter(())
+            runner.stop()
+            raise
+
+
+def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, width: int, on_done: OnDone) -> None:
+    """Run these cases in `count` processes, at most `width` at a time, and call `on_done` with each.
+
+    One interpreter alone starts hooks slower than several cores run them. A case whose process died has a problem that
+    says so. No process is left running, whatever this raises.
+    """
+    from multiprocessing import connection, get_context  # 15 ms, only for many cases
+
+    context = get_context("fork")  # the runner and its cases need not be pickled
+    size = -(-len(runs) // MAX_CHUNKS)
+    queue, end = os.pipe()  # no lock that a process could die with
+    os.write(end, b"".join(start.to_bytes(INDEX_SIZE) for start in range(0, len(runs), size)))
+    os.close(end)
+    left = set(range(len(runs)))
+    workers = {}
+    try:
+        for number in range(count):
+            receiver, sender = context.Pipe(duplex=False)
+            share = width // count + (number < width % count)
+            worker = context.Process(target=_work, args=(runner, runs, _take_chunks(queue, runs, size), share, sender))
+            worker.start()
+            sender.close()
+            workers[receiver] = worker
+        open_ends = list(workers)
+        while open_ends:
+            for ready in connection.wait(open_ends):
+                assert isinstance(ready, connection.Connection)  # noqa: S101  # not one of the other things it can wait for
+                try:
+                    index, *result = ready.recv()
+                except (EOFError, OSError):  # OSError in the middle of a result
+                    open_ends.remove(ready)
+                    continue
+                run = runs[index]
+                run.result, run.differences, run.problems, run.directory = result
+                left.discard(index)
+                on_done(run)
+    finally:
+        os.close(queue)
+        for receiver, worker in workers.items():
+            receiver.close()
+            if worker.is_alive() and worker.pid is not None:
+                os.kill(worker.pid, signal.SIGINT)
+            worker.join()
+    for index in sorted(left):
+        runs[index].problems = [f"{runs[index].case.where}: the process that was to run it has died"]
+        on_done(runs[index])
+
+
+def _work(
+    runner: CaseRunner, runs: Sequence[CaseRun], pending: Iterable[CaseRun], width: int, results: Connection
+) -> None:
+    os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which passes it on
+    indices = {id(run): index for index, run in enumerate(runs)}
+
+    def report(run: CaseRun) -> None:
+        if run.result is not None and isinstance(run.result.verdict, Result):
+            run.result.verdict.context_after = None  # it refers to the fire
+        results.send((indices[id(run)], run.result, run.differences, run.problems, run.directory))
+
+    try:
+        run_in_threads(runner, pending, width, report)
+    except (KeyboardInterrupt, BrokenPipeError):  # the parent is ending or gone
+        pass
+    finally:
+        runner.stop()
+
+
+def _take_chunks(queue: int, runs: Sequence[CaseRun], size: int) -> Iterator[CaseRun]:
+    """Yield the cases of every chunk that no other process has taken."""
+    while data := os.read(queue, INDEX_SIZE):
+        start = int.from_bytes(data)
+        yield from runs[start : start + size]
 
 
 class CaseRunner:
@@ -179,13 +296,9 @@ class CaseRunner:
     def _fire_case(self, run: CaseRun, config: CaseConfig) -> tuple[CaseResult, Mapping[str, object]]:
         """Return the result of a case, and what is expected of it with placeholders expanded."""
         case = run.case
-        event = known_event(case.event, config)
-        hooks = select_hooks(case.hooks, config)
-        sandbox = self._make_sandbox(case)
-        if config.rootless and sandbox.directory is not None:
-            sandbox = dataclasses.replace(sandbox, project=sandbox.directory)
-        if run.warm:
-            sandbox = dataclasses.replace(sandbox, coprocesses=self._coprocesses)
+        event = config.resolve_event(case.event)
+        hooks = config.select_hooks(case.hooks)
+        sandbox = self._make_sandbox(run, config)
         run.directory = sandbox.directory
         context = sandbox.expand(case.context)
         if sandbox.directory is not None:
@@ -278,26 +391,22 @@ class CaseRunner:
             self._services[config] = services
         return services
 
-    def _make_sandbox(self, case: Case) -> Sandbox:
+    def _make_sandbox(self, run: CaseRun, config: CaseConfig) -> Sandbox:
         """Return a sandbox with a home of its own, and with a directory that holds the case's files if it has any."""
-        if not case.temporary:
+        case, directory = run.case, None
+        if case.temporary:
+            directory = self._new_directory()
+            home = f"{directory}/.home"
+            os.mkdir(home)
+            write_files(directory, case.files)
+        else:
             try:
                 home = self._homes.pop()
             except IndexError:
                 home = self._new_directory()
-            return Sandbox(None, home, {"HOME": home, **expand_placeholders(case.env, {HOME: account_home()})})
-        directory = self._new_directory()
-        home = f"{directory}/.home"
-        os.mkdir(home)
-        for name, text in case.files.items():
-            path = os.path.join(directory, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-            if text.startswith("#!"):
-                os.chmod(path, 0o755)  # noqa: S103  # a program, in a directory of our own
-        env = expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory})
-        return Sandbox(directory, home, {"HOME": home, **env})
+        env = {"HOME": home, **expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory or WORKDIR})}
+        project = directory if config.rootless else None
+        return Sandbox(directory, home, env, project, self._coprocesses if run.warm else None)
 
     def _new_directory(self) -> str:
         directory = f"{self._temporary}/{os.getpid()}-{next(self._numbers)}"
@@ -311,78 +420,10 @@ class CaseRunner:
             self._homes.append(sandbox.home)
 
 
-class Hookrun:
-    """The pytest fixture: fires events for the project's hooks around a test.
-
-    `home` is the HOME of the hooks, empty at first and kept between fires. Nothing of the account's is read or written,
-    and no hook needs approval.
-    """
-
-    def __init__(self, runner: CaseRunner, directories: Sequence[Path], home: Path) -> None:
-        self._runner = runner
-        self._directories = directories
-        self.home = home
-
-    def fire(
-        self,
-        event: str,
-        *,
-        tool: str | None = None,
-        args: Mapping[str, object] | None = None,
-        hook: str | Sequence[str] | None = None,
-        agent: str | None = None,
-        env: Mapping[str, str] | None = None,
-        config: str | os.PathLike[str] | None = None,
-        **context: object,
-    ) -> CaseResult:
-        """Fire an event and return the result: `action`, `message`, `args`, `fired`, `failures` and more.
-
-        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields go by their names. Only the hooks
-        named by `hook` run, by default all. With `agent`, the result is what that agent sees. `env` is merged into the
-        environment of the hooks. `config` is a declaration file to use instead of the project's.
-
-        Raises ValueError for an unknown event, hook or agent, and for a configuration that cannot be read.
-        """
-        against = self._runner.config_for(
-            map(str, self._directories), os.path.abspath(config) if config is not None else None
-        )
-        if against.problems:
-            raise CannotRunError("\n".join(against.problems))
-        names = (hook,) if isinstance(hook, str) else hook
-        if tool is not None:
-            context["tool_name"] = tool
-        if args is not None:
-            context["tool_args"] = dict(args)
-        sandbox = Sandbox(None, str(self.home), {"HOME": str(self.home), **(env or {})})
-        name, hooks = known_event(event, against), select_hooks(names, against)
-        return self._runner.fire(name, context, against, agent=agent, hooks=hooks, sandbox=sandbox)
-
-
-def known_event(name: str, config: CaseConfig) -> str:
-    """Return the canonical name of an event. Raises CannotRunError for an unknown one."""
-    try:
-        return resolve_event(name, config.events)
-    except UnknownEventError as error:
-        raise CannotRunError(one_line(str(error))) from None
-
-
 def _serves(case: Case, config: CaseConfig) -> bool:
     """Return whether hooks with `serve` may run in a case."""
     try:
-        event, names = known_event(case.event, config), case.hooks
+        event, names = config.resolve_event(case.event), case.hooks
     except CannotRunError:
         return False
     return any(hook.serve and event in hook.events and (names is None or hook.name in names) for hook in config.hooks)
-
-
-def select_hooks(names: Iterable[str] | None, config: CaseConfig) -> frozenset[str] | None:
-    """Return the hooks with these names, None for all. Raises CannotRunError for an unknown one."""
-    if names is None:
-        return None
-    known = [hook.name for hook in config.hooks]
-    for name in names:
-        if name not in known:
-            near = closest(name, known)
-            hint = f"did you mean `{near}`?" if near else "run `hookrun list` to see all hooks"
-            raise CannotRunError(f"unknown hook `{name}`\nhint: {hint}")
-    return frozenset(names)

@@ -1,25 +1,29 @@
-"""Read files of cases into `Case` objects and report every mistake in them with its position."""
+"""Find files of cases, read them into `Case` objects and report every mistake with its position."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.diagnostics import Diagnostic, Invalid, Location, did_you_mean
-from hookrun.config.document import EMPTY, Document, SourceError, read
+from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, did_you_mean, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
-from hookrun.config.shapes import AnyObject, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
+from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
+from hookrun.state import identity
 from hookrun.testing import is_case_file
 from hookrun.text import one_of, quote
+
+if TYPE_CHECKING:
+    from hookrun.state import Identity
 
 
 class Either(Shape):
@@ -60,7 +64,7 @@ EXPECT_FIELDS = (
     Field("message", Either(WORD, NoneType), "A glob on the message; null: no message."),
     Field("additional_context", Either(WORD, NoneType), "A glob on the text for the model; null: no text."),
     Field("system_message", Either(WORD, NoneType), "A glob on the text for the user; null: no text."),
-    Field("args", AnyObject(), "All arguments of the tool after the hooks."),
+    Field("args", OBJECT, "All arguments of the tool after the hooks."),
     Field(
         "failure", Either(Choice(tuple(FAILURES)), NoneType), "How a hook failed; null, the default: no hook failed."
     ),
@@ -86,8 +90,8 @@ CASE_FIELDS = (
         "Run only these hooks; default: all.",
     ),
     Field("tool", WORD, "The context's `tool_name`."),
-    Field("args", AnyObject(), "The context's `tool_args`."),
-    Field("context", AnyObject(), "Other fields of the context."),
+    Field("args", OBJECT, "The context's `tool_args`."),
+    Field("context", OBJECT, "Other fields of the context."),
     Field("context_file", PATH, "A JSON file with a context, relative to the file of cases."),
     Field(
         "agents",
@@ -121,7 +125,7 @@ DEFAULTS = FieldsOf(
 FILE_FIELDS = (
     Field("config", PATH, "The config file, relative to this one."),
     Field("defaults", DEFAULTS, "Defaults for the fields of every case."),
-    Field("cases", AnyObject(), "The cases."),
+    Field("cases", OBJECT, "The cases."),
 )
 """The top-level fields of a test file."""
 
@@ -324,6 +328,10 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     return context
 
 
+POLL_INTERVAL = 0.3
+"""Seconds between two looks at files, while waiting until one changes."""
+TIMESTAMP_LAG = 10_000_000
+"""Nanoseconds by which a file's time may lag behind the clock."""
 SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
 """Directories that are not searched, because they hold no files of the project itself."""
 
@@ -376,3 +384,32 @@ def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
         return cases
     whole = pattern if any(char in pattern for char in "*?[") else f"*{pattern}*"
     return [case for case in cases if glob(whole, f"{case.file.shown}: {case.name}") or glob(whole, case.name)]
+
+
+def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> list[str]:
+    """Wait until a file has changed since a time (nanoseconds), or a test file at these paths is new or gone.
+
+    Returns the paths that changed.
+    """
+    before = _state(paths, files)
+    changed = [path for path, each in before.items() if each is not None and each[-1] > since - TIMESTAMP_LAG]
+    while not changed:
+        time.sleep(POLL_INTERVAL)
+        now = _state(paths, files)
+        changed = [path for path in {**before, **now} if before.get(path) != now.get(path)]
+    return changed
+
+
+def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | None]:
+    try:
+        cases = find_case_files(paths)
+    except NoCaseFileError:
+        cases = []
+    return {path: _identity(path) for path in (*cases, *files)}
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        return identity(path)
+    except OSError:
+        return None

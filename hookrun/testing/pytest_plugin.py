@@ -5,6 +5,7 @@ Every pytest run loads this where hookrun is installed, so it imports the rest o
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,12 +13,12 @@ import pytest
 from hookrun.testing import is_case_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hookrun.testing.case_runner import CaseRunner, Hookrun
+    from hookrun.testing.case_runner import CaseRunner
     from hookrun.testing.cases import Case
-    from hookrun.testing.results import CaseRun
+    from hookrun.testing.results import CaseResult, CaseRun
 
 RUNNER: pytest.StashKey[CaseRunner] = pytest.StashKey()
 
@@ -93,10 +94,57 @@ def runner_of(config: pytest.Config) -> CaseRunner:
     return config.stash[RUNNER]
 
 
+class Hookrun:
+    """The pytest fixture: fires events for the project's hooks around a test.
+
+    `home` is the HOME of the hooks, empty at first and kept between fires. Nothing of the account's is read or written,
+    and no hook needs approval.
+    """
+
+    def __init__(self, runner: CaseRunner, directories: Sequence[Path], home: Path) -> None:
+        self._runner = runner
+        self._directories = directories
+        self.home = home
+
+    def fire(
+        self,
+        event: str,
+        *,
+        tool: str | None = None,
+        args: Mapping[str, object] | None = None,
+        hook: str | Sequence[str] | None = None,
+        agent: str | None = None,
+        env: Mapping[str, str] | None = None,
+        config: str | os.PathLike[str] | None = None,
+        **context: object,
+    ) -> CaseResult:
+        """Fire an event and return the result: `action`, `message`, `args`, `fired`, `failures` and more.
+
+        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields go by their names. Only the hooks
+        named by `hook` run, by default all. With `agent`, the result is what that agent sees. `env` is merged into the
+        environment of the hooks. `config` is a declaration file to use instead of the project's.
+
+        Raises ValueError for an unknown event, hook or agent, and for a configuration that cannot be read.
+        """
+        from hookrun.testing.sandbox import CannotRunError, Sandbox
+
+        against = self._runner.config_for(
+            map(str, self._directories), os.path.abspath(config) if config is not None else None
+        )
+        if against.problems:
+            raise CannotRunError("\n".join(against.problems))
+        names = (hook,) if isinstance(hook, str) else hook
+        if tool is not None:
+            context["tool_name"] = tool
+        if args is not None:
+            context["tool_args"] = dict(args)
+        sandbox = Sandbox(None, str(self.home), {"HOME": str(self.home), **(env or {})})
+        name, hooks = against.resolve_event(event), against.select_hooks(names)
+        return self._runner.fire(name, context, against, agent=agent, hooks=hooks, sandbox=sandbox)
+
+
 @pytest.fixture
 def hookrun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Hookrun:
     """Fire events for the hooks of the project around the test: `hookrun.fire("pre_tool_use", tool="bash")`."""
-    from hookrun.testing.case_runner import Hookrun
-
     directories = (request.path.parent, request.config.rootpath)
     return Hookrun(runner_of(request.config), directories, tmp_path_factory.mktemp("hookrun-home"))

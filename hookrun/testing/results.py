@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hookrun.agents.reply import AgentResponse
-    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Diagnostic
     from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
@@ -268,6 +269,20 @@ class TestRun:
         """The errors of the configurations, a line each, each once."""
         configs = (ran.config for ran in self.results if ran.config is not None)
         return list(dict.fromkeys(problem for config in configs for problem in config.problems))
+
+    @property
+    def files(self) -> set[str]:
+        """The files that affected the results, other than files of cases."""
+        found: set[str] = set()
+        for ran in self.results:
+            found.update(ran.case.reads)
+        for config in {ran.config for ran in self.results if ran.config is not None}:
+            found.update(config.files)
+            for hook in config.hooks:
+                named = [reference.partition(":")[2] for reference in hook.words]
+                words = [word for word in (*named, *hook.look) if not word.startswith(("$", "~"))]
+                found.update(os.path.join(config.root, word) for word in words)
+        return found
 
     @property
     def ok(self) -> bool:

@@ -14,6 +14,7 @@ from hookrun.config.document import Document
 from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.validate import validate_settings
+from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
@@ -23,12 +24,17 @@ from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
+from hookrun.text import closest, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hookrun.library.handlers import TableCandidates
     from hookrun.process.coprocess import Coprocesses
+
+
+class CannotRunError(ValueError):
+    """A case cannot be run; the message says why."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -46,6 +52,25 @@ class CaseConfig:
     files: list[str] = field(default_factory=list)
     found: bool = True
     rootless: bool = False
+
+    def resolve_event(self, name: str) -> str:
+        """Return the canonical name of an event. Raises CannotRunError for an unknown one."""
+        try:
+            return resolve_event(name, self.events)
+        except UnknownEventError as error:
+            raise CannotRunError(one_line(str(error))) from None
+
+    def select_hooks(self, names: Iterable[str] | None) -> frozenset[str] | None:
+        """Return the hooks with these names, None for all. Raises CannotRunError for an unknown one."""
+        if names is None:
+            return None
+        known = [hook.name for hook in self.hooks]
+        for name in names:
+            if name not in known:
+                near = closest(name, known)
+                hint = f"did you mean `{near}`?" if near else "run `hookrun list` to see all hooks"
+                raise CannotRunError(f"unknown hook `{name}`\nhint: {hint}")
+        return frozenset(names)
 
 
 def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
@@ -113,6 +138,17 @@ class Sandbox:
         """Return the content of these files of the directory, None for one that does not exist."""
         names = paths if isinstance(paths, dict) and self.directory is not None else ()
         return {str(name): _read(os.path.join(self.directory or "", str(name))) for name in names}
+
+
+def write_files(directory: str, files: Mapping[str, str]) -> None:
+    """Write files, by their relative paths, into a directory; one that begins with `#!` is a program."""
+    for name, text in files.items():
+        path = os.path.join(directory, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if text.startswith("#!"):
+            os.chmod(path, 0o755)  # noqa: S103  # in a directory of our own
 
 
 def _read(path: str) -> str | None:

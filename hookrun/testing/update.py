@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hookrun import audit_reader
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
-from hookrun.edit.span_editor import EditError
+from hookrun.edit.json_edit import EditError
 from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
 from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation

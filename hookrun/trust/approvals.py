@@ -225,7 +225,7 @@ class Approvals(UserDecisions):
         changed = self._changed(hook, examined) if examined is not None else ""
         if not changed:
             return outcome
-        from hookrun.dialects import interpret
+        from hookrun.claude import interpret
 
         answer, _ = interpret(hook, outcome, self._around.event, {})
         # The output may come from whoever replaced the files.

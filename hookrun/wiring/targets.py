@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.config.diagnostics import Diagnostic, field_name, key_text
-from hookrun.config.document import line_and_column
+from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json

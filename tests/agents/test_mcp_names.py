@@ -62,6 +62,7 @@ def _ran(project: Project) -> dict[str, object]:
     return {str(record["hook"]): record["action"] for record in project.audit() if "hook" in record}
 
 
+@pytest.mark.sampled(3)
 @EACH
 def test_a_guard_on_a_tool_of_a_server_blocks(project: Project, name: str, own: str) -> None:
     """By `mcp__SERVER__TOOL` and by globs of it, though no servers are known; no other server's guard runs."""
@@ -77,6 +78,7 @@ def test_a_guard_on_a_tool_of_a_server_blocks(project: Project, name: str, own: 
     assert _ran(project) == {"when": "continue", "server": "continue", "guard": "block"}
 
 
+@pytest.mark.sampled(3)
 @EACH
 def test_a_guard_written_for_claude_code_blocks(project: Project, name: str, own: str) -> None:
     """Its matcher, a regular expression, is tried on the same names, and so is its `if`."""

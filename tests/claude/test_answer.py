@@ -7,7 +7,7 @@ import json
 from hypothesis import given, strategies as st
 
 from hookrun.claude import answer
-from hookrun.claude.answer import interpret
+from hookrun.claude.answer import Interpretation
 from hookrun.claude.tables import EVENTS, RULES, TOP
 from hookrun.model import Failure, Hook, Outcome, Verdict
 
@@ -33,7 +33,7 @@ def run(stdout: bytes, code: int, event: str = "pre_tool_use", stderr: bytes = b
     """Return what a run with this output answered."""
     outcome = Outcome()
     outcome.stdout, outcome.stderr, outcome.exit_code = stdout, stderr, code
-    return interpret(HOOK, event, CONTEXT, outcome).result
+    return Interpretation(HOOK, event, CONTEXT, outcome).result
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: ("{" + text + "}").encode()))
@@ -83,6 +83,6 @@ def test_an_answer_that_was_cut_off_is_a_failure_and_not_text() -> None:
     """Longer than `max_output`."""
     outcome = Outcome()
     outcome.stdout, outcome.exit_code, outcome.truncated = b'{"systemMessage": "xxx', 0, True
-    given_ = interpret(HOOK, "user_prompt_submit", {}, outcome).result
+    given_ = Interpretation(HOOK, "user_prompt_submit", {}, outcome).result
     assert isinstance(given_, Failure)
     assert "max_output" in given_.detail

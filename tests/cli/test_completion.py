@@ -74,6 +74,7 @@ def asked(project: Project, shell: str, *words: str) -> str:
         (("init", "--recipe", "no-f"), ["no-force-push"]),
     ],
 )  # fmt: skip
+@pytest.mark.sampled(6)
 def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: list[str]) -> None:
     """Commands, options, events by any name, this project's own events and hooks, agents."""
     project.hooks(

@@ -485,6 +485,7 @@ def test_the_proof(project: Project, agent: str) -> None:
     assert "would not have run the tool" in proofs[0]["found"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) -> None:
     """With all events wired nothing that is tried fails, and what could not be tried is named."""
@@ -494,6 +495,7 @@ def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) ->
     assert sum(each["level"] == "ok" for each in proofs) >= 4
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> None:
     """Neither the user's nor the project's hooks run, nothing of theirs is written, no record is left in the audit."""

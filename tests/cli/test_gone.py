@@ -48,6 +48,7 @@ def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", list(TOLD_AS))
 def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:
     """By its path it answers as ever; moved away, the wired line lets the tool run and says what is the matter."""
@@ -68,6 +69,7 @@ def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: P
     assert f"hookrun install {agent}" in text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("agent", "status"), [("claude", 1), ("gemini", 1), ("copilot", 0)])
 def test_a_hookrun_that_is_not_whole_refuses_nothing(
     project: Project, elsewhere: Path, agent: str, status: int

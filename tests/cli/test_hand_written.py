@@ -75,6 +75,7 @@ def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, l
     assert not [each for each in findings if each["check"] == "proof" and each["level"] == "ok"]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("line", ATTACKS)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -> None:

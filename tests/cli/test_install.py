@@ -49,6 +49,7 @@ def _declared(project: Project) -> None:
     project.approve()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_without_a_file_before_there_is_none_after(project: Project, scope: str) -> None:
     """Installed and taken out, in every agent, nothing is left: no file, no directory; twice installed is once."""
@@ -65,6 +66,7 @@ def test_without_a_file_before_there_is_none_after(project: Project, scope: str)
     assert tree(project.home, project.root) == before
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("agent", "text"), [text[::2] for text in TEXTS], ids=[f"{a}, {n}" for a, n, _ in TEXTS])
 def test_what_people_write_comes_back_byte_for_byte(project: Project, agent: str, text: bytes) -> None:
     """Whatever stood in the settings, uninstall gives it back to the byte."""

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +14,8 @@ from hookrun import audit_reader
 from hookrun.cli.log_filter import parse_time
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
+from tests.conftest import Project
 from tests.fire.agents import Agent, says
-
-if TYPE_CHECKING:
-    from tests.conftest import Project
 
 ENOUGH = 60
 """Seconds: a bound for what must happen, never waited for."""
@@ -38,6 +35,13 @@ def three_fires(project: Project) -> list[str]:
         project.hooks(*hooks)
         ids.append(str(project.fire(LS).verdict["request_id"]))
     return ids
+
+
+@pytest.fixture(scope="module")
+def fired(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[str]]:
+    """Return a project with three fires, for tests that only read, and their ids."""
+    project = Project(tmp_path_factory.mktemp("fired"))
+    return project, three_fires(project)
 
 
 def heads(output: str) -> list[str]:
@@ -108,9 +112,9 @@ def test_a_file_is_shown_relative_to_its_project(project: Project) -> None:
         (("--project", "elsewhere"), []),
     ],
 )
-def test_filters(project: Project, options: tuple[str, ...], selected: list[int]) -> None:
+def test_filters(fired: tuple[Project, list[str]], options: tuple[str, ...], selected: list[int]) -> None:
     """Each option leaves the runs that match; `--json` gives the records as they were written."""
-    ids = three_fires(project)
+    project, ids = fired
     shown = [json.loads(line) for line in hookrun(project, "log", *options, "--json").stdout.splitlines()]
     assert list(dict.fromkeys(record["request_id"] for record in shown)) == [ids[index] for index in selected]
     assert [each for each in shown if each["kind"] != "start"] == [  # which a run on a slow machine has too
@@ -171,9 +175,9 @@ def test_nothing_found_says_why(project: Project) -> None:
         (("why", "0123456789"), 'no run "0123456789" in the audit log'),
     ],
 )
-def test_wrong_options(project: Project, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_options(fired: tuple[Project, list[str]], arguments: tuple[str, ...], message: str) -> None:
     """The error names the value; the exit status is 1."""
-    three_fires(project)
+    project, _ = fired
     done = hookrun(project, *arguments)
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr

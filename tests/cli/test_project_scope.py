@@ -45,6 +45,7 @@ def _texts(project: Project, agent: str) -> dict[str, str]:
     return {str(each.relative_to(project.root)): each.read_text() for each in top.rglob("*") if each.is_file()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent: str) -> None:
     """Whoever installs, wherever the clone lies: nothing of a machine or a home is in the file."""
@@ -73,6 +74,7 @@ def test_all_events_are_wired(project: Project, agent: str) -> None:
     assert (shown["hand_written"].get("project"), shown["when_missing"]) == ([], "warn")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
     """With the hookrun that it finds."""
@@ -98,6 +100,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     assert set(said.values()) == {""}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
     """It is written into the line; a later install leaves it so, unless an option says otherwise."""
@@ -142,6 +145,7 @@ def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None
     assert not (project.root / "PWNED").exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) -> None:
     """In either order; each is taken out alone."""
@@ -157,6 +161,7 @@ def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) ->
         assert tree(project.home, project.root) == before
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None:
     """The program is named, the probe refuses through it; without one that is a problem, with what to install."""

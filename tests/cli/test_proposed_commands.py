@@ -254,6 +254,7 @@ def fixed() -> list[str]:
     return sorted(each for each in proposed() if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each) and each != TITLE)
 
 
+@pytest.mark.slow
 def test_every_command_without_a_value_runs(shell: Shell) -> None:
     """In a project with a hook, as they stand."""
     shell.project.hooks({"name": "guard", "command": "true"})
@@ -437,6 +438,7 @@ def test_each_command_with_a_value_has_a_situation() -> None:
         assert any(each.startswith(begin) or begin.startswith(each) for each in shown), (command, where)
 
 
+@pytest.mark.slow
 def test_commands_that_are_put_together_are_taken(project: Project) -> None:
     """`InstallRequest.command` adds agent, scope and home to a verb and options, which are words in the source."""
     calls = [
@@ -456,6 +458,7 @@ def test_commands_that_are_put_together_are_taken(project: Project) -> None:
         assert ("--home '/a b'" in text, "--scope project" in text) == (home is not None, scope == "project")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
     """Each command in what is printed is run there, as it stands."""
@@ -476,6 +479,7 @@ def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
         assert_works(shell.run(each), each)
 
 
+@pytest.mark.slow
 def test_codex_runs_the_hooks_after_what_is_proposed(shell: Shell) -> None:
     """What is proposed does what it is proposed for, in both scopes."""
     for scope in ("user", "project"):

@@ -170,6 +170,7 @@ def test_an_older_version_can_be_pinned(recipes: Recipes) -> None:
     assert (wrong.status, 'has no version "9" of `rate-limit`' in wrong.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_it_is_declared_in_yaml_where_hooks_are(recipes: Recipes) -> None:
     """The file with hooks is the file, and keeps its comments."""
     path = recipes.project.root / "hookrun.yaml"
@@ -186,6 +187,7 @@ def test_it_is_declared_in_yaml_where_hooks_are(recipes: Recipes) -> None:
     assert not (recipes.project.root / "hooks").exists()
 
 
+@pytest.mark.slow
 def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     """With --user it stands in one's own declarations, in which a module is never looked for in a project."""
     done = recipes.hookrun("add", "say-no", "--user")
@@ -311,6 +313,7 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
     assert recipes.declared() == [{"recipe": "say-no@1"}]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

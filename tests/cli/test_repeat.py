@@ -48,6 +48,7 @@ def test_advice_rests_on_figures(project: Project, context: tuple[str, ...]) -> 
     assert "`" not in hookrun_process(project, *context, "--repeat", "2").stderr
 
 
+@pytest.mark.slow
 def test_the_start_of_an_interpreter_is_measured(project: Project, context: tuple[str, ...]) -> None:
     """Beside the time of the hook that pays it."""
     project.hooks({"name": "py", "args": ["python3", "-c", "import json"]})

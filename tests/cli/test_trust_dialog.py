@@ -65,6 +65,7 @@ def test_all_approves_nothing_that_changed_meanwhile(declared: Project) -> None:
     assert states(declared)["guard"] == "new"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("answer", ["x", "ja", "yn", "deny", "1"])
 def test_an_unknown_answer_asks_again(declared: Project, answer: str) -> None:
     """It decides nothing, and the answers are explained."""
@@ -127,6 +128,7 @@ def test_the_diff_of_claude_code_s_form_has_its_fields(project: Project) -> None
     assert '"claude"' not in screen
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", catalog.names())
 def test_a_recipe_that_ships_with_hookrun_is_shown_in_three_fields(project: Project, name: str) -> None:
     """What it is, from hookrun itself, and when it runs with which options; `show` has the rest."""
@@ -148,6 +150,7 @@ def test_the_options_of_a_recipe_are_shown(project: Project) -> None:
     assert 'HOOKRUN_OPTION_COMMAND "make evil"' in screen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "more",
     [
@@ -181,6 +184,7 @@ def fire(project: Project, name: str) -> Told:
     return Told(agent, done)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", AGENTS)
 def test_one_unapproved_hook_that_blocks_tells_the_model_to_ask_the_user(project: Project, name: str) -> None:
     """Each call is refused with the names of all hooks that are not approved, those behind the refusal too."""

@@ -196,6 +196,7 @@ def test_a_silent_server(launcher: Launcher) -> None:
     assert run(launcher) == cold("timeout")
 
 
+@pytest.mark.slow
 def test_a_server_that_greets_too_slowly(launcher: Launcher) -> None:
     """The two seconds are for the whole line, not for each byte."""
 
@@ -243,6 +244,7 @@ def killed_after(launcher: Launcher, greeting: bytes, read: int, answer: bytes) 
     return result
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_at_every_byte(launcher: Launcher) -> None:
     """The message is either the cold command's, whole, or a failed run: never both, never neither."""
     for said in range(len(b"go 1\n")):

@@ -179,6 +179,7 @@ def test_signals_after_the_request_are_passed_on(launcher: Launcher, number: sig
     assert (process.returncode, bytes(got)) == (0x82, bytes([number, number]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", PASSED_ON)
 @pytest.mark.parametrize("greeting", [b"", b"go", b"go 0\n"])
 def test_a_signal_before_the_request_is_whole_ends_it(

@@ -99,6 +99,7 @@ def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
     assert shown[0]["permissionDecision"] == "deny"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("on_error", ["continue", "block"])
 def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> None:
     """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
@@ -113,6 +114,7 @@ def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> No
     wired.hook_ended()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signal.Signals) -> None:
     """The same status and the same output."""

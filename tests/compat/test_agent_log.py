@@ -213,6 +213,7 @@ for number in range(200):
 """
 
 
+@pytest.mark.slow
 def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
     """Every line is whole, none is lost, each writer's in order."""
     log = AgentLog(tmp_path / "a.log", tmp_path / "a.jsonl")

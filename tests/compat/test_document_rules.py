@@ -121,6 +121,7 @@ def at(document: Any, path: tuple[str | int, ...]) -> Any:
     return document
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("name", "document", "path"), [pytest.param(*each, id=f"{each[0]}:{each[2]}") for each in places()]
 )

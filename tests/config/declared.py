@@ -11,7 +11,7 @@ from hookrun.config.load import LoadedConfig, load_config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrun.config.diagnostics import Diagnostic
+    from hookrun.config.document import Diagnostic
 
 
 def examined(path: Path, data: object, layer: str = "project") -> LoadedConfig:

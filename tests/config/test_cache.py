@@ -137,6 +137,7 @@ def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
     assert cache_files(project) == []
 
 
+@pytest.mark.slow
 def test_the_trouble_of_a_file_is_told_at_every_fire(project: Project) -> None:
     """A file that cannot be read as JSON is trouble at the first fire and, from the cache, at each one after it."""
     project.user_hooks(says(DECLARED))
@@ -148,6 +149,7 @@ def test_the_trouble_of_a_file_is_told_at_every_fire(project: Project) -> None:
     assert "coder.json" in second.stderr
 
 
+@pytest.mark.slow
 def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
     """Twenty processes that compile at the same time all give the verdict, and leave one whole cache file."""
     project.hooks(says(DECLARED))
@@ -170,11 +172,11 @@ def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
     assert fire(0) == (2, POISONED.encode() + b"\n")
 
 
+@pytest.mark.usefixtures("keeps_at_once")
 @pytest.mark.parametrize("holder", ["done", "stopped"])
 def test_a_configuration_that_another_run_compiles_is_waited_for(project: Project, holder: str) -> None:
     """A run takes what the holder of the lock has written meanwhile; of one that was stopped it does not depend."""
     project.hooks(says(DECLARED))
-    until_old(project.root / "coder.json")
     load(project)
     path = cache_file(project)
     poison(path)
@@ -187,10 +189,10 @@ def test_a_configuration_that_another_run_compiles_is_waited_for(project: Projec
         assert waiting.result(ENOUGH) == [POISONED if holder == "done" else DECLARED]
 
 
+@pytest.mark.usefixtures("keeps_at_once")
 def test_runs_that_start_together_compile_once(project: Project) -> None:
     """Of twenty runs without a cache file one compiles, and the others read what it has written."""
     project.hooks(says(DECLARED))
-    until_old(project.root / "coder.json")
     compiled: list[str] = []
 
     def build(found: ConfigFiles) -> str:
@@ -375,6 +377,7 @@ def test_a_missing_included_file_is_seen_when_it_appears(project: Project) -> No
     assert any("included file not found" in problem for problem in load(project).problems)
 
 
+@pytest.mark.slow
 def test_an_included_file_that_changed_a_moment_ago_is_not_kept(project: Project) -> None:
     """An included file that is young keeps what is compiled from being kept, as the declaration itself would."""
     include(project, "part.json")
@@ -471,6 +474,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("how", SPOILED)
 def test_a_spoiled_cache_file_is_ignored(project: Project, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """A fire that finds a cache file torn, foreign or of another make obeys the declaration and says nothing of it."""
@@ -486,6 +490,7 @@ def test_a_spoiled_cache_file_is_ignored(project: Project, monkeypatch: pytest.M
     assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keeps_at_once")
 def test_no_changed_byte_loses_a_guard(project: Project) -> None:
     """Whichever byte of the file is another one, the hooks and their conditions are those that are declared."""
@@ -546,6 +551,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(project: Project) -> None:
     assert (project.home / ".cache").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_fire_whose_cache_cannot_be_written_says_nothing_of_it(project: Project) -> None:
     """An unwritable cache costs time and no verdict: no word on stderr, no other status."""
     project.hooks(says(DECLARED))
@@ -635,6 +641,7 @@ def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
         assert texts == [f"{POISONED}-{i}" for i in range(place, 1000, 2)]
 
 
+@pytest.mark.slow
 def test_ten_thousand_hooks_in_a_file_of_the_user_are_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trusted file may be as large as it needs to be; a file of the project may not."""
     hooks = [

@@ -62,6 +62,7 @@ def test_hover_and_problems(config: Path) -> None:
         assert server.diagnostics() == ['Incorrect type. Expected "number".', "Property timout is not allowed."]
 
 
+@pytest.mark.slow
 @needs_server
 def test_what_add_writes_has_no_problem_in_the_editor(project: Project) -> None:
     """Also beside others."""

@@ -11,8 +11,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from hookrun.config import document, parse, parse_yaml
-from hookrun.config.diagnostics import Diagnostic, key_text
-from hookrun.config.document import SourceError, read
+from hookrun.config.document import Diagnostic, SourceError, key_text, read
 from hookrun.config.parse import MAX_DEPTH, ParseError
 from hookrun.text import escape
 

@@ -158,6 +158,7 @@ DECLARATIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=DECLARATIONS, layer=st.sampled_from(["project", "user"]))
 def test_checker_and_schema_agree(

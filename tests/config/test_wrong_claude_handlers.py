@@ -40,6 +40,7 @@ def guarded(project: Project) -> bool:
     return any(hook.target == REFUSES and hook.error is None for hook in hooks)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_", [["x"], {"a": 1}, [], None, 5])
 def test_a_handler_of_a_type_that_is_none_is_a_failure_of_its_own(project: Project, type_: object) -> None:
     """It fails as `declaration`, and the guard in the same group refuses."""
@@ -49,6 +50,7 @@ def test_a_handler_of_a_type_that_is_none_is_a_failure_of_its_own(project: Proje
     assert [record.get("failure") for record in fired.audit if record["kind"] == "hook"] == ["declaration", None]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_wrong_field_of_a_handler_loses_no_other_hook(project: Project, key: str) -> None:
     """Whatever JSON value it has, in a handler and in its group."""

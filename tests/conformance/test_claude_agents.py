@@ -24,12 +24,14 @@ def declare(agent: Agent, output: object, *, event: str = "pre_tool_use", stderr
     agent.project.hooks({"dialect": "claude", "event": event, "command": line})
 
 
+@pytest.mark.sampled(3)
 def test_a_denial_in_json_refuses_the_tool_with_its_reason(agent: Agent) -> None:
     """In the agent's own words."""
     declare(agent, own("PreToolUse", permissionDecision="deny", permissionDecisionReason="not on Fridays"))
     assert agent.fire(agent.shell()).reason == "not on Fridays"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("matcher", ["Bash", "Ba*", ["Write", "Bash"], "Bash|Edit"])
 def test_a_matcher_has_claude_code_s_names_under_every_agent(agent: Agent, matcher: object) -> None:
     """In hookrun's own form, too; a tool that it does not name is not its business."""
@@ -40,6 +42,7 @@ def test_a_matcher_has_claude_code_s_names_under_every_agent(agent: Agent, match
     assert agent.fire(agent.shell()).stdout == b""
 
 
+@pytest.mark.sampled(4)
 def test_new_arguments_are_the_tool_s(agent: Agent) -> None:
     """All of them; an agent that takes none is refused, and the model told what to call instead."""
     declare(agent, own("PreToolUse", permissionDecision="allow", updatedInput={"command": "ls -l"}))
@@ -60,6 +63,7 @@ def test_exit_1_lets_the_tool_run_and_the_person_know(agent: Agent) -> None:
     assert "oops" in told.person or "system_message -> nothing" in degraded or "system_message -> later" in degraded
 
 
+@pytest.mark.sampled(4)
 def test_plain_text_at_the_prompt_reaches_the_model(agent: Agent) -> None:
     """Or the audit says that it did not."""
     declare(agent, "be brief", event="user_prompt_submit")
@@ -68,6 +72,7 @@ def test_plain_text_at_the_prompt_reaches_the_model(agent: Agent) -> None:
     assert "be brief" in told.stdout.decode() or "context -> nothing" in degraded
 
 
+@pytest.mark.sampled(3)
 def test_a_file_that_is_written_is_a_call_of_write_or_edit(agent: Agent) -> None:
     """With its absolute path, also where the agent has a patch."""
     agent.project.hooks({"dialect": "claude", "command": "cat > read.json; echo no >&2; exit 2"})

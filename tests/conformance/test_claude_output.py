@@ -167,6 +167,7 @@ def test_3_2_json_that_is_none_is_a_failure_that_blocks_nothing(project: Project
     assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
 
 
+@pytest.mark.slow
 def test_3_2_what_was_printed_before_a_timeout_does_not_count(project: Project) -> None:
     """Not even a refusal: the run is a failure and blocks nothing."""
     project.hooks({"dialect": "claude", "command": """echo '{"decision":"block"}'; sleep 30""", "timeout": 2})

@@ -17,6 +17,8 @@ from tests.fire.agents import AGENTS, Agent, Json
 if TYPE_CHECKING:
     from tests.conftest import Project
 
+pytestmark = pytest.mark.sampled(3)
+
 KEEP = "cat > read.json"
 
 
@@ -192,6 +194,7 @@ def test_every_agent_s_shell_call_is_a_call_of_bash(project: Project, name: str)
     assert "never" in str(told.reason)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in AGENTS if name != "cline"])
 def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(project: Project, name: str) -> None:
     """As people write it; agents that do not say it themselves are distinguished by what was blocked before.

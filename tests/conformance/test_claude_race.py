@@ -35,6 +35,7 @@ def racing(project: Project) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_of_two_replaced_inputs_the_later_declared_wins_100_times_of_100(racing: Project) -> None:
     """Whichever hook ends first; and as a whole: nothing is left of the other's, nor of the model's own."""
 

@@ -17,6 +17,8 @@ from tests.process.test_url_hooks import serving
 if TYPE_CHECKING:
     from tests.conftest import Project
 
+pytestmark = pytest.mark.sampled(3)
+
 
 # --- 2.6: the environment
 
@@ -145,6 +147,7 @@ def test_3_5_one_refusal_ends_no_other_hook(project: Project) -> None:
     assert (fired.action, fired.verdict["additional_context"]) == ("block", "one\ntwo")
 
 
+@pytest.mark.slow
 def test_3_5_of_two_changes_the_later_declared_wins_as_a_whole_a_hundred_times(project: Project) -> None:
     """Whichever ends first: both saw the same input, and nothing of the earlier change is left."""
     first = own("PreToolUse", updatedInput={"command": "first", "timeout": 1})

@@ -50,7 +50,8 @@ def test_every_form_speaks_in_known_words() -> None:
 
 
 def test_the_names_of_agents_are_the_same_everywhere() -> None:
-    """In the table, in each module, and in the help."""
+    """In both tables, in each module, and in the help."""
+    assert set(agents.AGENTS) <= set(agents.SETTINGS_GLOBS)
     assert [agents.load(name).NAME for name in agents.AGENTS] == list(agents.AGENTS)
     assert all(name in help_text() for name in agents.AGENTS)
 

@@ -69,6 +69,7 @@ def anchors(site: Path) -> set[str]:
     return {found for page in pages for found in re.findall(r'id="(hookrun\.[\w.]+)"', page.read_text())}
 
 
+@pytest.mark.slow
 def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
     """Every public name and every field of a context is on a page, and no example is taken for a quotation."""
     from hookrun.library.event_contexts import CLASSES, Context, ContextField
@@ -83,6 +84,7 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
         assert "<blockquote>" not in page.read_text(), page
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each line of an example in a docstring gives what is written below it."""

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from hookrun.edit import editor_for
-from hookrun.edit.span_editor import EditError
+from hookrun.edit.json_edit import EditError
 
 YAML = """\
 # top

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from hookrun.edit.span_editor import EditError
+from hookrun.edit.json_edit import EditError
 from hookrun.edit.yaml_edit import Yaml
 from tests.wiring.texts import UNHURRIED
 

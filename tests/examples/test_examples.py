@@ -291,6 +291,7 @@ def run_block(command: str, home: Path, working_dir: str = "/home/dev/shop") -> 
     return verdict(run(BLOCK, bash(command, working_dir), cwd=home, env=env))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", DESTRUCTIVE)
 def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
     """A command that destroys something is blocked with a reason for the model."""
@@ -359,6 +360,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
+@pytest.mark.sampled(5)
 @needs_node
 @pytest.mark.parametrize(
     "name",
@@ -389,6 +391,7 @@ def test_secrets_are_protected(name: str, tool: str, project: Path) -> None:
     assert "is protected" in str(answer["message"])
 
 
+@pytest.mark.sampled(4)
 @needs_node
 @pytest.mark.parametrize(
     "name",
@@ -413,6 +416,7 @@ def test_files_of_the_project_are_free(name: str, project: Path) -> None:
     assert run_protect(name, project) is None
 
 
+@pytest.mark.sampled(3)
 @needs_node
 @pytest.mark.parametrize("name", ["/etc/hosts", "../outside/x", "src/../../outside/x", "../project-two/x", ".", ".."])
 def test_files_outside_the_project_are_refused(name: str, project: Path) -> None:

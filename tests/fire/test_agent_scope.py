@@ -35,6 +35,7 @@ def _count(project: Project) -> int:
     return len(ran.read_text().splitlines()) if ran.exists() else 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
     """The person's wiring answers, the project's says nothing, runs nothing, and keeps a record of that."""
@@ -48,6 +49,7 @@ def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> 
     assert _count(project) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_alone_the_projects_answers(project: Project, agent: str) -> None:
     """Without the person's wiring the project's runs the hooks."""
@@ -57,6 +59,7 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
     assert _count(project) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -15,6 +15,8 @@ from hookrun import agents as table
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, Told, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTHING = (0, b"", "")
 
 
@@ -48,6 +50,7 @@ def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
     return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person
 
 
+@pytest.mark.sampled(3)
 def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent: Agent) -> None:
     """Once in a session: the next tool call is not bothered, another session is."""
     (agent.project.root / "coder.json").write_text('{"hooks": [')
@@ -72,6 +75,7 @@ def test_other_hooks_still_have_their_say(agent: Agent) -> None:
     assert str(agent.fire(agent.shell(), event=pre(agent)).reason).startswith("no")
 
 
+@pytest.mark.sampled(3)
 def test_trouble_refuses_where_the_user_asks_for_it(agent: Agent) -> None:
     """`on_error: block` in the user's settings; every time, not once."""
     agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
@@ -89,7 +93,7 @@ def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
     assert claude.fire(claude.shell()).reason is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("sent", [b"nonsense", b"", b"[1]", b"{}", b'{"a":', b"\xff\xfe"])
 def test_a_message_that_cannot_be_read_refuses_nothing(agent: Agent, sent: bytes) -> None:
     """And reported; with `on_error: block` it is answered as a tool call is, unless the wiring names another event."""
@@ -130,6 +134,7 @@ def test_fields_of_a_later_version_change_nothing(agent: Agent) -> None:
     assert (seen["agent"], seen["metadata"], seen["version"]) == (agent.name, {}, 1)
 
 
+@pytest.mark.sampled(4)
 def test_a_large_message_is_read(agent: Agent) -> None:
     """Three million characters of a command are no trouble."""
     agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm -rf*"}, "command": "exit 2"})
@@ -162,6 +167,7 @@ def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project)
         assert b'unknown agent "copliot"; did you mean "copilot"?' in done.stderr
 
 
+@pytest.mark.sampled(4)
 def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
     """Neither the verdict nor what is remembered of a session depends on it."""
     state = agent.project.home / ".local" / "state"
@@ -174,6 +180,7 @@ def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
     assert agent.name == "cline" or "R" in stop.json.values()
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     "env",
     [
@@ -267,6 +274,7 @@ def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> Non
     assert float(str(record["ms"])) < 1000
 
 
+@pytest.mark.sampled(4)
 def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
     """What has not answered by then is a timeout, and `on_failure` decides."""
     agent.project.hooks({"command": "sleep 300", "on_failure": "block"})

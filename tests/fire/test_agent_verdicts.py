@@ -12,6 +12,8 @@ from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, ORIGIN, Agent, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
 """The agents that take changed arguments; Qwen Code does not."""
 ASKS = {"claude", "qwen", "copilot"}
@@ -88,6 +90,7 @@ def test_a_skip_says_who_skipped(agent: Agent) -> None:
     assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "skipped by lazy: done already"
 
 
+@pytest.mark.sampled(3)
 def test_a_stop_never_lets_the_tool_run(agent: Agent) -> None:
     """It ends the turn where that can be said, and refuses the call everywhere."""
     agent.project.hooks({"command": says(action="stop", message="enough")})
@@ -132,6 +135,7 @@ def test_without_an_audit_nothing_is_proposed_that_cannot_work(project: Project)
     assert claude.fire(claude.shell()).shown == "hookrun: blocked by guard"
 
 
+@pytest.mark.sampled(3)
 def test_text_for_the_model_before_a_tool(agent: Agent) -> None:
     """It reaches the model, or waits until after the tool."""
     agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
@@ -143,6 +147,7 @@ def test_text_for_the_model_before_a_tool(agent: Agent) -> None:
         assert agent.project.audit()[-1]["degraded"] == ["context -> later"]
 
 
+@pytest.mark.sampled(3)
 def test_text_for_the_model_after_a_tool(agent: Agent) -> None:
     """It reaches the model on every agent, and so does the reason of a block."""
     agent.project.hooks(
@@ -154,6 +159,7 @@ def test_text_for_the_model_after_a_tool(agent: Agent) -> None:
     assert "it is broken" in (told.context + str(told.json.get("reason")))
 
 
+@pytest.mark.sampled(3)
 def test_what_a_tool_gave_is_seen(agent: Agent) -> None:
     """As text, whatever the agent wraps it in."""
     agent.project.hooks({"event": "post_tool_use", "matcher": "bash", "command": "cat > seen"})
@@ -164,6 +170,7 @@ def test_what_a_tool_gave_is_seen(agent: Agent) -> None:
     assert "payload" not in seen
 
 
+@pytest.mark.sampled(3)
 def test_a_prompt_can_be_kept_from_the_model(agent: Agent) -> None:
     """And text can be added to it; Cline CLI has no such event."""
     agent.project.hooks(
@@ -187,6 +194,7 @@ def test_a_prompt_can_be_kept_from_the_model(agent: Agent) -> None:
     assert agent.fire(agent.prompt("hello"), event=agent.events["prompt"]).context == "it is Monday"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("agent", [name for name in AGENTS if name != "cline"], indirect=True)
 def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
     """A block of the end of a turn is the next instruction, eight times in a row; then it may end, with a notice."""
@@ -203,7 +211,7 @@ def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
     assert told.json.get("reason", told.json.get("go_on")) == "run the tests"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [name for name in AGENTS if name != "cline"], indirect=True)
 def test_an_end_that_nobody_minds_begins_the_count_anew(agent: Agent) -> None:
     """Eight in a row are too many, not eight in a session."""
@@ -220,6 +228,7 @@ def test_an_end_that_nobody_minds_begins_the_count_anew(agent: Agent) -> None:
         assert "R" in agent.fire(agent.stop(), event=agent.events["stop"]).json.values()
 
 
+@pytest.mark.sampled(3)
 def test_a_file_that_is_written_is_seen_as_a_write(agent: Agent) -> None:
     """Before it is written by its path and content, and afterwards as a file that changed."""
     path = agent.project.root / "src" / "a.py"
@@ -248,7 +257,7 @@ def test_no_hook_means_no_word(agent: Agent) -> None:
         assert (told.status, told.stdout, told.stderr) == (0, b"", "")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("broken", ["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"])
 def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken: str) -> None:
     """With `on_failure: continue` the tool runs and somebody is notified; with `block` it does not."""

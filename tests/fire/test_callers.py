@@ -12,6 +12,8 @@ from tests.agents.test_callers import message
 from tests.conftest import Project
 from tests.fire.agents import Agent, Told, says, without_origin
 
+pytestmark = pytest.mark.sampled(3)
+
 Json = dict[str, Any]
 
 SHELL = {
@@ -69,6 +71,7 @@ def refusal(told: Told, caller: str) -> str | None:
     return without_origin(reason)
 
 
+@pytest.mark.sampled(7)
 @CALLER
 @pytest.mark.parametrize("guard", [{"matcher": "bash"}, {"matcher": "Bash"}, {"agents": ["claude"]}, {}])
 def test_a_guard_holds(claude: Agent, caller: str, guard: Json) -> None:
@@ -120,6 +123,7 @@ def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) ->
     assert refusal(told, "grok") == "needs the user's approval: sure?"
 
 
+@pytest.mark.sampled(2)
 @CALLER
 def test_nothing_to_say_is_said_by_nothing(claude: Agent, caller: str) -> None:
     """No notice is needed for a known caller."""
@@ -138,6 +142,7 @@ def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: 
     assert "is treated" in claude.fire(shell(claude, "unknown", session_id="s2")).person
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("caller", "field"), [("cursor", "continue"), ("vscode", "continue"), ("grok", "decision")])
 def test_a_prompt_is_refused(claude: Agent, caller: str, field: str) -> None:
     """Each in its own way."""
@@ -173,6 +178,7 @@ def test_the_hooks_of_a_project_are_those_of_the_message_s_directory(claude: Age
     assert refusal(told, "cursor") == str(claude.project.root)
 
 
+@pytest.mark.sampled
 @CALLER
 def test_a_project_s_wiring_is_silent_where_the_user_s_answers(claude: Agent, caller: str) -> None:
     """For callers that read the user's settings of Claude Code, too; no guard is lost for another."""
@@ -182,6 +188,7 @@ def test_a_project_s_wiring_is_silent_where_the_user_s_answers(claude: Agent, ca
     assert bool(told.stdout) is (caller in BY_STATUS)
 
 
+@pytest.mark.sampled
 @CALLER
 def test_doctor_names_who_else_fires(claude: Agent, caller: str) -> None:
     """And does not take it for Claude Code."""
@@ -195,6 +202,7 @@ def test_doctor_names_who_else_fires(claude: Agent, caller: str) -> None:
     assert "no run in the log yet" in told
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("guard", "reason"),
     [

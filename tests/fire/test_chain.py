@@ -142,6 +142,7 @@ def test_parallel_hooks_really_run_side_by_side(project: Project) -> None:
     assert [hook["failure"] for hook in fired.verdict["hooks"]] == [None, None]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_answer(project: Project) -> None:
     """Eight parallel hooks that race to change one key give one answer, twenty times over."""
     project.hooks(*({"name": f"h{i}", "command": patches(command=f"c{i}"), "parallel": True} for i in range(8)))

@@ -25,6 +25,7 @@ time.time = time.time_ns = beyond
 """What Python's clock does after 11 April 2262."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("until", ["1e300", "1e999", "-1e300", "253402300800", "99999999999999999999"])
 @pytest.mark.parametrize("hook", ['"other"', '"hook"', "null"])
 def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: str, until: str) -> None:
@@ -41,6 +42,7 @@ def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: st
     assert agent.fire(agent.shell()).reason == "no"
 
 
+@pytest.mark.sampled
 @pytest.mark.only_cold("replaces the clock of the interpreter that is started")
 @pytest.mark.parametrize("name", ["claude", "gemini", "copilot"])
 def test_a_clock_beyond_what_python_can_tell(project: Project, name: str) -> None:

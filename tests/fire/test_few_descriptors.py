@@ -33,6 +33,7 @@ def limited(project: Project, limit: int, stdin: object, *arguments: str) -> sub
     )
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("name", ["claude", "gemini", "copilot"])
@@ -49,6 +50,7 @@ def test_an_agent_gets_an_answer_or_a_status(project: Project, name: str, limit:
             assert "deny" in {own.get("permissionDecision"), answer.get("decision")}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_program_gets_a_verdict_or_a_status(project: Project, limit: int) -> None:
     """With `on_failure: block` the call is blocked, or hookrun itself could not work."""

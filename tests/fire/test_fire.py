@@ -19,6 +19,7 @@ def says(**answer: object) -> str:
     return f"cat >/dev/null; echo '{json.dumps(answer)}'"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("answer", "status"),
     [

@@ -64,6 +64,7 @@ def test_byte_order_marks_are_tolerated(project: Project, marks: bytes) -> None:
     assert project.fire(b"", "--ctx", "ctx.json").status == 2
 
 
+@pytest.mark.slow
 def test_a_context_of_50_megabytes_reaches_the_hook_whole(project: Project) -> None:
     """A huge context is read, matched on and handed over."""
     project.hooks({"when": {"tool_args.content": "*needle*"}, "command": "wc -c > size; exit 2"})
@@ -91,6 +92,7 @@ BAD = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", BAD)
 def test_a_context_that_cannot_be_read_is_trouble(project: Project, name: str) -> None:
     """Bad input on stdin: exit 1, one line saying what was found and expected, a line in the audit, no hook run."""

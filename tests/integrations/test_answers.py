@@ -7,7 +7,7 @@ import pytest
 from hookrun import Engine, Result, Verdict
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply
-from hookrun.integrations.answers import internal_failure, reply_of
+from hookrun.integrations import internal_failure, reply_of
 
 
 def result(verdict: Verdict) -> Result:

@@ -134,6 +134,7 @@ def test_a_blocked_call_does_not_run_and_the_model_hears_why(claude: Any) -> Non
     assert ran.end.result == "done"
 
 
+@pytest.mark.slow
 def test_a_skipped_call_does_not_run(claude: Any) -> None:
     """It says who skipped it."""
     ran = claude(engine_with(pre_tool_use=Verdict.skip(MARK)), TOUCH, DONE)
@@ -141,12 +142,14 @@ def test_a_skipped_call_does_not_run(claude: Any) -> None:
     assert f"skipped by pre_tool_use: {MARK}" in ran.model.results()[0]
 
 
+@pytest.mark.slow
 def test_a_stop_does_not_run_the_call_and_ends_the_turn(claude: Any) -> None:
     """The model is not asked again."""
     ran = claude(engine_with(pre_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
     assert (ran.files, len(ran.model.requests)) == ([], 1)
 
 
+@pytest.mark.slow
 def test_an_ask_without_anybody_to_ask_is_a_refusal(claude: Any) -> None:
     """Though the tool is allowed; the reason reaches the model."""
     ran = claude(engine_with(pre_tool_use=Verdict.ask(MARK)), TOUCH, DONE)
@@ -154,6 +157,7 @@ def test_an_ask_without_anybody_to_ask_is_a_refusal(claude: Any) -> None:
     assert MARK in ran.model.results()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:can_use_tool will not be invoked")
 @pytest.mark.parametrize("agrees", [True, False])
 def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
@@ -181,6 +185,7 @@ def test_changed_arguments_are_what_runs(claude: Any) -> None:
     assert MARK in ran.model.heard()
 
 
+@pytest.mark.slow
 def test_a_change_alone_grants_nothing(claude: Any) -> None:
     """Where the tool is not allowed it stays refused; with `allow` it runs, changed."""
     change: dict[str, object] = {"command": "echo new > new.txt"}
@@ -189,6 +194,7 @@ def test_a_change_alone_grants_nothing(claude: Any) -> None:
     assert claude(engine_with(pre_tool_use=granted), TOUCH, DONE, allowed_tools=[]).files == ["new.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use", "user_prompt_submit"])
 def test_context_reaches_the_model(claude: Any, event: str) -> None:
     """Wherever it comes from, and only by the hook."""
@@ -198,6 +204,7 @@ def test_context_reaches_the_model(claude: Any, event: str) -> None:
     assert MARK not in claude(Engine(), TOUCH, DONE).model.heard()
 
 
+@pytest.mark.slow
 def test_a_failed_tool_is_told_of(claude: Any) -> None:
     """With its error; what the hook says to it reaches the model."""
     engine = engine_with(post_tool_failure=Verdict.block(MARK))
@@ -209,6 +216,7 @@ def test_a_failed_tool_is_told_of(claude: Any) -> None:
     assert MARK in ran.model.heard()
 
 
+@pytest.mark.slow
 def test_a_block_after_the_tool_stands_beside_its_result(claude: Any) -> None:
     """It has run; the model hears both."""
     ran = claude(engine_with(post_tool_use=Verdict.block(MARK)), use("Bash", command="echo hello"), DONE)
@@ -216,12 +224,14 @@ def test_a_block_after_the_tool_stands_beside_its_result(claude: Any) -> None:
     assert MARK in ran.model.heard()
 
 
+@pytest.mark.slow
 def test_a_stop_after_the_tool_ends_the_turn(claude: Any) -> None:
     """It has run; the model is not asked again."""
     ran = claude(engine_with(post_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
     assert (ran.files, len(ran.model.requests)) == (["made.txt"], 1)
 
 
+@pytest.mark.slow
 def test_a_written_file_is_told_of(claude: Any) -> None:
     """`file_changed` is made from Claude's Write, with the absolute path."""
     engine = engine_with(file_changed=Verdict.with_context(MARK))
@@ -233,6 +243,7 @@ def test_a_written_file_is_told_of(claude: Any) -> None:
     assert MARK in ran.model.heard()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("verdict", [Verdict.block(MARK), Verdict.stop(MARK), Verdict.ask(MARK), Verdict.skip(MARK)])
 def test_a_prompt_that_is_refused_never_reaches_the_model(claude: Any, verdict: Verdict) -> None:
     """The person hears why."""
@@ -241,6 +252,7 @@ def test_a_prompt_that_is_refused_never_reaches_the_model(claude: Any, verdict: 
     assert MARK in ran.end.result
 
 
+@pytest.mark.slow
 def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
     """Not done yet: the message is the next instruction. Merely telling something must not keep Claude going."""
     engine = Engine()
@@ -255,6 +267,7 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
     assert len(claude(engine_with(stop=Verdict.with_context(MARK)), say("one"), say("two")).model.requests) == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("verdict", "files"),
     [
@@ -278,6 +291,7 @@ def test_a_request_for_permission_is_answered(claude: Any, verdict: Verdict, fil
     assert len(ran.model.requests) == (1 if verdict.action == "stop" else 2)
 
 
+@pytest.mark.slow
 def test_text_for_the_person_is_not_for_the_model(claude: Any) -> None:
     """It is among the messages that the program gets."""
     ran = claude(engine_with(pre_tool_use=Verdict(system_message=MARK)), TOUCH, DONE)
@@ -285,6 +299,7 @@ def test_text_for_the_person_is_not_for_the_model(claude: Any) -> None:
     assert any(MARK in str(getattr(message, "data", "")) for message in ran.messages)
 
 
+@pytest.mark.slow
 def test_a_late_guard_is_hookrun_s_to_judge(claude: Any) -> None:
     """What its `on_failure` says comes before Claude's own limit."""
     engine = Engine()
@@ -298,6 +313,7 @@ def test_a_late_guard_is_hookrun_s_to_judge(claude: Any) -> None:
     assert "slow-guard" in ran.model.results()[0]
 
 
+@pytest.mark.slow
 def test_hooks_have_state_across_a_whole_session(claude: Any) -> None:
     """They are functions of the program that runs Claude, not processes."""
     engine, outputs = Engine(), []
@@ -312,6 +328,7 @@ def test_hooks_have_state_across_a_whole_session(claude: Any) -> None:
     assert "2 so far" in ran.model.heard()
 
 
+@pytest.mark.slow
 def test_the_example(tmp_path: Path) -> None:
     """`examples/library/claude_sdk_agent.py` as a person runs it."""
     (tmp_path / "home").mkdir()

@@ -429,6 +429,7 @@ def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:
     assert all(isinstance(message, (HumanMessage, AIMessage, ToolMessage)) for message in messages)
 
 
+@pytest.mark.slow
 def test_the_example() -> None:
     """`examples/library/langchain_agent.py` as a person runs it."""
     path = ROOT / "examples" / "library" / "langchain_agent.py"

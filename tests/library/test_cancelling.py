@@ -231,6 +231,7 @@ def test_a_handler_that_is_interrupted_before_anything_waits_leaves_nothing(proj
     engine.close_sync()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["the program fails", "the loop is closed", "the coroutine is closed"])
 def test_a_loop_that_ends_while_hooks_run_leaves_nothing(project: Project, how: str) -> None:
     """Whether tasks are cancelled in order or simply forgotten."""
@@ -309,6 +310,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ["sleeps", "ignores TERM", "has a grandchild in another session"])
 @pytest.mark.parametrize("way", ["fire_sync", "fire", "a thread beside"])
 def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None:

@@ -159,6 +159,7 @@ def test_background_work_of_the_parent_is_not_the_childs(project: Project) -> No
     engine.close_sync()
 
 
+@pytest.mark.slow
 def test_exclusive_hooks_go_on_though_a_worker_was_forked_meanwhile(project: Project) -> None:
     """A child that lives on does not keep the lock of a hook that ran when it was forked."""
     engine = load(project, {"command": WAITS, "exclusive": True, "timeout": 2})

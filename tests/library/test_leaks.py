@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hookrun import Context
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(120), linux]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), linux]
 KEPT = 40_000
 """Bytes that may be more than before whatever the number of fires: a cache, a list that has grown. Over 20,000 fires
 even two bytes each are as much; what a fire keeps by mistake (a context, a frame, a future) is hundreds."""

@@ -59,6 +59,7 @@ def test_two_hundred_fires_at_once_each_get_their_own_verdict(project: Project) 
     assert left(project) == NOTHING
 
 
+@pytest.mark.slow
 def test_threads_and_loops_share_an_engine(project: Project) -> None:
     """Sixteen threads that wait, and two loops of tasks, all at once."""
     engine = load(project, {"command": COUNTS}, max_processes=3)
@@ -268,6 +269,7 @@ def test_exclusive_hooks_of_two_fires_never_run_side_by_side(project: Project) -
     assert not (project.root / "overlap").exists()
 
 
+@pytest.mark.slow
 def test_hooks_are_registered_and_switched_while_fires_run(project: Project) -> None:
     """A fire that has begun runs with what was there; none fails for it."""
     engine = load(project, {"command": QUICK_ECHO})

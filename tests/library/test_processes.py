@@ -207,6 +207,7 @@ def ended(project: Project) -> dict[object, object]:
     return {record["hook"]: record.get("failure") for record in project.audit() if record["kind"] == "background"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["close", "close_sync"])
 def test_closing_ends_background_hooks_and_records_it(project: Project, way: str) -> None:
     """With all that they have started."""
@@ -254,6 +255,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1", "0 2", "0 1 2"])
 def test_a_host_without_standard_streams_runs_hooks(project: Project, closed: str) -> None:
     """Their pipes lie on 0, 1 and 2 then, and are not mixed up."""
@@ -291,6 +293,7 @@ engine.close_sync()
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["ignored", "taken"])
 def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project, how: str) -> None:
     """A guard that refused by exit status 2 refuses or has failed; one that is out of time is that."""

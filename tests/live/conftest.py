@@ -22,8 +22,19 @@ SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["
 WITH_AGENT = {"agent", "driven", "obeying", "patching", "granting", "claude", "codex", "copilot"}
 
 
+WITHOUT_AGENTS = ("test_model.py", "test_summary.py")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what needs an agent."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name not in WITHOUT_AGENTS:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test with an agent cold and warm, but those marked `only_cold`. The warm ones are slow tests."""
+    """Run each test with an agent cold and warm, but those marked `only_cold`."""
     if WITH_AGENT.intersection(metafunc.fixturenames):
         only_cold = metafunc.definition.get_closest_marker("only_cold")
         metafunc.parametrize("way", ["cold"] if only_cold else ["cold", WARM], indirect=True)

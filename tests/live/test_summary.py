@@ -13,17 +13,24 @@ from tests.live.installed import PINS, ROOT
 from tests.live.summary import lines_of
 
 
+def run(agents: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests of the drivers with the agents of a directory."""
+    tests = ["-m", "slow", "tests/live/test_drivers.py"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *tests],
+        cwd=ROOT,
+        env={**os.environ, "HOOKRUN_AGENTS": str(agents)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
 def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
     """With the reason and the way out, in the last lines; the run itself passes. Side by side as well as alone."""
     for workers in ("0", "2"):
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-n", workers, "-p", "no:cacheprovider", "tests/live/test_drivers.py"],
-            cwd=ROOT,
-            env={**os.environ, "HOOKRUN_AGENTS": str(tmp_path / "none")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(tmp_path / "none", "-n", workers)
         assert done.returncode == 0, done.stdout
         section = done.stdout.partition("real agents")[2]
         for pin in PINS.values():
@@ -34,25 +41,7 @@ def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
 def test_an_agent_that_could_not_be_installed_says_why(tmp_path: Path) -> None:
     """What npm said is kept beside the agents, and is the reason."""
     (tmp_path / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "tests/live/test_drivers.py",
-            "-k",
-            "qwen",
-        ],
-        cwd=ROOT,
-        env={**os.environ, "HOOKRUN_AGENTS": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(tmp_path, "-n", "0", "-k", "qwen")
     assert f"qwen {PINS['qwen'].version}: NOT RUN, cannot be installed: npm: no space left" in done.stdout
 
 

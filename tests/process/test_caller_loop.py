@@ -62,6 +62,7 @@ def told(outcome: Outcome) -> dict[str, object]:
     return {"failure": failure, **{name: getattr(outcome, name) for name in names}}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("what", LINES)
 def test_the_outcome_is_that_of_a_loop(bench: Bench, what: str) -> None:
     """Whether a hook is quick or slow, quiet or loud, obedient or not."""

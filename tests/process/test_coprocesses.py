@@ -27,7 +27,10 @@ from tests.process.bench import processes_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here"),
+    pytest.mark.sampled(3),
+]
 
 COUNT = """
 import json, os, sys
@@ -263,6 +266,7 @@ def test_an_approval_is_for_a_hook_that_serves_or_not(served: Served) -> None:
     assert declaration(hook, "/p", "/h") != before
 
 
+@pytest.mark.slow
 def test_the_watcher_stays_right_for_thousands_of_lines(served: Served) -> None:
     """Its pipe is full several times meanwhile; it still knows the program."""
     hook = served.hook(COUNT)
@@ -295,6 +299,7 @@ TROUBLE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("what", TROUBLE)
 def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, warm: bool) -> None:
@@ -334,6 +339,7 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     assert served.verdict(hook).action == "continue"
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize(
     "text",

@@ -74,6 +74,7 @@ def hooks_of(project: Project, name: str) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_hundred_kills_at_random_moments_leave_nothing(project: Project) -> None:
     """Whenever hookrun is killed, while it starts, starts hooks, waits for them: soon none of them is left."""
     project.hooks(
@@ -252,6 +253,7 @@ class Hook:
             self.process.wait()
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("watches")
 def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
     """After more hooks beside it than a pipe holds lines of, the one that runs is still known; an ended one is not."""
@@ -286,6 +288,7 @@ def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Sign
     assert hook.ended_by(watcher)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.usefixtures("watches")
 @pytest.mark.parametrize(
     ("begun", "lines", "left"),

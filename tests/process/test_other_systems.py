@@ -43,6 +43,7 @@ def fire(project: Project, what: str, *arguments: str) -> tuple[int, dict[str, o
     return done.returncode, json.loads(done.stdout or b"{}")
 
 
+@pytest.mark.sampled(2)
 @each
 def test_a_verdict_is_heard(project: Project, what: str) -> None:
     """A hook answers, one after the other and side by side, in its own session."""
@@ -56,6 +57,7 @@ def test_a_verdict_is_heard(project: Project, what: str) -> None:
     assert [hook["failure"] for hook in verdict["hooks"]] == [None] * 3  # type: ignore[attr-defined]
 
 
+@pytest.mark.sampled
 @each
 def test_a_hook_that_hangs_is_ended_with_its_group(project: Project, what: str) -> None:
     """At the timeout the hook and what it has started in its group are gone."""
@@ -67,6 +69,7 @@ def test_a_hook_that_hangs_is_ended_with_its_group(project: Project, what: str) 
     assert [state for state in alive.stdout.split() if not state.startswith("Z")] == []
 
 
+@pytest.mark.sampled
 @each
 def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, what: str) -> None:
     """The verdict counts while a child of the hook still holds its stdout."""

@@ -106,6 +106,7 @@ def test_a_directory_may_be_called_anything(way: str, tmp_path: Path, name: str)
     assert python("import os; print(ascii(os.getcwd()))", directory) == f"{str(directory)!a}\n".encode()
 
 
+@pytest.mark.sampled
 def test_threads_start_programs_in_different_directories_at_once(way: str, tmp_path: Path) -> None:
     """Eight threads, each with a directory of its own: every process is where its own thread sent it."""
     together = threading.Barrier(THREADS)
@@ -399,6 +400,7 @@ print(after[0] - before[0], after[1] - before[1])
 """
 
 
+@pytest.mark.slow
 @linux
 def test_two_thousand_starts_leave_no_descriptor_and_no_memory(tmp_path: Path) -> None:
     """Starts that succeed or fail, with a directory of 3,000 characters: most leave nothing of it behind."""

@@ -352,6 +352,7 @@ def test_the_lock_is_given_back_when_its_holder_is_killed(
     assert project.fire().verdict["message"] == "no"
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_held_survives_the_pruning_of_the_cache(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:

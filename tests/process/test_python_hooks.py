@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.conftest import Fired, Project
 
+pytestmark = pytest.mark.sampled(3)
+
 FIVE_MEGABYTES = 5 << 20
 
 MODULE = '''\
@@ -178,6 +180,7 @@ def usable(*names: str) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize(
     ("function", "message"),
@@ -198,6 +201,7 @@ def test_what_a_function_returns_is_its_verdict(
     assert fired.hook("hook")["failure"] is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", ["nothing", "later_nothing", "exits_well"])
 def test_a_function_that_returns_none_has_no_objection(
@@ -209,6 +213,7 @@ def test_a_function_that_returns_none_has_no_objection(
     assert fired.stderr == ""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize(
     ("function", "last_line"),
@@ -252,6 +257,7 @@ def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, int
     assert fire(project, "a_list", interpreter=interpreter).hook("hook")["failure"] == "bad_verdict"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", ["hangs", "hangs_and_ignores"])
 def test_a_function_that_hangs_is_ended_and_leaves_nothing(
@@ -369,6 +375,7 @@ def test_env_policy_clean_holds_for_a_forked_function(project: Project) -> None:
     assert "SOMETHING_ELSE" not in json.loads(str(fired.verdict["message"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: str | None) -> None:
     """A large context reaches the function whole, characters beyond ASCII included."""
@@ -392,6 +399,7 @@ def test_a_given_interpreter_runs_the_function(project: Project) -> None:
     assert version == list(sys.version_info[:2])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["python3.11", "python3.12", "python3.13", "python3.14"])
 def test_another_python_without_hookrun_runs_the_function(project: Project, name: str) -> None:
     """An interpreter of another version, by its bare name, runs the function without hookrun being importable."""

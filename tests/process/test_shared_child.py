@@ -130,6 +130,7 @@ def declare(project: Project, *hooks: dict[str, object]) -> None:
     project.hooks(*hooks)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("change", [*UNDONE, *RETIRED])
 def test_a_hook_finds_nothing_that_the_one_before_left_behind(project: Project, change: str) -> None:
     """It sees the same as the first one did; what cannot be undone ends the child."""

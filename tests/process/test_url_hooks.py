@@ -18,6 +18,8 @@ import pytest
 from hookrun.process.http_hook import expand
 from tests.conftest import Fired, Project
 
+pytestmark = pytest.mark.sampled(3)
+
 Act = Callable[["Handler"], None]
 
 BLOCK = b'{"action": "block", "message": "not over HTTP"}'
@@ -152,6 +154,7 @@ def test_a_change_over_http_is_made(project: Project) -> None:
     assert fired.verdict["modified_args"] == {"command": "ls -l"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("body", "status"), [(b"", 200), (b"  \n", 200), (b"", 204), (b"", 202)])
 def test_an_empty_answer_has_no_objection(project: Project, body: bytes, status: int) -> None:
     """2xx with nothing in it is a continue and no failure."""
@@ -198,6 +201,7 @@ def dribble_headers(handler: Handler) -> None:
         handler.wfile.write(b"X-Wait: 1\r\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("act", [wait_for_the_end, dribble, dribble_headers])
 def test_the_timeout_is_over_the_whole_exchange(project: Project, act: Act) -> None:
     """A server that keeps silent, or sends byte by byte, is a timeout of the hook, and nothing is left running."""
@@ -207,6 +211,7 @@ def test_the_timeout_is_over_the_whole_exchange(project: Project, act: Act) -> N
     assert "after 1 s" in reason
 
 
+@pytest.mark.slow
 def test_a_server_that_accepts_and_never_reads_is_a_timeout(project: Project) -> None:
     """A body that the server does not take is given up at the hook's timeout."""
     with socket.create_server(("127.0.0.1", 0)) as listening:

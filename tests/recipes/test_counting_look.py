@@ -196,6 +196,7 @@ def test_a_look_that_is_killed_while_it_writes_leaves_a_whole_file(frozen: pytes
     assert not may_matter(TARGET, CONTEXT, dict(os.environb))  # its lock is free again
 
 
+@pytest.mark.slow
 def test_a_hundred_calls_at_once_are_a_hundred(project: Project) -> None:
     """Real runs, some of which find the file in use."""
     options = {"HOOKRUN_OPTION_CALLS": "101", "HOOKRUN_OPTION_SECONDS": "3600"}

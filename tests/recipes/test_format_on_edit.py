@@ -192,6 +192,7 @@ def test_a_file_that_a_failing_formatter_removed_has_its_mode_again(repository: 
     assert (path.read_text(), path.stat().st_mode & 0o777) == (UGLY, 0o755)
 
 
+@pytest.mark.slow
 def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Repository) -> None:
     """After the timeout neither it nor its children live, and what it had begun to write is undone."""
     pids = repository.root / "pids"

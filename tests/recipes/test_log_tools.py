@@ -7,12 +7,15 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hookrun.recipes.log_tools import RECIPE
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
 
+@pytest.mark.slow
 def test_calls_at_once_are_all_there_on_whole_lines(project: Project) -> None:
     """12 real fires side by side, into the file that is there by default, 0600."""
     project.user_hooks(*map(dict, RECIPE.hooks))

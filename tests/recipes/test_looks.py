@@ -376,6 +376,7 @@ CHANGES = (
 DIRECTORIES = ("p", "", ".aws", ".config", "p/.git", "p/.git/hooks", ".claude")
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(COMMANDS),
     st.lists(st.sampled_from(FORMS_OF_A_LINE), min_size=1, max_size=3),

@@ -42,6 +42,7 @@ def call(project: Project, tool: str, **args: object) -> Fired:
         "~/.claude/settings.json", "~/.local/state/hookrun/audit.jsonl", "/etc/hookrun/hooks.json",
     ],
 )  # fmt: skip
+@pytest.mark.sampled(8)
 def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str, path: str) -> None:
     """Declarations, hook scripts, agent settings and hookrun's own files: blocked, with what to do instead."""
     fired = call(guarded, tool, file_path=path)
@@ -85,11 +86,13 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
     ],
 )  # fmt: skip
+@pytest.mark.sampled(8)
 def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project, command: str) -> None:
     """Hookrun's commands for people, redirections, and programs that change the files they are given: blocked."""
     assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == "block"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("command", "action"),
     [
@@ -123,6 +126,7 @@ def test_a_command_is_followed_through_links(guarded: Project, command: str, act
     assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == action
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("tool", "args"),
     [
@@ -165,6 +169,7 @@ def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None
     assert call(guarded, "bash", command=command).action == "continue"
 
 
+@pytest.mark.slow
 def test_its_cases_hold_where_it_is_added(project: Project) -> None:
     """`hookrun add` writes examples that `hookrun test` runs; `recipes test` runs all that the recipe ships."""
     assert hookrun(project, "add", "protect-hooks").status == 0

@@ -60,6 +60,7 @@ def test_a_plan_file_that_is_gone_is_no_plan(account: Account) -> None:
     assert edits(account) == "block"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tool", [PLANNING[0], "update_plan", "write_todos", "todowrite"])
 def test_through_real_fires(project: Project, tool: str) -> None:
     """The tool by which an agent plans is noted by the second hook, and asked for by the first."""

@@ -142,6 +142,7 @@ def test_what_git_ignores_is_no_change(tested: Account) -> None:
     assert [stops(tested), runs(tested)] == ["continue", 2]
 
 
+@pytest.mark.slow
 def test_real_tests_of_pytest(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found by their files, run by the pytest on PATH: what failed is reported, and once it is right the turn ends."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

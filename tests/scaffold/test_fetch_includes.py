@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.git_includes import GitInclude
+from hookrun.config.config_file import GitInclude
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:

@@ -84,6 +84,7 @@ def test_every_template_is_needed() -> None:
 SERVES = pytest.mark.parametrize("serve", [False, True], ids=["", "serve"])
 
 
+@pytest.mark.sampled(5)
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: bool) -> None:
@@ -101,6 +102,7 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: 
     assert cases > len(EVENTS) * 1.5
 
 
+@pytest.mark.sampled(5)
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, serve: bool) -> None:
@@ -118,6 +120,7 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, se
     assert "not written yet" in str(fired.verdict["message"])
 
 
+@pytest.mark.sampled(5)
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str, *, serve: bool) -> None:
@@ -160,6 +163,7 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sampled(10)
 @SERVES
 @pytest.mark.parametrize("purpose", ["stub", "file"])
 @pytest.mark.parametrize("language", languages())

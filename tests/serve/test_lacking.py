@@ -216,6 +216,7 @@ def test_looks_do_not_keep_a_server(start: Callable[..., Started]) -> None:
     assert server.poll() == 0
 
 
+@pytest.mark.slow
 def test_a_silent_client_is_not_waited_for(server: RunningServer) -> None:
     """Its worker is ready again after 10 seconds."""
     with server.client() as client:

@@ -150,6 +150,7 @@ def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account:
     assert account.hookrun("serve").startswith("off, by the setting `warm`; still running (pid")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("setting", "environment", "starts"),
     [

@@ -50,6 +50,7 @@ def started(account: Account) -> tuple[str, int]:
     return server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["serve/server.py", "engine.py"])
 def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tmp_path: Path, module: str) -> None:
     """What a server has loaded would be under a name of another state; it ends, and the next run starts another."""
@@ -120,6 +121,7 @@ def test_lock_files_go_with_their_servers(account: Account) -> None:
     wait_for(lambda: list(account.socket.parent.iterdir()) == [])
 
 
+@pytest.mark.slow
 def test_a_stopped_server_is_ended_by_the_next_start(account: Account) -> None:
     """It would cost every run two seconds."""
     account.cold("no-server")
@@ -142,6 +144,7 @@ def test_a_stopped_server_can_be_stopped(account: Account) -> None:
     wait_for(lambda: not alive(pid))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("changed", ["interpreter", "packages"])
 def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_path: Path, changed: str) -> None:
     """It has loaded the one before."""

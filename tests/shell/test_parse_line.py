@@ -281,6 +281,7 @@ def test_the_cheap_look_spares_what_is_usual(line: str) -> None:
     assert not may_run(line, ("rm", "dd", "mkfs"))
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "line",
     [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.testing import parallel
+from hookrun.testing import case_runner
 from tests.cli.terminal import PATIENCE
 from tests.testing.cases import GUARD, LIST, PUSH, interrupted, write
 
@@ -123,7 +123,7 @@ def test_a_process_with_threads_is_not_forked() -> None:
     thread = threading.Thread(target=over.wait)
     thread.start()
     try:
-        assert parallel.process_count(1000, 32) == 1
+        assert case_runner.process_count(1000, 32) == 1
     finally:
         over.set()
         thread.join()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.testing import parallel, sandbox
+from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
@@ -294,7 +294,7 @@ def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
         raise KeyboardInterrupt
 
     with CaseRunner() as runner, pytest.raises(KeyboardInterrupt):
-        parallel.run_in_threads(runner, [run for case in file.cases for run in runner.prepare(case)], 2, interrupt)
+        case_runner.run_in_threads(runner, [run for case in file.cases for run in runner.prepare(case)], 2, interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
 
@@ -328,6 +328,7 @@ def test_cases_of_hooks_that_serve_run_cold_and_warm(project: Project) -> None:
     assert done.results[1].name.endswith(" [warm]")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("lines", "flush"), [("sys.stdin.readlines()", True), ("sys.stdin", False)])
 def test_what_works_only_at_the_end_of_the_input_fails_warm(project: Project, lines: str, *, flush: bool) -> None:
     """A program that waits for the end of its input, or does not flush its answers, is no program that serves."""

@@ -94,7 +94,7 @@ FAILURES: dict[str, tuple[Callable[[Project], Declared], str]] = {
 ENDED_BY_US = {name for name, (_, failure) in FAILURES.items() if failure == "timeout"}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(project: Project, name: str) -> None:
     """`on_failure: block` turns the failure into exit 2 with a reason that names the hook and the failure."""
@@ -112,6 +112,7 @@ def test_a_failure_with_on_failure_block_refuses_and_names_hook_and_failure(proj
         assert fired.left == []
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_with_on_failure_continue_goes_on_and_is_not_silent(project: Project, name: str) -> None:
     """`on_failure: continue` continues with exit 0, the failure in the audit, on stderr and in the verdict."""
@@ -165,6 +166,7 @@ def test_exit_2_with_an_answer_is_never_weaker_than_a_block(project: Project, an
     assert (fired.status, fired.action, fired.verdict["message"]) == (2, action, "R")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("ending", ["exit 1", "sleep 300", "kill -KILL $$", "exec sleep 300"])
 @pytest.mark.parametrize("action", ["block", "skip", "ask", "stop"])
 def test_a_refusal_counts_whatever_comes_after_it(project: Project, ending: str, action: str) -> None:
@@ -232,6 +234,7 @@ def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, s
     assert fired.record("hook")["left_running"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.may_be_cold({"limits"})
 def test_500_parallel_hooks_all_run_with_24_open_files(project: Project) -> None:
     """With a limit of 24 open files 500 parallel hooks take turns, and the last one's block is kept."""

@@ -123,6 +123,7 @@ HOSTILE: dict[str, Callable[[Project], object]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("how", HOSTILE)
 @pytest.mark.timeout(60)
 def test_a_hostile_declaration_does_not_keep_the_users_guard_from_refusing(project: Project, how: str) -> None:

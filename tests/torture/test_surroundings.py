@@ -48,6 +48,7 @@ def test_an_agent_that_does_not_read_can_still_end_hookrun(project: Project, num
     os.close(write_end)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -170,6 +171,7 @@ def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str
     assert f"{said} by hook" in fired.stderr
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_inside_leaves_no_hook_running(project: Project) -> None:
     """A mistake of our own in mid-hook: the hooks are ended, the exit status is 1, and what was refused stays so."""
     program = (

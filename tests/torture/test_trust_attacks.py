@@ -13,6 +13,8 @@ import pytest
 from tests.conftest import Project
 from tests.torture.strangers import GUARD, RAN, Stranger, declare_script, is_untrusted, remember
 
+pytestmark = pytest.mark.sampled(2)
+
 
 @pytest.fixture(params=["agent", pytest.param("library", marks=pytest.mark.slow)])
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
@@ -399,6 +401,7 @@ def test_a_file_that_is_written_again_and_again_is_not_believed_by_its_times(str
     assert str(script) not in "".join(path.read_text() for path in kept)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "way_out", ["a thousand directories", "ten thousand files", "a name that is no text", "a fifo"]
 )

@@ -128,6 +128,7 @@ def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stran
 # --- an agent that decides for the person, through its own shell
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["pause", "pause guard", "disable guard", "deny guard", "untrust"])
 def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str) -> None:
     """Without a terminal, whatever is on stdin, a command that takes a guard away does nothing."""
@@ -146,6 +147,7 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str
     assert agent.fire().blocked
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"])
 @pytest.mark.parametrize("command", ["trust --yes", "trust", "pause", "disable guard", "deny guard", "enable guard"])
 def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(

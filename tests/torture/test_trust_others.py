@@ -22,6 +22,7 @@ def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
 # --- who could write it
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ["hooks/guard.sh", "hooks", "."])
 @pytest.mark.parametrize("mode", [0o002, 0o020], ids=["everybody", "a group"])
 def test_a_world_writable_script_or_directory(stranger: Stranger, what: str, mode: int) -> None:

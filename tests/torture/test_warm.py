@@ -89,6 +89,7 @@ def ways(project: Project) -> list[dict[str, object]]:
     return [record for record in records(project.audit_path) if record["kind"] == "fire"]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: str) -> None:
     """Namespaces, privileges, limits, priority: as in a cold run, whether the server takes it or not."""
@@ -112,6 +113,7 @@ def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: str) 
         assert [record.get("cold") for record in ways(warm)] == [None, "namespace"]
 
 
+@pytest.mark.slow
 def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
     """All are warm, or cold because the server has enough to do; none waits two seconds for the greeting."""
     warm.user_hooks({"command": "cat >/dev/null; sleep 0.1; echo no >&2; exit 2"})

@@ -32,6 +32,7 @@ def agent(project: Project) -> Stranger:
     return Stranger(project, "agent")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "command",
     [

@@ -182,6 +182,7 @@ def test_a_denial_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> No
     assert {os.path.basename(name) for name in run.opened} == {"coder.json", "link7"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [False, True])
 def test_hashing_has_one_budget_for_all_hooks_of_a_run(project: Project, *, parallel: bool) -> None:
     """Where a declaration does not tell, files are read up to a limit, and what is beyond fails as untrusted."""
@@ -276,6 +277,7 @@ def test_hooks_beyond_the_limit_cannot_be_approved_and_say_why(project: Project)
     assert "more than 500 hooks" in Run(project).details["hook501"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["command", "args", "claude"])
 def test_a_command_of_sixteen_megabytes_is_not_read(project: Project, form: str) -> None:
     """What it runs is not worked out: it cannot be approved, the run is in time, and the user's guard is heard."""
@@ -306,6 +308,7 @@ def test_a_command_at_the_limit_is_read(project: Project) -> None:
     assert [name.rpartition("/")[2] for name in found["files"]] == ["guard.sh"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a|", "a b.c 'd' ", "cat <<E\n", "a=("])
 def test_what_is_read_of_all_commands_of_a_project_is_bounded(project: Project, text: str) -> None:
     """Lines of 60 KB: some are read, the others cannot be approved, and none is dropped."""

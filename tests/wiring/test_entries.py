@@ -18,6 +18,7 @@ WANTED = {
 }
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=True), st.sampled_from([{}, {"Odd": WANTED["Stop"]}, WANTED]))
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:

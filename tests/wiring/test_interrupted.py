@@ -16,10 +16,13 @@ KILLED = 77
 OLD = b'{\n  "theme": "dark", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}\n}'
 CONFIG = b'model = "m" # mine\n'
 DRIVER = """
-import os, sys
+import functools, os, sys
+from hookrun import boot_writer
 from hookrun.cli import run
 
-# Everything is imported before the count begins: what is killed is the work, not the start.
+# Everything is imported and compiled before the count begins: what is killed is the work, not the start.
+boot_writer.build = functools.cache(boot_writer.build)
+boot_writer.build(os.path.dirname(boot_writer.__file__))
 run(["install", "codex", "--trust", "--home", sys.argv[1], "--dry-run"])
 calls = ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "rmdir", "close")
 
@@ -111,6 +114,7 @@ def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Pro
         assert sorted(path.name for path in (home / ".codex").iterdir()) == ["config.toml", "hooks.json"]
 
 
+@pytest.mark.slow
 def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """The same on the way out: each file is with hookrun or without, and a second uninstall ends it."""
     homes = _homes(tmp_path)

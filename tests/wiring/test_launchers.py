@@ -76,6 +76,7 @@ def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path
     assert (done.returncode, b'"permissionDecision":"deny"' in done.stdout) == (0, True), (form, done)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("agent", "what"), [*((agent, what) for agent in ALL for what in ("package", "all")), *CONF_UNREADABLE]
 )
@@ -180,6 +181,7 @@ def test_two_directories_of_an_agent_share_one(project: Project) -> None:
     assert not launcher(project, "claude").exists()
 
 
+@pytest.mark.slow
 def test_two_installations_after_one_another(project: Project, tmp_path: Path) -> None:
     """The second one has the launchers of all agents, says so, and each line stays as it is."""
     project.hooks({"name": "a", "command": "true"})

@@ -79,6 +79,7 @@ def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark:
         assert machine.settings.read_bytes() == text
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=True), st.sampled_from(["before", "after"]))
 def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
