@@ -27,6 +27,8 @@ STATUS = (
 )
 """Lines of /proc/PID/status that must be the same."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
+
+
 def credentials(connection: socket.socket) -> tuple[int, int]:
     """Return process id and user id of the process at the other end. Raises OSError."""
     if sys.platform == "darwin":
@@ -52,7 +54,7 @@ class Surroundings:
         if pid <= 0:
             return "namespace"
         try:
-            its = _of(pid, labelled=bool(self._own["label"]))
+            its = _of(pid)
         except (PermissionError, FileNotFoundError, ProcessLookupError):
             return "namespace"  # its links can be read only by a process of the same user namespace; or it is gone
         return next((reason for reason, own in self._own.items() if its[reason] != own), None)
@@ -69,7 +71,7 @@ def is_sandboxed(pid: int) -> bool | None:
     return {0: False, 1: True}.get(answer)
 
 
-def _of(pid: int, *, labelled: bool = True) -> dict[str, object]:
+def _of(pid: int) -> dict[str, object]:
     """Return what must be the same, by the reason that is given where it is not. Raises OSError.
 
     Every run waits for it: each value is read in the quickest way.
@@ -79,7 +81,7 @@ def _of(pid: int, *, labelled: bool = True) -> dict[str, object]:
     return {
         "namespace": [*[_link(f"{directory}ns/{name}") for name in NAMESPACES], os.readlink(f"{directory}root")],
         "privileges": [line for line in status.split(b"\n") if line.startswith(STATUS)],
-        "label": _label(directory) if labelled else b"",  # with no security module for one, there is none for any
+        "label": _label(directory) if HAS_LABELS else b"",
         "limits": _read(f"{directory}limits"),
         "nice": (
             os.getpriority(os.PRIO_PROCESS, pid),
@@ -112,3 +114,7 @@ def _label(directory: str) -> bytes:
         return _read(f"{directory}attr/current")
     except OSError:
         return b""
+
+
+HAS_LABELS = _label("/proc/self/") != b""
+"""Whether a security module gives labels: then every process has one."""
