@@ -25,10 +25,7 @@ class Listed:
     def __init__(self, hooks: Sequence[Hook]) -> None:
         """Take the hooks in running order."""
         self._hooks = hooks
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._hooks)
+        self.count = len(hooks)
 
     def layer(self, index: int) -> int:
         """Return the layer's number."""

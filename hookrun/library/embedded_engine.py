@@ -12,14 +12,13 @@ from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
-from hookrun.library import handlers
+from hookrun.library import Result, handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import check
 from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
-from hookrun.library.result import Result
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
 from hookrun.engine import HookChain, is_plain_continue
+from hookrun.library import Result
 from hookrun.library.calls import FOREVER, HandlerCall, TimeLimited, as_coroutine, close_unstarted, is_awaitable
 from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
-from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
 from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
@@ -272,14 +272,7 @@ class EngineFire:
 
     # --- the audit log
 
-    def _audit(
-        self,
-        runs: Sequence[HookResult],
-        *,
-        action: str | None = None,
-        switched_off: list[str] | None = None,
-        interrupted: bool = False,
-    ) -> None:
+    def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
@@ -288,9 +281,7 @@ class EngineFire:
                 problems=self._services.problems,
                 setting=journal.setting,
                 project=self._services.project,
-                action=action,
-                switched_off=switched_off,
-                interrupted=interrupted,
+                **more,
             )
         )
 
