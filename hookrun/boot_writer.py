@@ -36,26 +36,25 @@ GROUPS = (
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
-    """hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
-    hookrun.shell.find_xargs hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree
-    hookrun.shell.error_recovery hookrun.shell.expand hookrun.shell.scope hookrun.shell.evaluate
-    hookrun.shell.command_node hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.typed_input
-    hookrun.recipes.git_repository hookrun.recipes.downloads hookrun.recipes.protected_paths
-    hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
-    hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
-    hookrun.recipes.package_manager""",
+    "hookrun.files",
+    """hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
+    hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree hookrun.shell.expand
+    hookrun.shell.evaluate hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.unseen_code
+    hookrun.recipes.git_repository hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push
+    hookrun.recipes.protect_files hookrun.recipes.protect_hooks hookrun.recipes.secret_scan
+    hookrun.recipes.commit_message_check hookrun.recipes.package_manager""",
     "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
-    "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
-    "hookrun.claude.payload hookrun.claude.answer",
+    "hookrun.claude hookrun.claude.hook_protocol hookrun.claude.matcher",
+    "hookrun.claude.answer",
     "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
-TABLE, HEAD = 1 << 14, 1 << 15
+TABLE, HEAD = 20 << 10, 1 << 15
 """Where the table begins, and the code of the first group."""
-FORMAT = 2
+FORMAT = 3
 """Of the table: raised here and in `boot` when it changes."""
 
 

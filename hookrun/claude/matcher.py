@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude import tables
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
@@ -63,7 +63,7 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
         return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
     if matcher in MATCHES_ALL or event in WITHOUT_MATCHER:
         return True
-    names = tables.native_tools(context) if event in TOOL_EVENTS else []
+    names = hook_protocol.native_tools(context) if event in TOOL_EVENTS else []
     return any(fits(matcher, event, each) for each in names or [matcher_subject(event, context)])
 
 
@@ -184,14 +184,12 @@ NARROW = frozenset({WATCHED, "StopFailure"})
 def matcher_subject(event: str, context: Mapping[str, object]) -> str:
     """Return the value that the matcher of an event is compared with; empty if there is none."""
     if event in TOOL_EVENTS:
-        return tables.native_tool(context) or ""
+        return hook_protocol.native_tool(context) or ""
     if event == WATCHED:
         path = context.get("file_path")
         return path.rpartition("/")[2] if isinstance(path, str) else ""
     if event not in VALUES:
         return ""
-    from hookrun.claude import payload
-
-    canonical = next(ours for ours, theirs in tables.EVENTS.items() if theirs == event)
-    found = payload.build_payload(canonical, context).get(VALUES[event])
+    canonical = next(ours for ours, theirs in hook_protocol.EVENTS.items() if theirs == event)
+    found = hook_protocol.build_payload(canonical, context).get(VALUES[event])
     return found if isinstance(found, str) else ""

@@ -154,7 +154,7 @@ class Explanation:
         if query.agent is not None:
             from hookrun.cli.explain_run import AgentSide  # with all that knows agents
 
-            self._agent = AgentSide(query.agent, query, sources, self.predictions)
+            self._agent = AgentSide(query.agent, self)
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
-    from hookrun.cli.event_query import ConfigSources, EventQuery
     from hookrun.cli.explain import Explanation
     from hookrun.cli.printing import Line
-    from hookrun.dry_run import Prediction
     from hookrun.model import Hook, Verdict
 
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
@@ -58,25 +56,22 @@ RESULT_STYLES = {
 class AgentSide:
     """Whether the agent of a query sends the event, what it would get, what it cannot do: by the predictions."""
 
-    def __init__(
-        self, agent: Agent, query: EventQuery, sources: ConfigSources, predictions: list[list[Prediction]]
-    ) -> None:
+    def __init__(self, agent: Agent, explanation: Explanation) -> None:
         self.agent = agent
-        self._query = query
-        self._sources = sources
-        self._predictions = predictions
+        self._event, self._message = explanation.query.event, explanation.query.message
+        self._explanation = explanation
 
     def obstacles(self) -> Iterator[str]:
         """Yield what keeps every hook from running in the agent, independent of the declarations."""
         agent = self.agent
-        if plan.unsupported_events(agent, [self._query.event]):
+        if plan.unsupported_events(agent, [self._event]):
             yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
             return
-        if plan.unsent_events(agent, [self._query.event]):
+        if plan.unsent_events(agent, [self._event]):
             version = plan.newest_measured(agent)
             yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
             return
-        wanted = plan.events_for(agent, [self._query.event])
+        wanted = plan.events_for(agent, [self._event])
         wired = self._installed(wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
@@ -88,7 +83,7 @@ class AgentSide:
 
     def _installed(self, wanted: Sequence[str]) -> list[WiredEvent]:
         found: list[WiredEvent] = []
-        location = InstallLocation(self._sources.home, self._sources.project, dict(os.environ))
+        location = InstallLocation(self._explanation.sources.home, self._explanation.sources.project, dict(os.environ))
         for scope in SCOPES:
             try:
                 found += plan.wired_events(InstallRequest(self.agent, scope, location, this_program()))
@@ -98,7 +93,7 @@ class AgentSide:
 
     def lines(self) -> Iterator[Line]:
         """Yield what the agent would get, and what it does not support at this event."""
-        if plan.unsupported_events(self.agent, [self._query.event]):
+        if plan.unsupported_events(self.agent, [self._event]):
             return
         known = self.known_answer()
         if known is not None:
@@ -109,12 +104,12 @@ class AgentSide:
 
     def known_answer(self) -> str | None:
         """Return the agent's answer where it is known in advance, because hooks can only fail; else None."""
-        message = self._query.message
-        every = [each for predictions in self._predictions for each in predictions]
+        message = self._message
+        every = [each for predictions in self._explanation.predictions for each in predictions]
         if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
             return None
         replies = []
-        for predictions in self._predictions:
+        for predictions in self._explanation.predictions:
             failed = [(each.hook, each.failure) for each in predictions if each.state == FAILS]
             runs = [
                 HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why)
@@ -126,14 +121,14 @@ class AgentSide:
                 for each in predictions
                 if each.state == ENDED and each.never_approved and each.failure is not None
             ]
-            combine_failures(runs, behind, self._sources.project)
+            combine_failures(runs, behind, self._explanation.sources.project)
             replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
         return build_response(self.agent, message, replies).stdout().decode().strip()
 
     def unsupported(self) -> Iterator[tuple[str, str]]:
         """Yield each action that the agent's event does not support, and the name of what it falls back to."""
-        message = self._query.message
-        native = message.native if message is not None else native_event(self.agent, self._query.event)
+        message = self._message
+        native = message.native if message is not None else native_event(self.agent, self._event)
         form = self.agent.RESPONSE_FORMATS.get(native)
         able = form.capabilities if form is not None else NO_WORDS
         if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
@@ -141,7 +136,7 @@ class AgentSide:
         for action in ACTIONS:
             reason = None if action in ("allow", "modify") else "no"
             wanted = Reply(action, reason, args={} if action == "modify" else None)
-            for name in degrade(wanted, able, self._query.event)[1]:
+            for name in degrade(wanted, able, self._event)[1]:
                 yield action, name
 
 
@@ -215,7 +210,7 @@ class ExplainRun:
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return
-        for index in range(len(candidates)):
+        for index in range(candidates.count):
             hook = candidates.hook(index)
             if self.explanation.hook not in (None, hook.name):
                 continue

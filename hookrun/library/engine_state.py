@@ -19,8 +19,8 @@ from hookrun.library.fire_context import dumps
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
-from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
+from hookrun.process.program import program
 from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
@@ -123,9 +123,8 @@ class EngineState:
             settings=self.settings,
         )
 
-    @property
-    def locks(self) -> str:
-        """Directory of the locks of exclusive hooks."""
+    def locks_directory(self) -> str:
+        """Return the directory of the locks of exclusive hooks."""
         return state_dir(self.home or home_directory()) + "/locks"
 
 
