@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         settings_globs as settings_globs,
     )
     from hookrun.guarded import guarded_files as guarded_files
+    from hookrun.library import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.library.embedded_engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.engine_fire import NestedError as NestedError
     from hookrun.library.event_contexts import (
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         UserPromptSubmit as UserPromptSubmit,
     )
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
-    from hookrun.library.result import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.model import (
         Failure as Failure,
         Hook as Hook,
@@ -68,7 +68,7 @@ PUBLIC = {
         "SessionStart Stop SubagentStart SubagentStop ToolCallAborted ToolCallRequested UserPromptSubmit"
     ),
     "hookrun.library.handlers": "Handler RegistrationError",
-    "hookrun.library.result": "Abort Result Skip",
+    "hookrun.library": "Abort Result Skip",
     "hookrun.model": "Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }

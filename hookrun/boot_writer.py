@@ -36,26 +36,25 @@ GROUPS = (
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
-    """hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
-    hookrun.shell.find_xargs hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree
-    hookrun.shell.error_recovery hookrun.shell.expand hookrun.shell.scope hookrun.shell.evaluate
-    hookrun.shell.command_node hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.typed_input
-    hookrun.recipes.git_repository hookrun.recipes.downloads hookrun.recipes.protected_paths
-    hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push hookrun.recipes.protect_files
-    hookrun.recipes.protect_hooks hookrun.recipes.secret_scan hookrun.recipes.commit_message_check
-    hookrun.recipes.package_manager""",
+    "hookrun.files",
+    """hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
+    hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree hookrun.shell.expand
+    hookrun.shell.evaluate hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.unseen_code
+    hookrun.recipes.git_repository hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push
+    hookrun.recipes.protect_files hookrun.recipes.protect_hooks hookrun.recipes.secret_scan
+    hookrun.recipes.commit_message_check hookrun.recipes.package_manager""",
     "hookrun.trust hookrun.trust.store hookrun.trust.approvals",
     "hookrun.trust.hook_files hookrun.trust.digest",
     "hookrun.agents.reply",
-    "hookrun.claude hookrun.claude.tables hookrun.claude.matcher",
-    "hookrun.claude.payload hookrun.claude.answer",
+    "hookrun.claude hookrun.claude.hook_protocol hookrun.claude.matcher",
+    "hookrun.claude.answer",
     "hookrun.server_start",
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
-TABLE, HEAD = 1 << 14, 1 << 15
+TABLE, HEAD = 20 << 10, 1 << 15
 """Where the table begins, and the code of the first group."""
-FORMAT = 2
+FORMAT = 3
 """Of the table: raised here and in `boot` when it changes."""
 
 
@@ -110,13 +109,40 @@ def _binding(package: str) -> str:
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, CodeType]:
-    """Return what `boot` knows a module by, and its code, without docstrings and the import of `__future__`."""
+    """Return what `boot` knows a module by, and its code, without docstrings and what only type checkers read."""
     path = "/".join(("", *name.split(".")[1:]))
     path += "/__init__.py" if os.path.isdir(package + path) else ".py"
     with open(package + path, "rb") as file:
         status = os.fstat(file.fileno())
         tree = ast.parse(file.read())
     tree.body = [each for each in tree.body if not (isinstance(each, ast.ImportFrom) and each.module == "__future__")]
+    tree = _Untyped().visit(tree)
     flags = __future__.annotations.compiler_flag
     code = compile(tree, package + path, "exec", flags=flags, dont_inherit=True, optimize=2)
     return name, path, status.st_mtime_ns, status.st_size, code
+
+
+class _Untyped(ast.NodeTransformer):
+    """Removes what only type checkers read: it would be a tenth of the code."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # as the node
+        """Leave out `if TYPE_CHECKING:`."""
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return node.orelse
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Leave out the type that a function returns."""
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Leave out the type of an argument."""
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Leave out the type of a variable."""
+        self.generic_visit(node)
+        bare = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
+        return ast.copy_location(bare, node)

@@ -18,28 +18,24 @@ def glob(pattern: str, text: str) -> bool:
     return globs.glob(pattern, text)
 
 
-def resolve_path(context: Mapping[str, object], path: str, *, every: bool = True) -> Iterator[object]:
+def resolve_path(value: object, path: str, every: bool = True) -> Iterator[object]:  # noqa: FBT001, FBT002  # once per condition
     """Yield the values at the dotted `path` of a context; a list on the way stands for each of its elements.
 
     A path is ambiguous if keys contain dots: `a.b` is b within a, or one key. With `every`, all existing ways are
     used, so that an added key cannot hide another; otherwise only the first one, from the most steps to the fewest.
     """
-    yield from _resolve_path(context, path, every)
-
-
-def _resolve_path(value: object, path: str, every: bool) -> Iterator[object]:  # noqa: FBT001  # by name in `values`
     if isinstance(value, list):
         head, _, rest = path.partition(".")
         if head.isdecimal() and len(head) <= LONGEST_INDEX and int(head) < len(value):
-            yield from _resolve_path(value[int(head)], rest, every) if rest else _elements(value[int(head)])
+            yield from resolve_path(value[int(head)], rest, every) if rest else _elements(value[int(head)])
             return
         for element in value:
-            yield from _resolve_path(element, path, every)
+            yield from resolve_path(element, path, every)
     elif isinstance(value, dict):
         cut = path.find(".")
         while cut >= 0:
             if path[:cut] in value:
-                found = list(_resolve_path(value[path[:cut]], path[cut + 1 :], every))
+                found = list(resolve_path(value[path[:cut]], path[cut + 1 :], every))
                 yield from found
                 if found and not every:
                     return
@@ -120,7 +116,7 @@ class ConditionEvaluator:
         """Return whether a value at the dotted path matches one of the globs."""
         known = self._texts if every else self._first_texts
         if (texts := known.get(path)) is None:
-            found = _resolve_path(self._context, path, every)
+            found = resolve_path(self._context, path, every)
             texts = known[path] = [text for value in found if (text := to_matchable_text(value)) is not None]
             if every and path == "tool_name":
                 texts += [name for name in self._tools if name.startswith("mcp__")]

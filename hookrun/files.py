@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 
@@ -59,6 +58,8 @@ class Locked:
 
     def __enter__(self) -> int:
         """Return the descriptor of the file."""
+        import fcntl  # a library to load, which most users of this module never need
+
         flags = os.O_CLOEXEC | os.O_NOFOLLOW
         if os.path.isdir(self._path):
             self._fd = os.open(self._path, flags | os.O_RDONLY | os.O_DIRECTORY)
@@ -145,6 +146,8 @@ def rotate(path: str, max_bytes: int, keep: int) -> None:
 
     Does nothing if another process is doing so, or has just done it. Raises OSError.
     """
+    import fcntl
+
     fd = os.open(path.removesuffix(".jsonl") + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

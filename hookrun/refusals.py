@@ -119,7 +119,7 @@ def from_exception(error: BaseException, event: str) -> Verdict | None:
     Skip and Abort are answers. A function that failed to build its verdict may have meant to block: it does, for an
     event that can be blocked.
     """
-    if any(each.__module__ == "hookrun.library.result" for each in type(error).__mro__):
+    if any(each.__module__ == "hookrun.library" for each in type(error).__mro__):
         try:
             answer: Verdict = error.verdict()  # type: ignore[attr-defined]  # a room above ours has Skip and Abort
         except Exception:  # a class of the program's own

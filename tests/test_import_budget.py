@@ -33,9 +33,11 @@ def tell(status):
 os._exit = tell
 sys.argv = ["hookrun", "fire", *sys.argv[1:]]
 import hookrun.__main__
+import hookrun.boot
+hookrun.boot.attach = bool
 hookrun.__main__.main()
 """
-"""What scripts/hookrun does, with the modules written down just before the end."""
+"""What scripts/hookrun does, but with its modules one by one, and written down just before the end."""
 
 WITHOUT_CONFIG = {
     "__future__",
@@ -44,6 +46,7 @@ WITHOUT_CONFIG = {
     "hookrun",
     "hookrun.__main__",
     "hookrun.audit",
+    "hookrun.boot",
     "hookrun.config",
     "hookrun.config.discovery",
     "hookrun.context",
@@ -79,8 +82,7 @@ FOR_A_PROCESS = {
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
-    "hookrun.claude.tables",
-    "hookrun.claude.payload",
+    "hookrun.claude.hook_protocol",
 }
 """What it adds that a hook reads and answers as Claude Code's do."""
 
@@ -203,7 +205,7 @@ def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(p
     handler = {"type": "command", "command": "true"}
     settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
     (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.tables"}
+    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.hook_protocol"}
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
     (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
     assert loaded_by_fire(project) == WITHOUT_HOOKS | compared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.events import canonical
+from hookrun.events import EVENTS
 from hookrun.fastjson import dumps
 
 TYPE_CHECKING = False
@@ -162,7 +162,7 @@ def native_event(agent: Agent, given: str) -> str:
     """Return the agent's name for an event installed under any name; an unknown name is returned as given."""
     if given in agent.EVENTS:
         return given
-    event = canonical(given)
+    event = EVENTS.get(given)
     return next((native for native, name in agent.EVENTS.items() if name == event), given)
 
 

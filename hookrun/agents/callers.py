@@ -12,7 +12,7 @@ from __future__ import annotations
 from hookrun.agents import base, claude, known_tools
 from hookrun.agents.formats import ResponseFormat, claude_formats, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
-from hookrun.claude.tables import LEGACY_TOOLS
+from hookrun.claude.hook_protocol import LEGACY_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

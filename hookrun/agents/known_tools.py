@@ -10,7 +10,7 @@ from functools import cache
 
 from hookrun.agents import AGENTS, load, patch
 from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
-from hookrun.claude.tables import TOOLS as CLAUDES
+from hookrun.claude.hook_protocol import TOOLS as CLAUDES
 from hookrun.fastjson import loads
 
 TYPE_CHECKING = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookrun import verdicts
-from hookrun.claude import tables
-from hookrun.claude.tables import (
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import (
     ANYTHING,
     FLAG,
     GOES_ON,
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hookrun.claude.tables import FieldTypes, Holds, Rules
+    from hookrun.claude.hook_protocol import FieldTypes, Holds, Rules
 
     Fields = Mapping[str, object]
     Answer = dict[str, object]
@@ -69,7 +69,7 @@ def to_hook_result(
                 whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
                 setattr(answer.result, name, shorten(text, keep, whole=whole))
     failure = answer.result if isinstance(answer.result, Failure) else None
-    on_failure = hook.on_failure if failure_blocks(tables.native_event(event)) else "continue"
+    on_failure = hook.on_failure if failure_blocks(hook_protocol.native_event(event)) else "continue"
     run = HookResult(
         hook, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), outcome=outcome, failure=failure
     )
@@ -99,7 +99,7 @@ class Interpretation:
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
-        self.native = tables.native_event(event)
+        self.native = hook_protocol.native_event(event)
         self.rules: Rules = rules(self.native)
         self.context = context
         self.outcome = outcome
@@ -237,7 +237,7 @@ class Interpretation:
         if decision is not None:
             verdict.action = DECISIONS[decision]
         if isinstance(updated, dict) and verdict.action != "block":
-            verdict.modified_args = tables.canonical_arguments(self.context, updated)
+            verdict.modified_args = hook_protocol.canonical_arguments(self.context, updated)
             if verdict.action == "continue":
                 verdict.action = "modify"
         if verdict.action in ("block", "ask"):
@@ -255,7 +255,7 @@ class Interpretation:
             return
         verdict.action = "allow"
         if isinstance(decision.get("updatedInput"), dict):
-            verdict.modified_args = tables.canonical_arguments(self.context, decision["updatedInput"])
+            verdict.modified_args = hook_protocol.canonical_arguments(self.context, decision["updatedInput"])
         if decision.get("updatedPermissions"):
             self._unsupported("updatedPermissions of its answer cannot be passed on")
 

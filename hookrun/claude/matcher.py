@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude import tables
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
@@ -31,9 +31,9 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
     matcher = str(claude.get("matcher", ""))
     if not matches(matcher, event, context):
         value = matcher_subject(event, context)
-        what = "the tool" if event in TOOL_EVENTS else f"the {_called(event)}"
+        what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
-        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} {what} {named}"
+        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} the {what} {named}"
     twins = claude.get("twins")
     for twin in twins if isinstance(twins, list) else ():
         if matches(str(twin), event, context):
@@ -63,7 +63,7 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
         return _is_watched(matcher, context) and fits(matcher, event, matcher_subject(event, context))
     if matcher in MATCHES_ALL or event in WITHOUT_MATCHER:
         return True
-    names = tables.native_tools(context) if event in TOOL_EVENTS else []
+    names = hook_protocol.native_tools(context) if event in TOOL_EVENTS else []
     return any(fits(matcher, event, each) for each in names or [matcher_subject(event, context)])
 
 
@@ -132,10 +132,6 @@ def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
     return directory == cwd.rstrip("/") and name in matcher.split("|")
 
 
-def _called(event: str) -> str:
-    return "file" if event == WATCHED else VALUES.get(event, "value")
-
-
 def _reason(matcher: str, event: str) -> str:
     if event == WATCHED or names_in(matcher, event) is not None:
         return "does not list"
@@ -188,14 +184,12 @@ NARROW = frozenset({WATCHED, "StopFailure"})
 def matcher_subject(event: str, context: Mapping[str, object]) -> str:
     """Return the value that the matcher of an event is compared with; empty if there is none."""
     if event in TOOL_EVENTS:
-        return tables.native_tool(context) or ""
+        return hook_protocol.native_tool(context) or ""
     if event == WATCHED:
         path = context.get("file_path")
         return path.rpartition("/")[2] if isinstance(path, str) else ""
     if event not in VALUES:
         return ""
-    from hookrun.claude import payload
-
-    canonical = next(ours for ours, theirs in tables.EVENTS.items() if theirs == event)
-    found = payload.build_payload(canonical, context).get(VALUES[event])
+    canonical = next(ours for ours, theirs in hook_protocol.EVENTS.items() if theirs == event)
+    found = hook_protocol.build_payload(canonical, context).get(VALUES[event])
     return found if isinstance(found, str) else ""

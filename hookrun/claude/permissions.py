@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from hookrun.claude import tables
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 
@@ -95,7 +95,7 @@ def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: 
     if event not in TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse_rule(rule)
-    actual = tables.native_tools(context) or [""]
+    actual = hook_protocol.native_tools(context) or [""]
     if rule and not any(_is_for(tool, each) for each in actual):
         return f"if: {format_value(rule)} is not about the tool {format_value(actual[0])}"
     if words is None or words in MATCHES_ALL:

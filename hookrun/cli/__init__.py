@@ -56,25 +56,6 @@ USER_ERRORS = frozenset(
 """Exceptions whose message tells the user what to do, by name: none of their modules is imported for it."""
 
 
-def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001  # click's
-    if value is not None:
-        ColorChoice.value = value
-        ctx.find_root().color = {"always": True, "never": False}.get(value)
-
-
-def color_option(*, hidden: bool) -> click.Option:
-    """Return `--color`, which every command takes and only `hookrun --help` lists."""
-    return click.Option(
-        ["--color"],
-        type=click.Choice(CHOICES),
-        expose_value=False,
-        is_eager=True,
-        hidden=hidden,
-        callback=_set_color,
-        help="When to use color; default auto: on a terminal, unless NO_COLOR is set.",
-    )
-
-
 def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> click.Command:
     """Import a command and return it. Raises KeyError for an unknown name."""
     command: click.Command = getattr(importlib.import_module(f"hookrun.cli.{table[name][0]}"), f"{name}_command")
@@ -109,7 +90,7 @@ class Commands(click.Group):
             return command
         command = load_command(cmd_name, self.table)
         if cmd_name != "fire":  # it parses its own options
-            add_color(command)
+            _add_color(command)
         if "_HOOKRUN_COMPLETE" in os.environ:
             from hookrun.cli.completion import attach  # only where a shell asks
 
@@ -152,12 +133,30 @@ class Commands(click.Group):
                 formatter.write_dl([(name.ljust(width), entry[1]) for name, entry in section.items()])
 
 
-def add_color(command: click.Command) -> None:
-    """Let a command and its subcommands take `--color`, once."""
+def color_option(*, hidden: bool) -> click.Option:
+    """Return `--color`, which every command takes and only `hookrun --help` lists."""
+    return click.Option(
+        ["--color"],
+        type=click.Choice(CHOICES),
+        expose_value=False,
+        is_eager=True,
+        hidden=hidden,
+        callback=_set_color,
+        help="When to use color; default auto: on a terminal, unless NO_COLOR is set.",
+    )
+
+
+def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001  # click's
+    if value is not None:
+        ColorChoice.value = value
+        ctx.find_root().color = {"always": True, "never": False}.get(value)
+
+
+def _add_color(command: click.Command) -> None:
     if not any("--color" in param.opts for param in command.params):
         command.params.append(color_option(hidden=True))
     for each in command.commands.values() if isinstance(command, click.Group) else ():
-        add_color(each)
+        _add_color(each)
 
 
 @click.group(

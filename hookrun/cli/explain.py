@@ -42,7 +42,7 @@ from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.cli.explain_agent import AgentSide
+    from hookrun.cli.explain_run import AgentSide
     from hookrun.cli.printing import Line
 
 COLUMNS = ("#", "HOOK", "STATE", "WHY")
@@ -152,9 +152,9 @@ class Explanation:
         self.predictions = [self._predict(fields) for fields in query.contexts]
         self._agent: AgentSide | None = None
         if query.agent is not None:
-            from hookrun.cli.explain_agent import AgentSide  # with all that knows agents
+            from hookrun.cli.explain_run import AgentSide  # with all that knows agents
 
-            self._agent = AgentSide(query.agent, query, sources, self.predictions)
+            self._agent = AgentSide(query.agent, self)
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)

@@ -1,28 +1,42 @@
-"""Run the hooks for `hookrun explain --run` as `hookrun fire` does, audit included, and show their results."""
+"""What `hookrun explain` adds for an agent, and with `--run`: hooks run as by `hookrun fire`, audit included."""
 
 from __future__ import annotations
 
+import os
 from json import dumps, loads
 from typing import TYPE_CHECKING
 
-from hookrun.agents.reply import DEGRADATIONS
+from hookrun.agents.base import native_event
+from hookrun.agents.formats import Reply, reply_from_verdict
+from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
-from hookrun.dry_run import UNAPPROVED, explain_mismatch
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch
+from hookrun.edit.file_change import FileError
+from hookrun.engine import combine
 from hookrun.fastjson import format_value
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.fire.explanation import arguments, runs_in_background, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.model import HookResult, Outcome
 from hookrun.text import diff
+from hookrun.trust.notices import combine_failures
+from hookrun.verdicts import apply_policies
+from hookrun.wiring import plan
+from hookrun.wiring.plan import InstallRequest
+from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
+from hookrun.wiring.wired_command import this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hookrun.agents.base import Message
+    from hookrun.agents.types import Agent
     from hookrun.cli.explain import Explanation
     from hookrun.cli.printing import Line
-    from hookrun.model import Hook, HookResult, Outcome, Verdict
+    from hookrun.model import Hook, Verdict
 
+ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 COLUMNS = ("#", "HOOK", "RESULT", "TIME", "DETAILS")
 FIELD_INDENT = " " * 10
@@ -34,6 +48,99 @@ RESULT_STYLES = {
     **dict.fromkeys(("ask", "skip", UNAPPROVED), WARNING),
     **dict.fromkeys(("not run", "no match"), DIM),
 }
+
+
+# --- what the agent makes of the event
+
+
+class AgentSide:
+    """Whether the agent of a query sends the event, what it would get, what it cannot do: by the predictions."""
+
+    def __init__(self, agent: Agent, explanation: Explanation) -> None:
+        self.agent = agent
+        self._event, self._message = explanation.query.event, explanation.query.message
+        self._explanation = explanation
+
+    def obstacles(self) -> Iterator[str]:
+        """Yield what keeps every hook from running in the agent, independent of the declarations."""
+        agent = self.agent
+        if plan.unsupported_events(agent, [self._event]):
+            yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
+            return
+        if plan.unsent_events(agent, [self._event]):
+            version = plan.newest_measured(agent)
+            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
+            return
+        wanted = plan.events_for(agent, [self._event])
+        wired = self._installed(wanted)
+        remedy = f"run `hookrun install {agent.NAME}`"
+        if wanted and not wired:
+            yield f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
+        elif wired and all(each.only for each in wired):
+            only = wired[0]
+            where = f"{only.path}:{only.line}"
+            yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
+
+    def _installed(self, wanted: Sequence[str]) -> list[WiredEvent]:
+        found: list[WiredEvent] = []
+        location = InstallLocation(self._explanation.sources.home, self._explanation.sources.project, dict(os.environ))
+        for scope in SCOPES:
+            try:
+                found += plan.wired_events(InstallRequest(self.agent, scope, location, this_program()))
+            except FileError:
+                continue
+        return [each for each in found if each.event in wanted]
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what the agent would get, and what it does not support at this event."""
+        if plan.unsupported_events(self.agent, [self._event]):
+            return
+        known = self.known_answer()
+        if known is not None:
+            yield f"{self.agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
+        fallbacks = ", ".join(dict.fromkeys(name for _, name in self.unsupported()))
+        if fallbacks:
+            yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", DIM
+
+    def known_answer(self) -> str | None:
+        """Return the agent's answer where it is known in advance, because hooks can only fail; else None."""
+        message = self._message
+        every = [each for predictions in self._explanation.predictions for each in predictions]
+        if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
+            return None
+        replies = []
+        for predictions in self._explanation.predictions:
+            failed = [(each.hook, each.failure) for each in predictions if each.state == FAILS]
+            runs = [
+                HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why)
+                for hook, why in failed
+                if why
+            ]
+            behind = [
+                (each.hook, each.failure)
+                for each in predictions
+                if each.state == ENDED and each.never_approved and each.failure is not None
+            ]
+            combine_failures(runs, behind, self._explanation.sources.project)
+            replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
+        return build_response(self.agent, message, replies).stdout().decode().strip()
+
+    def unsupported(self) -> Iterator[tuple[str, str]]:
+        """Yield each action that the agent's event does not support, and the name of what it falls back to."""
+        message = self._message
+        native = message.native if message is not None else native_event(self.agent, self._event)
+        form = self.agent.RESPONSE_FORMATS.get(native)
+        able = form.capabilities if form is not None else NO_WORDS
+        if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
+            able -= ARGUMENTS
+        for action in ACTIONS:
+            reason = None if action in ("allow", "modify") else "no"
+            wanted = Reply(action, reason, args={} if action == "modify" else None)
+            for name in degrade(wanted, able, self._event)[1]:
+                yield action, name
+
+
+# --- results of hooks that were run
 
 
 class ExplainRun:
@@ -103,7 +210,7 @@ class ExplainRun:
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return
-        for index in range(len(candidates)):
+        for index in range(candidates.count):
             hook = candidates.hook(index)
             if self.explanation.hook not in (None, hook.name):
                 continue
@@ -114,7 +221,8 @@ class ExplainRun:
             if not runs:
                 step = chain.became.get(index)
                 cause = explain_mismatch(hook, chain.context) or "it did not match before a later hook made changes"
-                yield str(index + 1), hook.name, *_skipped(step, cause)
+                why_not = ("not run", "-", step.removeprefix("not run: ")) if step else ("no match", "-", cause)
+                yield str(index + 1), hook.name, *why_not
 
     def _transcript(self, fire: EventFire, last_input: object) -> tuple[list[Line], object]:
         """Return what the hooks read and wrote, each input once, and the last input."""
@@ -273,10 +381,6 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
         skipped = [(index, step) for index, step in sorted(chain.became.items()) if step.startswith("not run")]
         parts += [f"{fire.candidates.hook(index).name} {step}" for index, step in skipped]
     return f"{fire.event}: {'; '.join(parts)}"
-
-
-def _skipped(step: str | None, cause: str) -> tuple[str, str, str]:
-    return ("not run", "-", step.removeprefix("not run: ")) if step else ("no match", "-", cause)
 
 
 def _result(run: HookResult) -> tuple[str, str, str]:

@@ -142,14 +142,6 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help` shows the usage"
 
 
-def _range_text(text: str) -> str:
-    """Return a range of click's (`1<=x<=256`, `x>=1`) in words."""
-    low, high = re.match(r"([0-9.]+)<=x", text), re.search(r"x<=([0-9.]+)", text)
-    if low and high:
-        return f"from {low[1]} to {high[1]}"
-    return f"at least {text.partition('=')[2]}" if text.startswith("x>=") else text
-
-
 def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
     """Return the message for an unknown command of a group."""
     group = ctx.command_path
@@ -162,25 +154,6 @@ def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> 
         near = meant
     hint = f"did you mean `{group} {near}`?" if near else f"`{group} --help` lists the commands"
     return f'unknown command "{escape(given)}"\nhint: {hint}'
-
-
-def _option_meant(given: str, options: list[str]) -> str | None:
-    for option, others in OPTION_SYNONYMS.items():
-        if given in others and option in options:
-            return option
-    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
-    return f"--{near}" if near else None
-
-
-def _command_with(option: str, ctx: click.Context | None) -> str | None:
-    group = ctx.find_root().command if ctx is not None else None
-    if ctx is None or not isinstance(group, click.Group):
-        return None
-    for name in WITH_OPTIONS:
-        command = group.get_command(ctx, name)
-        if command is not None and any(option in param.opts for param in command.params):
-            return name
-    return None
 
 
 def _text(error: click.UsageError) -> str:
@@ -215,6 +188,33 @@ def _text(error: click.UsageError) -> str:
         given = message.partition("'")[2].partition("'")[0]
         return unknown_command(error.ctx, given, error.ctx.command.commands)
     return _plain(EXTRA.sub(r"unexpected \1 `\2`", message))
+
+
+def _option_meant(given: str, options: list[str]) -> str | None:
+    for option, others in OPTION_SYNONYMS.items():
+        if given in others and option in options:
+            return option
+    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
+    return f"--{near}" if near else None
+
+
+def _command_with(option: str, ctx: click.Context | None) -> str | None:
+    group = ctx.find_root().command if ctx is not None else None
+    if ctx is None or not isinstance(group, click.Group):
+        return None
+    for name in WITH_OPTIONS:
+        command = group.get_command(ctx, name)
+        if command is not None and any(option in param.opts for param in command.params):
+            return name
+    return None
+
+
+def _range_text(text: str) -> str:
+    """Return a range of click's (`1<=x<=256`, `x>=1`) in words."""
+    low, high = re.match(r"([0-9.]+)<=x", text), re.search(r"x<=([0-9.]+)", text)
+    if low and high:
+        return f"from {low[1]} to {high[1]}"
+    return f"at least {text.partition('=')[2]}" if text.startswith("x>=") else text
 
 
 def _parameter_name(error: click.BadParameter) -> str:

@@ -116,7 +116,7 @@ def init_command(
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
     directory, home = working_directory(), resolve_home(report.home)
-    setup = Setup(project_file(directory, home, "yaml" if as_yaml else None), home, report)
+    setup = Setup(project_file(directory, home, "yaml" if as_yaml else None), report)
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
     own = any(each is not None for each in (lang, event, matcher, name))
     chosen = list(dict.fromkeys([*recipes, *([CUSTOM] if own else ())]))
@@ -145,11 +145,10 @@ def init_command(
 class Setup:
     """The hooks to write into one config file, `own` and `recipes`, and the agents to connect."""
 
-    def __init__(self, declaring: DeclarationFile, home: str, report: CommandReport) -> None:
+    def __init__(self, declaring: DeclarationFile, report: CommandReport) -> None:
         self.report = report
         self.language = template_language(declaring.root)
         self.declaring = declaring
-        self._home = home
         self.recipes = ConfiguredRecipes(declaring)
         self.own: HookPlan | None = None
 
@@ -220,7 +219,7 @@ class Setup:
             report.show_written(changes)
         needs_build = self.own is not None and bool(self.own.build)
         if not (report.as_json or needs_build):
-            approve_written(self.declaring.root, self._home, names, changes, report)
+            approve_written(self.declaring.root, names, changes, report)
         if self.declaring.is_new and not needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
         failed = connect(agents, "user", report, trust=user_is_present(report))
@@ -320,7 +319,7 @@ def new_command(
     if made.build:
         report.add_approvals((), [made.name])
     else:
-        approved = approve_written(declaring.root, home, [made.name], changes, report)
+        approved = approve_written(declaring.root, [made.name], changes, report)
     report.next_steps(next_steps(made, report, approved=approved, directory=directory))
 
 

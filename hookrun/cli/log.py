@@ -108,7 +108,7 @@ def _show(fired: FireRecords, *, as_json: bool) -> None:
         return
     lines: list[Line] = [(_headline(fired), STYLES.get(_action(fired), ERROR if fired.failed else BOLD))]
     for record in fired.hooks:
-        lines += _hook_lines(record, "  ", MAX_LOG_TEXT)
+        lines += _hook_lines(record, MAX_LOG_TEXT)
     print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(fired.header))])
 
 
@@ -151,7 +151,7 @@ def _result(fired: FireRecords) -> str:
     return action if verdict in (None, action) else f"{verdict} -> {action}"
 
 
-def _hook_lines(record: Record, indent: str, limit: int) -> Iterator[Line]:
+def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     """Yield what a hook answered: the result, its texts and its changes, each text at most `limit` characters."""
     failure = record.get("failure")
     marks = [mark for mark in ("recheck", "interrupted", "truncated") if record.get(mark)]
@@ -163,27 +163,27 @@ def _hook_lines(record: Record, indent: str, limit: int) -> Iterator[Line]:
     timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
     reason = f": {_one_line(text, limit)}" if text else ""
     style = ERROR if failure else STYLES.get(action, "")
-    yield f"{indent}{record.get('hook')}{marked}: {timed}{reason}", style
+    yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
-            yield f"{indent}  to the {reader}: {_one_line(record[field], limit)}", ""
-    yield from _changes(record, f"{indent}  ")
+            yield f"    to the {reader}: {_one_line(record[field], limit)}", ""
+    yield from _changes(record)
     notes = record.get("notes")
-    yield from ((f"{indent}  note: {note}", WARNING) for note in (notes if isinstance(notes, list) else ()))
+    yield from ((f"    note: {note}", WARNING) for note in (notes if isinstance(notes, list) else ()))
 
 
-def _changes(record: Record, indent: str) -> Iterator[Line]:
+def _changes(record: Record) -> Iterator[Line]:
     changed, values = record.get("changed"), record.get("changes")
     values = values if isinstance(values, dict) else {}
     for name, value in values.items():
         if isinstance(value, list) and len(value) == len(("before", "after")):
-            yield f"{indent}changed {name}:", WARNING
+            yield f"    changed {name}:", WARNING
             for line in diff(*(str(each) if each is not None else "" for each in value)):
                 if not line.startswith("@@"):
-                    yield f"{indent}  {line}", {"-": ERROR, "+": OK}.get(line[:1], "")
+                    yield f"      {line}", {"-": ERROR, "+": OK}.get(line[:1], "")
     others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
     if others:
-        yield f"{indent}changed {', '.join(others)}", WARNING
+        yield f"    changed {', '.join(others)}", WARNING
 
 
 def _one_line(text: object, limit: int) -> str:
@@ -343,7 +343,7 @@ def _details(fired: FireRecords) -> Iterator[Line]:
         if value:
             yield f"  {label:<8} {value}", ""
     for record in fired.hooks:
-        (first, style), *more = _hook_lines(record, "  ", audit.MAX_TEXT + 100)
+        (first, style), *more = _hook_lines(record, audit.MAX_TEXT + 100)
         yield f"{first} ({_source(record)})", style
         yield from more
     yield from ((f"  {problem}", WARNING) for problem in _problems(header))

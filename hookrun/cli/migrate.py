@@ -53,7 +53,8 @@ def migrate_command(file: str | None, home: str | None, *, write: bool, yes: boo
     settings = _read(path)
     target = _target(path, own_home) if settings.plugin is None else _beside_project(settings.plugin, own_home)
     now = existing(target)
-    migrated = migrate(settings, _declared(now))
+    declared = _parsed(now).at(("hooks",))
+    migrated = migrate(settings, declared if isinstance(declared, list) else [])
     changes = _planned(now, migrated, path, own_home) if write or not as_json else []
     if as_json:
         report = {
@@ -121,11 +122,6 @@ def _parsed(now: ExistingFile) -> Json:
         return Json(now.text(), "json")
     except ParseError as error:
         raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
-
-
-def _declared(now: ExistingFile) -> list[object]:
-    hooks = _parsed(now).at(("hooks",))
-    return hooks if isinstance(hooks, list) else []
 
 
 def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> list[FileChange]:

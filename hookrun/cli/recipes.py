@@ -320,9 +320,7 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     added, updated = recipes.names(ADDED), recipes.names(UPDATED)
     if own:
         report.add_approvals([*added, *updated])
-    approved = own or approve_written(
-        declaring.root, resolve_home(report.home), added, recipes.changes, report, changed=updated
-    )
+    approved = own or approve_written(declaring.root, added, recipes.changes, report, changed=updated)
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
     if not approved:

@@ -207,15 +207,15 @@ class Trial:
         for fields in self._contexts:
             fire = TrialFire(invocation, self.event)
             self.fires.append((fire, fire.run(dict(fields))))
-            for run in fire.chain.runs if fire.chain is not None else ():
+            for run in _runs(fire):
                 if was_started(run):
                     self._times.setdefault(run.name, []).append(run.ms)
             if invocation.interrupted:
                 break
         self.problems, self.interrupted = invocation.problems, invocation.interrupted
 
-    def _runs(self) -> list[HookResult]:
-        return [run for fire, _ in self.fires for run in (fire.chain.runs if fire.chain is not None else ())]
+    def _all_runs(self) -> list[HookResult]:
+        return [run for fire, _ in self.fires for run in _runs(fire)]
 
     def _not_run(self) -> list[tuple[str, str]]:
         """Return the matching hooks that did not run and why, without those that `--hook` left out."""
@@ -228,7 +228,7 @@ class Trial:
         return [(name, why) for name, why in found if name not in left_out]
 
     def _unapproved(self) -> list[str]:
-        found = [run.name for run in self._runs() if _is_unapproved(run)]
+        found = [run.name for run in self._all_runs() if _is_unapproved(run)]
         for fire, _ in self.fires:
             if fire.chain is not None and fire.candidates is not None and fire.trust is not None:
                 found += [hook.name for hook, _ in unapproved_behind(fire.chain, fire.candidates, fire.trust)]
@@ -242,7 +242,7 @@ class Trial:
         if self.interrupted:
             warn(f"interrupted by signal {self.interrupted}")
         columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")
-        rows = [self._row(run, repeated=repeated) for run in self._runs()]
+        rows = [self._row(run, repeated=repeated) for run in self._all_runs()]
         empty = [""] * (2 if repeated else 1)
         rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
         if rows:
@@ -283,22 +283,20 @@ class Trial:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
     def _why_nothing_runs(self, fire: TrialFire) -> str:
-        if self.problems and not fire.candidates:
+        hooks = fire.candidates.count if fire.candidates is not None else 0
+        if self.problems and not hooks:
             return CONFIG_ERRORS
         if not self._sources.hooks:
             return "no hooks are configured here; `hookrun init` adds some"
-        if not fire.candidates:
+        if not hooks:
             return f"no hook is configured for {self.event}"
-        number = count(len(fire.candidates), "hook")
+        number = count(hooks, "hook")
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:
         if self._message is None:
             return "", []
-        replies = [
-            reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
-            for fire, verdict in self.fires
-        ]
+        replies = [reply_from_verdict(verdict, _runs(fire)) for fire, verdict in self.fires]
         answer = build_response(agent, self._message, replies)
         return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
 
@@ -313,10 +311,7 @@ class Trial:
             "calls": [
                 {
                     "context": fire.context,
-                    "hooks": [
-                        self._run_to_json(run, repeated=repeated)
-                        for run in (fire.chain.runs if fire.chain is not None else ())
-                    ],
+                    "hooks": [self._run_to_json(run, repeated=repeated) for run in _runs(fire)],
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,
                 }
@@ -342,6 +337,10 @@ class Trial:
             data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}
             data["runs"] = len(times)
         return data
+
+
+def _runs(fire: TrialFire) -> Sequence[HookResult]:
+    return fire.chain.runs if fire.chain is not None else ()
 
 
 def _reasons(run: HookResult) -> Iterator[str]:

@@ -178,7 +178,6 @@ def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
 
 def approve_written(
     root: str,
-    home: str,
     names: Collection[str],
     changes: Iterable[FileChange],
     report: CommandReport,
@@ -194,7 +193,7 @@ def approve_written(
     from hookrun.cli.trust import UNDECIDED, approved_texts, review  # completion of the commands above needs none of it
 
     written = {os.path.realpath(each.path): each.after for each in changes}
-    project = load_project(None, home, root)
+    project = load_project(None, report.home, root)
     hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
     undecided = [found for found in hooks if found.state in UNDECIDED]
     if report.as_json:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Self
 
+from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.result import Result
 
 REFUSALS = frozenset({"block", "skip", "stop", "ask"})
 """The actions that oats calls block."""

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from hookrun.claude import tables
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.config import claude_files
 from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, validate_handler
 from hookrun.config.config_file import ConfigFile
@@ -25,7 +25,7 @@ SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 AT_MOST = 900.0
 """Timeout in seconds of an `async` hook, which has none in Claude Code."""
 
-CANONICAL = {theirs: ours for ours, theirs in tables.TOOLS.items()}
+CANONICAL = {theirs: ours for ours, theirs in hook_protocol.TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
 DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
 
@@ -106,7 +106,7 @@ def globs(matcher: str, event: str) -> list[str]:
     There are none for names that only hookrun has: `bash` is no tool of Claude Code, so the hook never runs there.
     """
     found = _globs(matcher, event)
-    for ours, theirs in tables.TOOLS.items():
+    for ours, theirs in hook_protocol.TOOLS.items():
         if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
             return []
     return found
@@ -123,7 +123,7 @@ def _globs(matcher: str, event: str) -> list[str]:
     sides = matcher.split("|")
     if not all(SIMPLE.fullmatch(side) for side in sides):
         return []
-    known = [ours for ours, theirs in tables.TOOLS.items() if fits(matcher, event, theirs)]
+    known = [ours for ours, theirs in hook_protocol.TOOLS.items() if fits(matcher, event, theirs)]
     return list(dict.fromkeys([*known, *(_glob(side) for side in sides)]))
 
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hookrun.claude import tables
-from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
+from hookrun.claude import hook_protocol
+from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Location, did_you_mean
 from hookrun.config.parse import KeyPath
@@ -54,14 +55,11 @@ FIELDS = names(
 )
 """Claude Code's fields of a handler that have an effect in hookrun."""
 
-CANONICAL_EVENTS = {theirs: ours for ours, theirs in tables.EVENTS.items()}
+CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
 """Claude Code's event -> hookrun's, for events that other agents have as well."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
-ORDINARY, SESSION_END, LONGEST_END, A_DAY = 600.0, 1.5, 60.0, 86_400.0
-TIMEOUTS = {"UserPromptSubmit": 30.0, "PreModelSwitch": 30.0, "PostModelSwitch": 30.0, "MessageDisplay": 10.0}
-"""Default timeouts in seconds that differ from ORDINARY."""
-
+A_DAY = 86_400.0
 NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 """Events on which `onFailure` is ignored."""
 
@@ -135,7 +133,7 @@ def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterato
     for event, groups in hooks.items():
         here = at.at(event)
         if event not in NATIVE_EVENTS:
-            native = tables.EVENTS.get(EVENTS.get(event, ""))
+            native = hook_protocol.EVENTS.get(EVENTS.get(event, ""))
             hint = f"did you mean {quote(native)}?" if native else did_you_mean(event, NATIVE_EVENTS, "remove it")
             report = here.report if strict else here.warn
             report(f"Claude Code has no event {quote(event)}", hint)
@@ -189,13 +187,10 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
 
 
 def session_end(entries: list[HandlerEntry]) -> float:
-    """Return the seconds that all SessionEnd hooks share: the longest of their timeouts, at most LONGEST_END."""
-    given = [
-        entry.handler.get("timeout")
-        for entry in entries
-        if entry.event == "SessionEnd" and isinstance(entry.handler, dict)
-    ]
-    return min(LONGEST_END, max([SESSION_END, *(float(each) for each in given if isinstance(each, int | float))]))
+    """Return the seconds that all SessionEnd hooks share: the longest of their timeouts, up to Claude Code's limit."""
+    handlers = [entry.handler for entry in entries if entry.event == "SessionEnd" and isinstance(entry.handler, dict)]
+    given = (float(each) for handler in handlers if isinstance(each := handler.get("timeout"), int | float))
+    return min(MAX_TIMEOUTS["SessionEnd"], max([DEFAULT_TIMEOUTS["SessionEnd"], *given]))
 
 
 def validate_handler(
@@ -305,8 +300,9 @@ def _in_plugin(text: str, plugin: str | None) -> str:
 def _meaning(event: str, handler: dict[str, object], given: dict[str, object], ends_in: float) -> dict[str, object]:
     background = given.get("async") is True or given.get("asyncRewake") is True
     blocks = handler["onFailure"] != "continue" and not background and event not in NEVER_BLOCKS
-    timeout = given.get("timeout", ends_in if event == "SessionEnd" else TIMEOUTS.get(event, ORDINARY))
-    seconds = float(timeout) if isinstance(timeout, int | float) else ORDINARY
+    ordinary = ends_in if event == "SessionEnd" else DEFAULT_TIMEOUTS.get(event, DEFAULT_TIMEOUTS[""])
+    timeout = given.get("timeout")
+    seconds = float(timeout) if isinstance(timeout, int | float) else ordinary
     if event == "SessionEnd":
         seconds = min(seconds, ends_in)
     if given.get("async") is True and given.get("asyncRewake") is not True:

@@ -298,7 +298,11 @@ def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
     elif kind == "args" and not isinstance(target, str):
         texts = [*target]
     words = dict.fromkeys(piece for text in texts for piece in _pieces(text))
-    return [word for word in words if _may_be_a_path(word)]
+    return [
+        word
+        for word in words
+        if 0 < len(word) <= LONGEST_WORD and word[0] != "-" and "\0" not in word and "\n" not in word
+    ]
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -306,7 +310,3 @@ def _pieces(text: str) -> Iterator[str]:
     yield from RUN.findall(text)
     for name, rest in FROM_VARIABLE.findall(text):
         yield f"${{{name}}}{rest}"
-
-
-def _may_be_a_path(word: str) -> bool:
-    return 0 < len(word) <= LONGEST_WORD and not word.startswith("-") and "\0" not in word and "\n" not in word

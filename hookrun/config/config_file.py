@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hookrun import __version__
-from hookrun.claude.tables import NATIVE_EVENTS
+from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, did_you_mean, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath

@@ -13,10 +13,9 @@ from typing import NamedTuple
 from hookrun.agents import AGENTS, SETTINGS_GLOBS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
 from hookrun.claude import permissions
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS, WORDS
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
-from hookrun.claude.payload import WORDS
 from hookrun.claude.regex import Expression, RegexError
-from hookrun.claude.tables import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS
 from hookrun.config import command_words
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles
 from hookrun.config.document import MAX_BYTES, Diagnostic, Location, did_you_mean

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hookrun.config.cache_writer import DEFAULTS as BUILT
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
@@ -17,9 +18,6 @@ OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "bu
 
 PER_FILE = ("include", "include_claude", "events", "min_version")
 """Settings that apply to one file, or add up."""
-
-BUILT = Hook(name="", events=()).to_dict()
-"""Defaults of hookrun."""
 
 
 @dataclass(frozen=True, slots=True)

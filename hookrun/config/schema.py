@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hookrun.claude.tables import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.shapes import (
     BOOL,
     NUMBER,

@@ -16,7 +16,7 @@ from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
-from hookrun.shell import project_line
+from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import one_line, quote
@@ -113,7 +113,7 @@ class AgentState:
             home: str | None = account_home()
         except NoHomeError:
             home = None
-        return project_line.find(
+        return fire_call.find_hookrun(
             self.agent.NAME, home, self.spot.project, self.spot.project, os.environ.get("PATH", "")
         )
 

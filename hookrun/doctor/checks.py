@@ -12,22 +12,8 @@ from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
-from hookrun.doctor.agent_state import (
-    NOTE,
-    OK,
-    PROBLEM,
-    AgentState,
-    Finding,
-    check_double_wiring,
-    check_matchers,
-    check_missing_events,
-    check_place,
-    check_program,
-    check_text,
-    check_timeouts,
-    check_wired,
-    read_settings,
-)
+from hookrun.doctor import agent_state
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
@@ -277,23 +263,23 @@ def check_managed_only(agent: AgentState) -> Iterable[Finding]:
 CHECKS: tuple[Check, ...] = (
     check_settings,
     check_dropped_settings,
-    check_wired,
-    check_matchers,
-    check_missing_events,
+    agent_state.check_wired,
+    agent_state.check_matchers,
+    agent_state.check_missing_events,
     check_unsent_events,
     check_version,
     check_declarations,
     check_approval,
     check_protection,
-    check_program,
-    check_text,
-    check_place,
-    check_timeouts,
+    agent_state.check_program,
+    agent_state.check_text,
+    agent_state.check_place,
+    agent_state.check_timeouts,
     check_switched_off,
     check_managed_only,
     check_hook_trust,
     check_folder_trust,
-    check_double_wiring,
+    agent_state.check_double_wiring,
     check_audit,
     check_server,
     check_last_fired,

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.library.result import Result
+from hookrun.library import Result
 from hookrun.text import describe_exception
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
     """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
-    from hookrun.library.result import Result
+    from hookrun.library import Result
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 

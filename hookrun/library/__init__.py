@@ -1,1 +1,128 @@
-"""The engine inside a Python program: handlers and configured hooks in one order, async and sync."""
+"""The engine in a Python program: handlers and configured hooks in one order. Here are the results of its fires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict
+from hookrun.refusals import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hookrun.library.event_contexts import Context
+
+
+class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
+    """A handler's answer, returned or raised: skip the action, without calling it a mistake.
+
+    >>> Skip("it was done already").verdict()
+    Verdict({'action': 'skip', 'message': 'it was done already'})
+    """
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason or "skipped")
+        self.reason = None if reason is None else as_text(reason)
+
+    def verdict(self) -> Verdict:
+        """Return the corresponding verdict."""
+        return Verdict("skip", self.reason)
+
+
+class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an error
+    """A handler's answer, returned or raised: block the action. Also raised by `Result.ok()`.
+
+    `name` is the source of the block, by default the hook's name. As a string: `[name:hook_abort] reason`.
+
+    >>> str(Abort("not on a Friday", name="calendar"))
+    '[calendar:hook_abort] not on a Friday'
+    """
+
+    def __init__(self, reason: str = "aborted", *, name: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = as_text(reason)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"[{self.name or ''}:hook_abort] {self.reason}"
+
+    def verdict(self) -> Verdict:
+        """Return the corresponding verdict."""
+        return Verdict("block", self.reason) if self.name is None else _Refusal(self.name, self.reason)
+
+
+class _Refusal(Verdict):
+    """A block attributed to another source than its hook: the message begins with its name."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: str, reason: str) -> None:
+        super().__init__("block", f"{by}: {reason}")
+        self.by = by
+
+
+class Result(Verdict):
+    """The combined verdict of a fire, and the result of each hook.
+
+    `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
+    `ended_by` is the hook that ended the chain, or None. `ms` is the total time in milliseconds. `problems` are the
+    errors in config files, one per line.
+    """
+
+    __slots__ = ("context_after", "ended_by", "ms", "problems", "request_id", "runs")
+
+    def __init__(self, action: str = "continue", message: str | None = None) -> None:
+        self.action = action
+        self.message = message
+        self.modified_args = self.args_patch = self.modified_context = None
+        self.additional_context = self.system_message = None
+        self.runs: Sequence[HookResult] = ()
+        self.problems: Sequence[str] = ()
+        self.ended_by: str | None = None
+        self.request_id = ""
+        self.ms = 0.0
+        self.context_after: Callable[[], Context] | None = None
+
+    @property
+    def context(self) -> Context | None:
+        """The context after the chain, with changed arguments and all `metadata`; None if no hook ran."""
+        return self.context_after() if self.context_after is not None else None
+
+    @property
+    def go_on(self) -> bool:
+        """Whether the action may run: no hook blocked, skipped, stopped or asked."""
+        return PRECEDENCE[self.action] < PRECEDENCE["ask"]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the action must not run: block, skip or stop."""
+        return self.action in TERMINAL_ACTIONS
+
+    def ok(self) -> Self:
+        """Return this result, also for a skip. Raises Abort, with the hook's name, for a block or a stop.
+
+        If the hook answered with a named `Abort`, its name is used.
+
+        >>> from hookrun import Engine
+        >>> engine = Engine()
+        >>> handler = engine.register("pre_checkpoint", lambda ctx: Verdict.block("tests fail"), name="gate")
+        >>> engine.fire_sync("pre_checkpoint").ok()
+        Traceback (most recent call last):
+            ...
+        hookrun.library.Abort: [gate:hook_abort] tests fail
+        """
+        if self.action in ("block", "stop"):
+            run = next((run for run in self.runs if run.action == self.action), None)
+            who, reason = self.ended_by if run is None else run.name, self.message or self.action
+            if run is not None and isinstance(run.outcome.answer, _Refusal):
+                who = run.outcome.answer.by
+                reason = reason.removeprefix(f"{who}: ")
+            raise Abort(reason, name=who)
+        return self
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object that `hookrun fire` would print."""
+        data = super().to_dict()
+        data["request_id"] = self.request_id
+        data["hooks"] = [run.summary() for run in self.runs]
+        return data

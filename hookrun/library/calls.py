@@ -8,8 +8,8 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
-from hookrun.library.result import Abort, Skip
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.refusals import bare, from_exception
 from hookrun.text import describe_exception

@@ -12,14 +12,13 @@ from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import claude_directory, find
-from hookrun.library import handlers
+from hookrun.library import Result, handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import check
 from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
-from hookrun.library.result import Result
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
@@ -320,7 +319,7 @@ class Engine:
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
         name = self._names.get(event) if isinstance(event, str) else None
         if name is None:
-            name = self._canonical(event)
+            name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
         check(data, name)
         table = self._registry.table(name)
         concerned = table.candidates_for(data)
@@ -334,10 +333,6 @@ class Engine:
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
         selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
-
-    def _canonical(self, event: str) -> str:
-        name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
-        return name
 
     # --- closing
 

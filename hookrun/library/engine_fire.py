@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import audit, context as contexts
 from hookrun.engine import HookChain, is_plain_continue
+from hookrun.library import Result
 from hookrun.library.calls import FOREVER, HandlerCall, TimeLimited, as_coroutine, close_unstarted, is_awaitable
 from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
-from hookrun.library.result import Result
 from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
 from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
@@ -258,7 +258,7 @@ class EngineFire:
             self._chain.combine(result)
             result.runs = self._chain.runs
             result.ended_by = self._chain.ended_by
-        result.context_after = self._context_after
+        result.context_after = lambda: self._class.of(self._data, self._state)
         result.problems = services.problems
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
@@ -267,19 +267,9 @@ class EngineFire:
             self._audit(result.runs, action=result.action, switched_off=off)
         return result
 
-    def _context_after(self) -> Context:
-        return self._class.of(self._data, self._state)
-
     # --- the audit log
 
-    def _audit(
-        self,
-        runs: Sequence[HookResult],
-        *,
-        action: str | None = None,
-        switched_off: list[str] | None = None,
-        interrupted: bool = False,
-    ) -> None:
+    def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda journal: audit.fire_records(
                 runs,
@@ -288,9 +278,7 @@ class EngineFire:
                 problems=self._services.problems,
                 setting=journal.setting,
                 project=self._services.project,
-                action=action,
-                switched_off=switched_off,
-                interrupted=interrupted,
+                **more,
             )
         )
 

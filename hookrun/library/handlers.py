@@ -16,9 +16,9 @@ from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, validate_into
 from hookrun.config.validate import split_matcher
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.library.result import Abort, Skip
 from hookrun.model import LAYERS, Failure, Hook, Verdict
 from hookrun.text import closest, escape, one_line, quote
 
@@ -344,9 +344,10 @@ class HookTable:
 class TableCandidates:
     """The candidates of one fire: the hooks of a table, in the form that the engine reads."""
 
-    __slots__ = ("_context", "_indexes", "_table", "_view")
+    __slots__ = ("_context", "_indexes", "_table", "_view", "count")
 
     def __init__(self, table: HookTable, indexes: frozenset[int]) -> None:
+        self.count = len(table.hooks)
         self._table = table
         self._indexes = indexes
         self._context: Mapping[str, object] | None = None
@@ -360,9 +361,6 @@ class TableCandidates:
             if hook.when is hook.unless is hook.claude is None:
                 return hook
         return None
-
-    def __len__(self) -> int:
-        return len(self._table.hooks)
 
     def layer(self, index: int) -> int:
         """Return the layer's number in LAYERS."""

@@ -36,6 +36,10 @@ ALWAYS_LOADED |= {"importlib", "io", "os", "posixpath", "site", "stat", "zipimpo
 SUFFIXES = (".py", ".pyc", ".so")
 
 
+UNCOUNTED = [0]
+"""Page faults of the children that `wait_for` has waited for."""
+
+
 class State:
     """The state of this process before its first hook, to which `restore` returns it."""
 
@@ -43,16 +47,16 @@ class State:
         self._open = {*range(spawn.STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
         self._variables = {name: value for name, value in os.environb.items() if not name.startswith(OWN)}
         self._modules: dict[str, ModuleType] = {}
-        self._umask = os.umask(0o77)
-        os.umask(self._umask)
-        self._rights = _rights()
-        self._faults = _accounts()[0]
+        self._faults = _accounts()[0] - UNCOUNTED[0]
 
     def prepare(self) -> None:
         """Become an ordinary Python before the first hook that is not hookrun's, and note what it may change."""
         if self._modules:
             return
         complete()
+        self._umask = os.umask(0o77)
+        os.umask(self._umask)
+        self._rights = _rights()
         self._modules = dict(sys.modules)
         self._entries = frozenset(sys.path)
         self._namespaces = [(space, dict(space)) for space in map(vars, (sys, builtins, os))]
@@ -65,18 +69,21 @@ class State:
         """Undo what a hook changed and return True, or return False if something is left that cannot be undone.
 
         `directory` is the one from which it imported its own modules, which are loaded anew for the next hook; it is
-        empty for a hook of hookrun's own, which changes nothing in the interpreter.
+        empty for a hook of hookrun's own, which changes nothing in the interpreter, nor limits or signals.
         """
         try:
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
             if directory:
                 self._restore_interpreter(directory)
+                if _rights() != self._rights or _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+                    return False
                 if [_form(each) for each in self._streams] != self._forms or sys.gettrace() or sys.getprofile():
                     return False
                 for stream in self._streams:
                     stream.flush()
-            return not self._is_left(marker) and self._restore_process()
+                self._restore_process()
+            return not self._is_left(marker)
         except Exception:  # whatever it replaced no longer works
             return False
 
@@ -117,12 +124,12 @@ class State:
         return self._entries.issuperset(places) and directory not in places
 
     def _is_left(self, marker: bytes) -> bool:
-        """Return whether a thread, a process or an open file is left, or limits or rights are others."""
+        """Return whether a thread, a process or an open file is left."""
         faults, threads = _accounts()
-        if threads > 1 or _rights() != self._rights or _signal.getsignal(_signal.SIGCHLD) == _signal.SIG_IGN:
+        if threads > 1:
             return True
-        started = faults != self._faults
-        self._faults = faults
+        started = faults - UNCOUNTED[0] != self._faults
+        self._faults = faults - UNCOUNTED[0]
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:  # it has ended, and the hook has not waited for it
                 started = True
@@ -130,12 +137,19 @@ class State:
             return (started and _has_family(marker)) or any(map(_is_open, set(_descriptors()) - self._open))
         return True
 
-    def _restore_process(self) -> bool:
+    def _restore_process(self) -> None:
         spawn.restore_signals()
         for timer in TIMERS:
             _signal.setitimer(timer, 0)
         os.umask(self._umask)
-        return True
+
+
+def wait_for(pid: int) -> int:
+    """Wait for a program of hookrun's own that leaves no process behind, so that none is looked for."""
+    before = _accounts()[0]
+    status = os.waitpid(pid, 0)[1]
+    UNCOUNTED[0] += _accounts()[0] - before
+    return status
 
 
 def complete() -> None:

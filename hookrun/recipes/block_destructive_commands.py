@@ -6,12 +6,10 @@ import os
 
 from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes import typed_input
-from hookrun.recipes.downloads import Downloads
+from hookrun.recipes import unseen_code
 from hookrun.recipes.looks import FORMATTING, may_destroy
-from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
-from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line, unreadable
+from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, shell_line, unreadable
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -53,7 +51,7 @@ RECIPE = Recipe(
             "Commands to ask about: any value of `git`, and `download` (code that is downloaded and run at once).",
             list_of=(*WORDS, "download"),
         ),
-        typed_input.OPTION,
+        unseen_code.INTERACTIVE,
     ),
     catches="""
         - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, system directories, your home
@@ -130,7 +128,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or the question about one that may be intended."""
     line = shell_line(context)
-    if line is None or not (may_destroy(line) or typed_input.may_open(RECIPE, context, line)):
+    if line is None or not (may_destroy(line) or unseen_code.may_open(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -142,7 +140,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
         question = question or guard.question(command, git)
-    reason = unreadable(parsed, DANGER.search) or typed_input.refusal(RECIPE, context, line, parsed)
+    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, line, parsed)
     if reason is not None:
         return block(reason)
     return {"action": "ask", "message": f"{question}."} if question is not None else None
@@ -157,7 +155,7 @@ class Guard:
         self._git = known_words(RECIPE, "git")
         self._ask = known_words(RECIPE, "ask")
         self._blocks_outside = one_of(RECIPE, "outside_project") == "block"
-        self._downloads = Downloads()
+        self._downloads = unseen_code.Downloads()
 
     def reason(self, command: SimpleCommand, git: GitCall | None) -> str | None:
         """Return why a command is blocked, None if it is not."""
@@ -244,6 +242,73 @@ class Guard:
         return None
 
 
+SYSTEM = (
+    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc",
+    "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share",
+    "/var", "/var/lib", "/var/log", "/Applications", "/Library", "/System", "/Users", "/Volumes", "/private",
+    "/private/etc", "/private/var",
+)  # fmt: skip
+HOME = (
+    ".aws", ".config", ".gnupg", ".kube", ".local", ".local/share", ".ssh", "Desktop", "Documents", "Downloads",
+    "Library", "Movies", "Music", "Pictures", "Videos",
+)  # fmt: skip
+
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
+
+
+class ProtectedPaths:
+    """The directories that must not be removed as a whole, in one project."""
+
+    def __init__(self, home: str, project: str, extra: list[str]) -> None:
+        self._home = home
+        self._project = project
+        self._protected = {**dict.fromkeys(SYSTEM, "a system directory"), "/": "the whole file system"}
+        if home != "/":
+            self._protected.update((f"{home}/{name}", "one of the user's main directories") for name in HOME)
+            self._protected[home] = "the user's home directory"
+        if project != "/":
+            self._protected[f"{project}/.git"] = "the project's history"
+            self._protected.setdefault(project, "the whole project")
+        for path in extra:
+            self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
+
+    def is_large(self, path: str) -> bool:
+        """Return whether an absolute path is a directory of the system or the home directory."""
+        return path in SYSTEM or path == self._home
+
+    def outside(self, path: str, directory: str | None) -> str | None:
+        """Return the absolute path if it is neither in the project nor in a temporary directory."""
+        full = absolute(path.removesuffix("/*") or "/", directory)
+        if full is None or self._project == "/":
+            return None
+        mine = (self._project, os.path.realpath(self._project))
+        if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
+            return None
+        temporary = (*TEMPORARY, os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  # named, not used
+        return None if any(each != full and is_within(full, each.rstrip("/")) for each in temporary) else full
+
+    def threatened_by(self, path: str, directory: str | None) -> str | None:
+        """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
+        if path[:1] == "~" and "/" not in path.rstrip("/*"):
+            return "a home directory"
+        paths = dict.fromkeys((absolute(path, directory), physical(path, directory)))
+        threats = (self._threatened(full) for full in paths if full is not None)
+        return next((threat for threat in threats if threat is not None), None)
+
+    def _threatened(self, full: str) -> str | None:
+        parent, _, last = full.rpartition("/")
+        if "*" in last and not last.strip("*?.[]!^"):
+            full = parent or "/"
+        if full in self._protected:
+            return f"{full}, {self._protected[full]}"
+        for tree, what in self._protected.items():
+            if tree.startswith(full.rstrip("/") + "/"):
+                return f"{tree}, {what}"
+            if any(sign in full for sign in "*?[") and full.count("/") == tree.count("/") and glob(full, tree):
+                return f"{tree}, {what}"
+        return None
+
+
 def _not_options(words: list[str]) -> list[str]:
     cut = words.index("--") if "--" in words else len(words)
     return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
@@ -274,7 +339,7 @@ def _trees(command: SimpleCommand) -> list[str]:
 
 def _found(command: SimpleCommand) -> list[str]:
     """Return the trees that `find` removes, none if a filter limits it."""
-    from hookrun.shell.find_xargs import has_filter, start_directories
+    from hookrun.shell.wrappers import has_filter, start_directories
 
     words = command.arguments
     removes = "-delete" in words or any(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.globs import glob
-from hookrun.recipes import typed_input
+from hookrun.recipes import unseen_code
 from hookrun.recipes.looks import PUSHING
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
@@ -30,7 +30,7 @@ RECIPE = Recipe(
         ),
         Option("lease", "no", "With `yes`, `--force-with-lease` is allowed.", yes),
         Option("kept", "main master", "Globs of branches to protect from deletion."),
-        typed_input.OPTION,
+        unseen_code.INTERACTIVE,
     ),
     catches="""
         - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
@@ -75,7 +75,7 @@ ADVICE = "Push without force (rebase or merge first), push to another branch, or
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
     line = shell_line(context)
-    if line is None or not (may_run(line, PUSHING) or typed_input.may_open(RECIPE, context, line)):
+    if line is None or not (may_run(line, PUSHING) or unseen_code.may_open(RECIPE, context, line)):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -85,7 +85,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         reason = _reason(git, command, configuration) if git is not None else None
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
-    reason = unreadable(parsed, DANGER.search) or typed_input.refusal(RECIPE, context, line, parsed)
+    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, line, parsed)
     return block(reason) if reason is not None else None
 
 

@@ -16,7 +16,7 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.process.spawn import ENDING
+from hookrun.process.loop import ENDING
 from hookrun.serve import peer, protocol
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import release_lock, sign_lock

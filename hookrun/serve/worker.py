@@ -22,10 +22,11 @@ from hookrun.agents import status_without_hooks
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
+from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
-from hookrun.process.loop import Loop
+from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
-from hookrun.process.spawn import ENDING, WATCHER
+from hookrun.process.runner import reap_supervisors
 from hookrun.serve import peer, protocol
 from hookrun.trust.hook_files import files_of
 
@@ -190,9 +191,7 @@ class Worker:
     @staticmethod
     def _is_clean() -> bool:
         """Return whether the last run left this process as it was."""
-        supervisor = sys.modules.get("hookrun.process.supervisor")
-        if supervisor is not None:
-            supervisor.reap()
+        reap_supervisors()
         return (
             not _thread._count()  # noqa: SLF001  # what `threading` itself asks
             and not Loop.has_ended_hooks

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from hookrun.shell.expand import ansi_c
-from hookrun.shell.find_xargs import EXECUTING, FILTERS, find_commands, found_paths, xargs_command
 from hookrun.shell.prefilter import WITH_WORDS
-from hookrun.shell.simple_command import ParsedLine, Redirection, SimpleCommand, program_name
+from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
 from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
-from hookrun.shell.wrappers import APART, NestedLine, Wrapped, nested_line, unwrap
+from hookrun.shell.wrappers import (
+    APART,
+    EXECUTING,
+    FILTERS,
+    NestedLine,
+    Wrapped,
+    find_commands,
+    found_paths,
+    nested_line,
+    unwrap,
+    xargs_command,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +26,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from hookrun.shell.scope import ShellScope
+    from hookrun.shell.simple_command import ShellScope
 
-    ReadLine = Callable[[Source, ShellScope, "Streams"], Word | None]
-    Walk = Callable[[Node, Source, ShellScope, "Streams"], Word | None]
+    ReadLine = Callable[[Source, ShellScope, Streams], Word | None]
+    Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
 MAX_COMMANDS = 1000
 """Commands of a line that are noted; with more it was not read to its end."""
@@ -38,28 +48,6 @@ TOPLEVEL = "git rev-parse --show-toplevel"
 
 SEPARATOR = "\n"
 """Stands for a NUL that is printed: it separates as well, and no word can hold it."""
-
-
-class Streams:
-    """The input and output of a command. `words` are those of its words that follow a redirection.
-
-    `later` are the words of another command that the parser has put there. `own_stdin` is whether `stdin` is its own,
-    not the output of the command before it in a pipeline.
-    """
-
-    __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
-
-    def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
-        self.redirections = redirections or []
-        self.stdin = stdin
-        self.words: list[Word] = []
-        self.later: list[Word] = []
-        self.own_stdin = False
-
-    @property
-    def inherited(self) -> Word | None:
-        """The input for the first of several commands in a row, None if the stream belongs to the last one."""
-        return None if self.own_stdin else self.stdin
 
 
 class Evaluator:

@@ -6,9 +6,9 @@ import os
 from itertools import pairwise
 
 from hookrun.shell import lazy_re as re
-from hookrun.shell.find_xargs import found_paths, has_filter, start_directories
 from hookrun.shell.git_call import GitCall, parse_git_call
 from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.wrappers import found_paths, has_filter, start_directories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

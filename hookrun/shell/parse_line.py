@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun.shell.command_node import assigned, left_out, parts, redirect
-from hookrun.shell.error_recovery import Recovery, statements, substitutions, without_oddities
-from hookrun.shell.evaluate import Evaluator, Streams
-from hookrun.shell.expand import Expander
-from hookrun.shell.scope import ShellScope
-from hookrun.shell.simple_command import ParsedLine, SimpleCommand
-from hookrun.shell.syntax_tree import Source, parse, source_of
+from hookrun.shell.evaluate import Evaluator
+from hookrun.shell.expand import Expander, assigned, left_out, parts, redirect
+from hookrun.shell.simple_command import ParsedLine, ShellScope, SimpleCommand, Streams
+from hookrun.shell.syntax_tree import Recovery, Source, parse, source_of, statements, substitutions, without_oddities
 from hookrun.shell.words import UNKNOWN, LimitExceededError, Word
 
 TYPE_CHECKING = False

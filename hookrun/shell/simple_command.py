@@ -1,16 +1,20 @@
-"""The result of reading a line: its simple commands, each with all that is known about it. Plain data."""
+"""The result of reading a line: its simple commands, each with all that is known about it; and what it is made of.
+
+That is the state of the shell at each place, and the input and output there.
+"""
 
 from __future__ import annotations
 
 from hookrun.globs import glob
-from hookrun.shell.words import UNKNOWN, Word
+from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from hookrun.shell.evaluate import Streams
-    from hookrun.shell.scope import ShellScope
+    from tree_sitter import Node
+
+    from hookrun.shell.syntax_tree import Source
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 READING = frozenset({"<", "<>"})
@@ -111,3 +115,113 @@ class ParsedLine:
 def program_name(word: str) -> str:
     """Return a program's name from the word that runs it; one that is not known is `UNKNOWN`."""
     return UNKNOWN if UNKNOWN in word else word.rstrip("/").rpartition("/")[2].lower()
+
+
+class Streams:
+    """The input and output of a command. `words` are those of its words that follow a redirection.
+
+    `later` are the words of another command that the parser has put there. `own_stdin` is whether `stdin` is its own,
+    not the output of the command before it in a pipeline.
+    """
+
+    __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
+
+    def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
+        self.redirections = redirections or []
+        self.stdin = stdin
+        self.words: list[Word] = []
+        self.later: list[Word] = []
+        self.own_stdin = False
+
+    @property
+    def inherited(self) -> Word | None:
+        """The input for the first of several commands in a row, None if the stream belongs to the last one."""
+        return None if self.own_stdin else self.stdin
+
+
+class ShellScope:
+    """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
+
+    __slots__ = (
+        "beside", "depth", "directory", "functions", "piped", "positional", "previous", "reads", "variables", "within",
+        "wrappers",
+    )  # fmt: skip
+
+    def __init__(
+        self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]
+    ) -> None:
+        self.variables = {"IFS": SPACES, **variables}
+        self.directory = directory
+        self.previous: str | None = None
+        self.functions: dict[str, tuple[Node, Source]] = {}
+        self.positional: list[Word] | None = None
+        self.wrappers: tuple[str, ...] = ()
+        self.within: tuple[str, ...] = ()
+        self.beside = False
+        self.piped = False
+        self.depth = 0
+        self.reads = reads
+
+    def copy(self) -> ShellScope:
+        """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
+        other = ShellScope.__new__(ShellScope)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.variables, other.functions = {**self.variables}, {**self.functions}
+        return other
+
+    @property
+    def home(self) -> str:
+        """The value of `~`."""
+        return self.variables.get("HOME", UNKNOWN)
+
+    def value(self, name: str) -> str:
+        """Return the value of `$NAME`."""
+        if name == "PWD":
+            return self.directory or UNKNOWN
+        if name == "OLDPWD":
+            return self.previous or UNKNOWN
+        if self.positional is not None:
+            if name in {"@", "*"}:
+                return " ".join(word.text for word in self.positional)
+            if name == "#":
+                return str(len(self.positional))
+            if name.isdecimal() and name != "0":
+                number = int(name)
+                return self.positional[number - 1].text if number <= len(self.positional) else ""
+        return self.variables.get(name, UNKNOWN)
+
+    def substituted(self, line: str) -> Piece:
+        """Return the output of a line between backticks."""
+        printed = self.reads(line, self.copy())
+        return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
+
+    def enter(self, target: str | None) -> None:
+        """Change the directory as `cd` does; None for one that is not known."""
+        directory = None if target is None else absolute(target or ".", self.directory)
+        self.previous, self.directory = self.directory, directory
+
+    def become(self, other: ShellScope) -> None:
+        """Take over everything that holds at another place of the same shell."""
+        self.variables = other.variables
+        self.directory = other.directory
+        self.previous = other.previous
+        self.functions = other.functions
+
+    def merge(self, *branches: ShellScope) -> None:
+        """Take over what branches have changed that may or may not have been taken.
+
+        What one of them has changed counts as changed, for that is the case that matters; where two differ, it is not
+        known.
+        """
+        changed = [branch.directory for branch in branches if branch.directory != self.directory]
+        if changed:
+            self.directory = changed[0] if len(set(changed)) == 1 else None
+        for branch in branches:
+            self.functions.update(branch.functions)
+        for name in {name for branch in branches for name in branch.variables}:
+            before = self.variables.get(name)
+            values = {branch.variables.get(name) for branch in branches} - {before}
+            if values:
+                (value,) = values if len(values) == 1 else (UNKNOWN,)
+                self.variables[name] = UNKNOWN if value is None else value

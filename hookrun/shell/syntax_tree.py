@@ -1,15 +1,18 @@
-"""Parse shell with tree-sitter and its grammar for bash, which are loaded with the first line."""
+"""Parse shell with tree-sitter and its grammar for bash, loaded with the first line.
+
+A text in which the parser finds an error is split so that the error hides no command.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from hookrun.shell import lazy_re
+from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from tree_sitter import Node, Parser
@@ -90,7 +93,7 @@ def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
     """Load a compiled module, which finds in `re` and `enum` what it needs for queries and logs: we have neither."""
     import _frozen_importlib as bootstrap
 
-    replaced = {name: module for name, module in (("re", lazy_re), ("enum", _Enum)) if name not in sys.modules}
+    replaced = {name: module for name, module in (("re", re), ("enum", _Enum)) if name not in sys.modules}
     sys.modules.update(replaced)  # type: ignore[arg-type]
     try:
         module = bootstrap.module_from_spec(spec)
@@ -99,3 +102,236 @@ def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
         for name in replaced:
             del sys.modules[name]
     return module
+
+
+# --- a text with an error
+
+DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
+NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")
+"""Redirections with a character that would end a command elsewhere."""
+
+ENDS = re.compile(r";;&|;;|;&|;|&&|\|\||&")
+ALL_ENDS = re.compile(rf"{ENDS.pattern}|\|&|\||[()]")
+"""What ends a command; all of them cut pipelines and subshells as well."""
+
+SUBSTITUTIONS = frozenset({"$(", "<(", ">("})
+NESTED = {'"': '"', "${": "}", **dict.fromkeys(SUBSTITUTIONS, ")")}
+"""What begins a part in which others may be, and what ends it."""
+
+ESCAPED = {"$'": "'", "`": "`"}
+"""What begins a part in which only a backslash means something, and what ends it."""
+
+BEFORE_COMMENT = " \t\n;&|("
+
+
+class Segment:
+    """A part of a text: its position, and the here-documents that begin in it, each with its position in the text."""
+
+    __slots__ = ("documents", "end", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.end = start
+        self.documents: list[tuple[int, str]] = []
+
+
+def split(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
+    """Split a text into its commands, or parts of compound ones; here-documents belong to the command they begin in."""
+    segments = [Segment(0)]
+    waiting: list[tuple[Segment, re.Match[str]]] = []
+    at = 0
+    while at < len(text):
+        end = ends.match(text, at)
+        passed = NO_END.match(text, at)
+        document = DOCUMENT.match(text, at)
+        if passed is not None:
+            at = passed.end()
+        elif document is not None:
+            waiting.append((segments[-1], document))
+            at = document.end()
+        elif text[at] == "\n":
+            segments[-1].end = at
+            at = _past_documents(text, at + 1, waiting)
+            waiting = []
+            segments.append(Segment(at))
+        elif end is not None:
+            segments[-1].end = at
+            at = end.end()
+            segments.append(Segment(at))
+        else:
+            at = _past_comment(text, at) or end_of(text, at)
+    segments[-1].end = len(text)
+    return segments
+
+
+def _past_documents(text: str, at: int, waiting: list[tuple[Segment, re.Match[str]]]) -> int:
+    """Give the segments their here-documents; one without an end is ignored."""
+    for segment, found in waiting:
+        word = found[2] or found[3] or (found[4] or "").replace("\\", "")
+        tabs = r"\t*" if found[1] else ""
+        end = re.compile(rf"^{tabs}{re.escape(word)}$", re.MULTILINE).search(text, at)
+        if end is not None:
+            segment.documents.append((at, text[at : end.end()]))
+            at = min(end.end() + 1, len(text))
+    return at
+
+
+def join(text: str, segments: list[Segment]) -> str:
+    """Return the text from the first of the segments to the last, with all of its here-documents."""
+    first, last = segments[0], segments[-1]
+    after = [document for segment in segments for at, document in segment.documents if at >= last.end]
+    return "\n".join([text[first.start : last.end], *after])
+
+
+def end_of(text: str, at: int) -> int:
+    """Return the end of the quoted part, the substitution or the character that begins at `at`."""
+    if text[at] == "\\":
+        return min(at + 2, len(text))
+    for begins in (text[at : at + 2], text[at]):
+        if begins in NESTED:
+            return _past_nested(text, at + len(begins), NESTED[begins])
+        if begins in ESCAPED:
+            return _past_escaped(text, at + len(begins), ESCAPED[begins])
+        if begins == "'":
+            return (text.find("'", at + 1) + 1) or len(text)
+    return at + 1
+
+
+def _past_escaped(text: str, at: int, closing: str) -> int:
+    while at < len(text) and text[at] != closing:
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))
+
+
+def _past_nested(text: str, at: int, closing: str) -> int:
+    while at < len(text):
+        if text[at] == closing:
+            return at + 1
+        if closing == ")" and text[at] == "(":
+            at = _past_nested(text, at + 1, ")")
+        elif closing == '"' and text[at] == "'":
+            at += 1
+        else:
+            at = (_past_comment(text, at) if closing == ")" else 0) or end_of(text, at)
+    return len(text)
+
+
+def _past_comment(text: str, at: int) -> int:
+    """Return the end of the comment that begins at `at`, 0 if none does."""
+    if text[at] != "#" or (at and text[at - 1] not in BEFORE_COMMENT):
+        return 0
+    end = text.find("\n", at)
+    return end if end > 0 else len(text)
+
+
+def substitutions(text: str) -> Iterator[str]:
+    """Yield the lines in the substitutions of a text, those in double quotes and in `${...}` included."""
+    at = 0
+    while at < len(text):
+        begins, end = text[at : at + 2], end_of(text, at)
+        if begins in SUBSTITUTIONS:
+            yield text[at + 2 : end].removesuffix(")")
+        elif begins == "${":
+            yield from substitutions(text[at + 2 : end])
+        elif begins[0] == "`":
+            yield text[at + 1 : end].removesuffix("`").replace("\\`", "`")
+        elif begins[0] == '"':
+            yield from substitutions(text[at + 1 : end].replace("'", " "))
+        at = end
+
+
+TEST = re.compile(
+    r"""(?<![\\'"])(^|[;&|(`\n])
+        ([ \t]*(?:(?:if|while|until|elif|then|else|do|time|!|\{)[ \t]+)*(?:\[[ \t]|(\[\[[ \t])))
+        ((?(3)(?:[^;&|`\n\[\]]|&&|\|\|)|[^;&|`\n\[\]])*)
+        (?=[ \t]\])""",
+    re.VERBOSE,
+)
+"""A test: what is before it, how it begins, its operands."""
+
+ODD = re.compile(r"""(?<=[ \t])(?=[^ \t]*[~/*?{}])[^ \t'"$()<>\\=!-][^ \t'"$()<>\\]*(?=[ \t]|$)""")
+"""An operand that the grammar may not see as one, such as `/`, `~` and `*`."""
+
+DESCRIPTOR = re.compile(r"(?<![^\s;&|(])\{\w+\}(?=[<>])")
+"""The variable that is given the number of a new descriptor."""
+
+MIDDLE = re.compile(r"(?:\s|(?:then|elif|else|fi|do|done|esac|\})(?=[\s<>]|$))+")
+"""The keywords that continue a compound command, before a simple one."""
+
+OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|function\s+\S+|!|\{{)(?=[\s<>]|$))+")
+"""The part of a compound command that may precede a simple one."""
+
+NOTHING_PUT_IN = str.maketrans("$`", "__")
+"""Makes a here-document one into which nothing is put: errors may be in it, which a shell only tells of."""
+
+MAX_JOINED = 32
+"""Segments that are tried as one compound command."""
+
+MAX_BYTES_TRIED = 1 << 18
+"""Bytes that are parsed so; beyond it each piece is read alone."""
+
+
+def without_oddities(text: str) -> str:
+    """Mask what the grammar misreads, odd words in tests and `{name}>`; the text keeps its length."""
+    text = DESCRIPTOR.sub(lambda found: "9".rjust(len(found[0])), text)
+    return TEST.sub(lambda found: found[1] + found[2] + _masked(found[4]), text)
+
+
+def _masked(operands: str) -> str:
+    return ODD.sub(lambda found: re.sub("[!-~]", "x", found[0]), f" {operands}")[1:]
+
+
+class Recovery:
+    """How many bytes may still be parsed to find out what belongs together, in all texts of one line."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_BYTES_TRIED
+
+
+def statements(text: str, recovery: Recovery) -> Iterator[str]:
+    """Yield the statements of a text that the parser understands alone; the others are split as finely as possible."""
+    segments = split(text)
+    while segments:
+        segments[0].start += _length(MIDDLE, text[segments[0].start : segments[0].end])
+        taken = 0
+        for count in range(1, min(MAX_JOINED, len(segments)) + 1):
+            statement = join(text, segments[:count])
+            recovery.left -= len(statement)
+            if is_valid(statement):
+                taken = count
+                yield statement
+                break
+            if recovery.left < 0:
+                break
+        if not taken:
+            taken = 1
+            yield from _split_finely(join(text, segments[:1]))
+        segments = segments[taken:]
+
+
+def is_valid(text: str) -> bool:
+    """Return whether the parser finds no error in a text."""
+    return not parse(text.encode("utf-8", "surrogatepass")).has_error
+
+
+def _split_finely(text: str) -> Iterator[str]:
+    text = text[_length(OPENINGS, text) :]
+    if is_valid(text):
+        yield text
+        return
+    for segment in split(text, ALL_ENDS):
+        part = join(text, [segment])
+        part = part[_length(OPENINGS, part) :]
+        documents = [document for each in split(part) for document in each.documents]
+        if documents and not is_valid(part):
+            for at, document in documents:
+                yield from substitutions(document)
+                part = part[:at] + document.translate(NOTHING_PUT_IN) + part[at + len(document) :]
+        yield part
+
+
+def _length(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return found.end() if found is not None else 0

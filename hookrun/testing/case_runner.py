@@ -18,9 +18,9 @@ from hookrun.agents import load as load_agent
 from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
+from hookrun.library import Result
 from hookrun.library.calls import result_at_once
 from hookrun.library.handlers import HookTable, TableCandidates
-from hookrun.library.result import Result
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES

@@ -19,7 +19,7 @@ from functools import cached_property
 import hookrun
 from hookrun import launcher_file
 from hookrun.edit.file_change import FileError
-from hookrun.shell import project_line
+from hookrun.shell import fire_call
 from hookrun.shell.fire_call import LAUNCHER_PATH, fire_calls
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
@@ -186,7 +186,7 @@ class WiredCommand:
         """The command as install writes it, in a project neither with a path of hookrun nor a home; none by hand."""
         if self.form is not None:
             said = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
-            return ["/bin/sh", "-c", project_line.SCRIPT, project_line.NAME, *said, *self.flags.arguments()]
+            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *said, *self.flags.arguments()]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
         # `-I`: nothing of the working directory or the environment is imported.
@@ -274,7 +274,7 @@ def _absolute(words: list[str]) -> WiredCommand | None:
 
 
 def _portable(words: list[str]) -> WiredCommand | None:
-    arguments = project_line.arguments_of_fire(words)
+    arguments = fire_call.arguments_of_fire(words)
     flags = _flags(arguments) if arguments is not None else None
     if flags is None or flags.scope != "project" or flags.home is not None:
         return None

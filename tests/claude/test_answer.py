@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from hookrun.claude import answer
 from hookrun.claude.answer import Interpretation
-from hookrun.claude.tables import EVENTS, RULES, TOP
+from hookrun.claude.hook_protocol import EVENTS, RULES, TOP
 from hookrun.model import Failure, Hook, Outcome, Verdict
 
 HOOK = Hook(name="h", events=["pre_tool_use"], dialect="claude")

@@ -10,7 +10,7 @@ from hookrun import Engine
 from hookrun.audit import hook_record
 
 if TYPE_CHECKING:
-    from hookrun.library.result import Result
+    from hookrun.library import Result
     from tests.conftest import Fired, Project
 
 CONTEXTS: dict[str, dict[str, object]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.claude.tables import EVENTS, RULES
+from hookrun.claude.hook_protocol import EVENTS, RULES
 from tests.conformance.claude import answers, failure, notes, own
 from tests.fire.agents import Agent
 

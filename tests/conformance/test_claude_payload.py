@@ -9,8 +9,8 @@ import pytest
 
 from hookrun import Engine
 from hookrun.agents import claude as agent_claude
-from hookrun.claude import tables
-from hookrun.claude.payload import FIELDS, MORE, WORDS, build_payload
+from hookrun.claude import hook_protocol as tables
+from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, Json
 

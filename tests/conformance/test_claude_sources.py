@@ -12,7 +12,7 @@ import pytest
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.shell.project_line import SCRIPT
+from hookrun.shell.fire_call import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -100,7 +100,7 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
     [
         "hookrun.library.event_contexts",
         "hookrun.library.embedded_engine",
-        "hookrun.library.result",
+        "hookrun.library",
         "hookrun.model",
         "hookrun.recipes.quality_gate",
         "hookrun.recipes.retry",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.tables import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
+from hookrun.claude.hook_protocol import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
 from hookrun.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 

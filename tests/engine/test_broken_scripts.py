@@ -32,6 +32,7 @@ def declared(project: Project, shell: str, form: str, text: str) -> dict[str, ob
     return forms[form]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 @pytest.mark.parametrize("dialect", ["hookrun", "claude"])
 @pytest.mark.parametrize("form", ["script", "shell", "args", "absolute"])

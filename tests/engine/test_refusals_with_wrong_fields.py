@@ -57,6 +57,7 @@ def printing(project: Project, stdout: str) -> str:
     return "cat output"
 
 
+@pytest.mark.sampled(6)
 @each_policy
 @each_refusal
 def test_what_a_command_prints(project: Project, stdout: str, action: str, part: str, on_failure: str) -> None:
@@ -70,6 +71,7 @@ def test_what_a_command_prints(project: Project, stdout: str, action: str, part:
     assert "hook hook: wrong_field: " in fired.stderr
 
 
+@pytest.mark.sampled(5)
 @each_refusal
 def test_what_a_server_answers(project: Project, stdout: str, action: str, part: str) -> None:
     """The body of a URL hook's response is read in the same way."""
@@ -157,6 +159,7 @@ FUNCTIONS = {
 """Function -> the action of the verdict."""
 
 
+@pytest.mark.sampled(8)
 @each_policy
 @pytest.mark.parametrize("interpreter", [None, sys.executable], ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -291,7 +291,7 @@ def run_block(command: str, home: Path, working_dir: str = "/home/dev/shop") -> 
     return verdict(run(BLOCK, bash(command, working_dir), cwd=home, env=env))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("command", DESTRUCTIVE)
 def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
     """A command that destroys something is blocked with a reason for the model."""
@@ -302,12 +302,14 @@ def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
     assert len(answer["message"]) > 30
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", HARMLESS)
 def test_harmless_commands_pass(command: str, tmp_path: Path) -> None:
     """A command that destroys nothing, or only speaks of it, gets no answer."""
     assert run_block(command, tmp_path) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("working_dir", ["/usr/src/app", "/opt/shop/app", "/var/www/shop/"])
 def test_a_project_in_a_system_directory_can_be_cleaned(working_dir: str, tmp_path: Path) -> None:
     """What is below the project may be deleted wherever the project lives; the project itself may not."""
@@ -323,6 +325,7 @@ def test_a_huge_command_is_judged_in_reasonable_time(tmp_path: Path) -> None:
     assert run_block(f"cat > big.txt <<'EOF'\n{body}EOF\nrm -rf ~", tmp_path) is not None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stdin", ["", "not json", "[]", "{}", '{"tool_args": null}', '{"tool_args": {"command": []}}'])
 @pytest.mark.parametrize("hook", [BLOCK, pytest.param(PROTECT, marks=needs_node), pytest.param(TOOL, marks=needs_perl)])
 def test_a_context_without_what_is_judged_is_a_failure(hook: str, stdin: str, tmp_path: Path) -> None:

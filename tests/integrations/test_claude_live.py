@@ -174,6 +174,7 @@ def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
     assert ran.files == (["asked.txt"] if agrees else [])
 
 
+@pytest.mark.slow
 def test_changed_arguments_are_what_runs(claude: Any) -> None:
     """And what is reported afterwards; what goes with the change reaches the model."""
     engine = engine_with(pre_tool_use=Verdict.patch({"command": "echo new > new.txt"}, MARK))

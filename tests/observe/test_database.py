@@ -136,6 +136,7 @@ def test_an_empty_file_is_a_new_database(store: ObserverDatabase) -> None:
     assert count(store) == {"s": 1}
 
 
+@pytest.mark.slow
 def test_a_crowd_loses_nothing(store: ObserverDatabase) -> None:
     """Four processes that begin at once, the file not there yet, write 200 times each: every row is there."""
     processes = [start(WRITER, store.path, name, "200") for name in "abcd"]
@@ -264,6 +265,7 @@ def spoil(path: Path, how: str) -> None:
         path.write_bytes(data[:page] + b"\xa5" * (len(data) - page))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["text", "half", "pages"])
 def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:
     """It is named, with what to do about it, and keeps every byte that it has."""

@@ -47,7 +47,7 @@ def test_every_module_with_a_recipe_is_listed() -> None:
     assert [recipe(module).name.replace("-", "_") for module in RECIPES] == list(RECIPES)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_does_what_its_cases_say(module: str) -> None:
     """As `hookrun test` runs them."""
@@ -70,7 +70,7 @@ def test_its_cases_name_their_hooks(module: str) -> None:
     assert [case.name for case in file(module).cases if not case.hooks or not names.issuperset(case.hooks)] == []
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [False, True], ids=["by default", "with options"])
 @pytest.mark.parametrize("where", ["project", "user", ".claude/hooks/.env/secrets.pem"])
 def test_their_examples_hold_wherever_recipes_are_added(where: str, options: bool, project: Project) -> None:

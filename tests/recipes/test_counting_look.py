@@ -110,6 +110,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_with_its_look_and_without_it_does_the_same(

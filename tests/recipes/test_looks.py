@@ -15,14 +15,13 @@ from hookrun.recipes import (
     RECIPES,
     block_destructive_commands,
     commit_message_check,
-    downloads,
     looks,
     no_force_push,
     package_manager,
     protect_files,
     protect_hooks,
     secret_scan,
-    typed_input,
+    unseen_code,
 )
 from hookrun.recipes.looks import LOOKS, may_matter
 from hookrun.shell import prefilter, wrappers
@@ -43,7 +42,7 @@ def test_a_look_knows_every_program_that_its_recipe_has_rules_for() -> None:
     destructive = {
         *block_destructive_commands.RULES,
         *block_destructive_commands.REMOVERS,
-        *downloads.DOWNLOADERS,
+        *unseen_code.DOWNLOADERS,
         "git",
         "hub",
     }
@@ -135,7 +134,7 @@ class Answers:
         monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(root / "p"))
         for name in [each for each in os.environ if each.startswith("HOOKRUN_OPTION_")]:
             monkeypatch.delenv(name)
-        for module in (*MODULES.values(), typed_input):
+        for module in (*MODULES.values(), unseen_code):
             for name in PREFILTERS:
                 if hasattr(module, name) and (module, name) != (protect_hooks, "may_run"):
                     monkeypatch.setattr(module, name, lambda *_, **__: True)

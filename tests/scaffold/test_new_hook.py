@@ -84,7 +84,7 @@ def test_every_template_is_needed() -> None:
 SERVES = pytest.mark.parametrize("serve", [False, True], ids=["", "serve"])
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: bool) -> None:
@@ -102,7 +102,7 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: 
     assert cases > len(EVENTS) * 1.5
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, serve: bool) -> None:
@@ -184,6 +184,7 @@ def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, p
         assert done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("language", languages())
 def test_what_serves_ends_when_it_cannot_judge(tmp_path: Path, language: str) -> None:
     """While its input is open: the call would otherwise wait for it until the timeout."""

@@ -85,6 +85,7 @@ def test_a_server_of_another_home_is_left_alone(account: Account) -> None:
     assert list(servers(f"{account.home}/other")) == []
 
 
+@pytest.mark.slow
 def test_uninstall_of_the_last_agent_ends_the_server(account: Account) -> None:
     """Nothing starts it any more, and nothing would find it."""
     (account.home / ".claude").mkdir()

@@ -32,6 +32,7 @@ UNPROVEN = frozenset({"ruby", "just", "java", "library", "configuration"})
 """Languages of which no test runs code: not every machine has them, or their bytes are no text."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("line", [each for each in lines("executed") if each["language"] not in UNPROVEN], ids=title)
 def test_the_changed_bytes_of_a_line_run(tmp_path: Path, line: Line) -> None:
     """Whether each line of executed.json names code: changed, it prints what the change says."""

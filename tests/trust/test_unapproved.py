@@ -277,7 +277,7 @@ def test_hooks_beyond_the_limit_cannot_be_approved_and_say_why(project: Project)
     assert "more than 500 hooks" in Run(project).details["hook501"]
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["command", "args", "claude"])
 def test_a_command_of_sixteen_megabytes_is_not_read(project: Project, form: str) -> None:
     """What it runs is not worked out: it cannot be approved, the run is in time, and the user's guard is heard."""

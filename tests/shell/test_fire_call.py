@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun import launcher_file
-from hookrun.shell import project_line
+from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
 from hookrun.state import account_home
 from tests.account import can_make_accounts, second_account
@@ -57,7 +57,7 @@ class Clone:
         words = [
             "/bin/sh",
             "-c",
-            project_line.SCRIPT,
+            fire_call.SCRIPT,
             "hookrun",
             "warn",
             "AN_AGENTS_DIR",
@@ -80,7 +80,7 @@ class Clone:
 
     def found(self, path: str, *, cwd: Path | None = None, named: Path | None = None) -> list[str] | None:
         """Return what doctor says that the line finds."""
-        return project_line.find("x", account_home(), str(cwd or self.root), str(named or ""), path)
+        return fire_call.find_hookrun("x", account_home(), str(cwd or self.root), str(named or ""), path)
 
 
 @pytest.fixture
@@ -91,14 +91,14 @@ def clone(tmp_path: Path) -> Clone:
 
 def test_it_can_be_written_into_any_shell() -> None:
     """It has nothing that sh, zsh and fish read differently within single quotes, and no line end."""
-    assert {"'", "\n", "\\\\"}.isdisjoint(project_line.SCRIPT)
-    assert "\\'" not in project_line.SCRIPT
-    assert not project_line.SCRIPT.endswith("\\")
+    assert {"'", "\n", "\\\\"}.isdisjoint(fire_call.SCRIPT)
+    assert "\\'" not in fire_call.SCRIPT
+    assert not fire_call.SCRIPT.endswith("\\")
 
 
 def test_no_agent_that_fills_in_variables_finds_one() -> None:
     """Gemini CLI puts the value of `$NAME` and `${NAME}` into its settings when it reads them (0.61.0, its source)."""
-    names = re.findall(r"\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})", project_line.SCRIPT)
+    names = re.findall(r"\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})", fire_call.SCRIPT)
     assert names
     assert {(one or other)[0] for one, other, _ in names} <= {"_", "2", "3"}
 
@@ -155,7 +155,7 @@ def test_the_launcher_of_the_account_is_started(
     if trouble != "no conf":
         launcher_file.write(str(directory / "launcher.conf"), conf.encode())
     clone.program(clone.root)
-    script = project_line.SCRIPT.replace('eval "_h=~$_u"', f'_h="{home}"')
+    script = fire_call.SCRIPT.replace('eval "_h=~$_u"', f'_h="{home}"')
     words = ["/bin/sh", "-c", script, "hookrun", "warn", "PWD", "missing", "fire", "--agent", "toy", "before", "--x"]
     program = shutil.which(shell)
     assert program is not None
@@ -167,17 +167,17 @@ def test_the_launcher_of_the_account_is_started(
         assert (done.returncode, done.stdout) == (0, "missing\n")
     else:
         assert (done.returncode, done.stdout) == (4, "launcher|before|--x|message")
-    found = project_line.find("toy", str(home), str(clone.root), "", "/usr/bin:/bin")
+    found = fire_call.find_hookrun("toy", str(home), str(clone.root), "", "/usr/bin:/bin")
     assert found == (None if trouble else ["/bin/sh", f"{clone.root}/hookrun"])
 
 
 def test_an_earlier_script_is_known_and_a_changed_one_is_not() -> None:
     """Its line is hookrun's own, so that install replaces it."""
     words = ["/bin/sh", "-c", EARLIER, "hookrun", "warn", "PWD", "", "fire", "--agent", "claude", "Stop"]
-    assert project_line.arguments_of_fire(words) == ["--agent", "claude", "Stop"]
+    assert fire_call.arguments_of_fire(words) == ["--agent", "claude", "Stop"]
     assert [call.agent for call in fire_calls(shlex.join(words))] == ["claude"]
     words[2] = EARLIER.replace("exit 0", "exit 2")
-    assert project_line.arguments_of_fire(words) is None
+    assert fire_call.arguments_of_fire(words) is None
 
 
 def test_a_virtual_environments_program_runs_isolated(clone: Clone) -> None:
@@ -232,7 +232,7 @@ def test_the_home_is_that_of_the_password_database(clone: Clone, account: Path) 
     (account / ".local" / "bin").mkdir(parents=True)
     program = clone.program(account / ".local" / "bin")
     own = clone.program(clone.outside)
-    words = ["/bin/sh", "-c", project_line.SCRIPT, "hookrun", "warn", "PWD", "missing", "fire", "x"]
+    words = ["/bin/sh", "-c", fire_call.SCRIPT, "hookrun", "warn", "PWD", "missing", "fire", "x"]
     done = subprocess.run(
         words,
         cwd="/",
