@@ -1,7 +1,5 @@
 """Entry point: `fire` is dispatched without loading the command line."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys
@@ -21,6 +19,7 @@ def main() -> None:
     argv = sys.argv[1:]
     if argv[:1] == ["fire"]:
         gc.disable()  # the process ends before garbage matters
+        _take_hot_modules()
     else:
         gc.enable()
     if argv[:2] == ["serve", "--daemon"]:
@@ -48,9 +47,20 @@ def main() -> None:
             os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
         except OSError:
             pass
-    if "hookrun.boot" in sys.modules:
-        sys.modules["hookrun.boot"].renew()
+    boot = sys.modules.get("hookrun.boot")
+    if boot is not None:
+        boot.renew()
     os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
+
+
+def _take_hot_modules() -> None:
+    """Load them from one file, where that can be done; else they are imported one by one."""
+    try:
+        from hookrun import boot
+
+        boot.attach()
+    except Exception:  # noqa: S110  # hookrun is being replaced: what comes next says what is missing
+        pass
 
 
 def status_without_hooks(argv: list[str], error: Exception) -> int:

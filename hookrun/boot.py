@@ -3,6 +3,7 @@
 `start.py` runs this module. `boot_writer` writes the file, `boot.MAGIC.code` in the package. It has the hot modules in
 groups: a group is taken only if every source in it has the time and size it was compiled from, else its modules are
 imported as usual. The first import of anything else makes this process what it would be without `-S` and this module.
+A `hookrun fire` that is started otherwise is an ordinary Python from the start, which takes its groups too (`attach`).
 """
 
 import gc
@@ -10,7 +11,8 @@ import marshal
 import posix
 import sys
 from _frozen_importlib import ModuleSpec, _find_spec  # type: ignore[attr-defined]
-from _frozen_importlib_external import MAGIC_NUMBER, spec_from_file_location
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, spec_from_file_location
+from _imp import _fix_co_filename  # type: ignore[attr-defined]
 from time import time_ns
 
 TYPE_CHECKING = False
@@ -29,11 +31,11 @@ PLAIN = frozenset(
 STANDARD = 2
 """The last of the standard streams."""
 
-TABLE = 1 << 14
+TABLE = 20 << 10
 """Bytes before the table of the groups; the code of this module is before it."""
 
 
-FORMAT = 2
+FORMAT = 3
 """Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
 
 
@@ -52,32 +54,54 @@ class Boot:
     light_os: "ModuleType | None" = None
 
 
-def start(package: str, fd: int, head: bytes) -> None:
-    """Run the command line of this process. `head` is the begin of the file `fd`; empty if there is none.
-
-    `start.py` of another version may call it, as this code is from the file.
-    """
-    if 0 <= fd <= STANDARD:  # a standard stream is closed, and stays so
-        posix.close(fd)
-        fd, head = -1, b""
-    Boot.package, Boot.fd = package, fd
+def prepare(package: str, fd: int, head: bytes) -> None:
+    """Prepare this process for `main`. `head` is the begin of the file `fd`; empty if there is none."""
+    above = package[:-8]
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
         _install_light_os()
-        sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
-        own, groups, extensions = _table(head)
-        if own and _unchanged(own):
-            Boot.extensions = extensions
-            Boot.groups = {source[0]: group for group in groups for source in group[0]}
-        else:
-            Boot.stale_since = time_ns()
-    elif "site" in sys.modules:  # not started as launchers do
-        from runpy import run_path
+        _take(package, fd, head)
+    else:  # not started as launchers do
+        if fd >= 0:
+            posix.close(fd)
+        if sys.path[0] != above:
+            sys.path.insert(0, above)
+        __import__("hookrun")  # this copy, not another one on the path
+    if sys.path[0] == above:  # files beside it must not shadow the standard library
+        sys.path.append(sys.path.pop(0))
 
-        run_path(package + "/__main__.py", run_name="__main__")
-    from hookrun.__main__ import main
 
-    main()
+def attach() -> None:
+    """Take the groups in an ordinary Python, for the copy of hookrun that it has loaded."""
+    if Boot.package:  # started by `start.py`
+        return
+    (package,) = sys.modules["hookrun"].__path__
+    fd, head = -1, b""
+    try:
+        fd = posix.open(_file(package), posix.O_RDONLY)
+        head = posix.read(fd, 1 << 15)
+    except OSError:
+        pass
+    _take(package, fd, head)
+
+
+def _file(package: str) -> str:
+    return f"{package}/boot.{MAGIC_NUMBER.hex()}.code"
+
+
+def _take(package: str, fd: int, head: bytes) -> None:
+    """Be the first finder, of the groups in the file `fd` that begins with `head`."""
+    own, groups, extensions = _table(head)
+    if 0 <= fd <= STANDARD:  # a standard stream is closed, and stays so
+        posix.close(fd)
+        fd, groups = -1, ()
+    Boot.package, Boot.fd = package, fd
+    sys.meta_path.insert(0, BootFinder)  # type: ignore[arg-type]
+    if own and _unchanged(own):
+        Boot.extensions = extensions
+        Boot.groups = {source[0]: group for group in groups for source in group[0]}
+    else:
+        Boot.stale_since = time_ns()
 
 
 def _table(head: bytes) -> "tuple[Sources, tuple[Group, ...], Mapping[str, str]]":
@@ -118,6 +142,8 @@ class BootFinder:
         group = Boot.groups.get(name)
         if group is not None and _load(group):
             return ModuleSpec(name, BootFinder)  # type: ignore[arg-type]
+        if Boot.light_os is None:
+            return None
         complete()
         if name == "hookrun":  # this copy, not another one on the path
             return spec_from_file_location(
@@ -132,7 +158,14 @@ class BootFinder:
 
     @staticmethod
     def exec_module(module: "ModuleType") -> None:
-        """Do nothing: the module was executed with its group."""
+        """Do nothing: the module was executed with its group. In an ordinary Python, give the group what it has there.
+
+        Not before: the import system takes a spec that a module has, and loads it once more.
+        """
+        if Boot.light_os is None:
+            for each in Boot.taken:
+                if each.__spec__ is None or each is module:
+                    _describe(each)
 
 
 def _load(group: "Group") -> bool:
@@ -153,16 +186,27 @@ def _load(group: "Group") -> bool:
             if path.endswith("/__init__.py"):
                 module.__path__ = [module.__file__[:-12]]
             module.__package__ = name if path.endswith("/__init__.py") else above
+            if code.co_filename != module.__file__:  # the package has been moved since
+                _fix_co_filename(code, module.__file__)
             exec(code, module.__dict__)  # noqa: S102
             if above:
                 setattr(sys.modules[above], last, module)
-    except (OSError, ImportError, ValueError, EOFError, TypeError):
+    except (OSError, ImportError, ValueError, EOFError, TypeError, KeyError):  # the last: of a package above
         for module in loaded:
             del sys.modules[module.__name__]
         Boot.stale_since = time_ns()
         return False
     Boot.taken += (*loaded,)
     return True
+
+
+def _describe(module: "ModuleType") -> None:
+    """Give a module the loader and the spec that it would have been imported with."""
+    name, path = module.__name__, str(module.__file__)
+    module.__loader__ = loader = SourceFileLoader(name, path)
+    module.__spec__ = spec = ModuleSpec(name, loader, origin=path)
+    spec.has_location = True
+    spec.submodule_search_locations = module.__dict__.get("__path__")  # it may have `__getattr__`
 
 
 def _install_light_os() -> None:
@@ -215,16 +259,18 @@ def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
 
 def complete() -> None:
     """Make this process what it would be without `-S` and this module. Does nothing the second time."""
-    light = Boot.light_os
-    if light is None:
+    if BootFinder not in sys.meta_path:  # type: ignore[comparison-overlap]
         return
     if Boot.fd >= 0:
         posix.close(Boot.fd)
         Boot.fd = -1
-    for fd in posix.pipe():  # where this fails `site` would print a traceback
+    light = Boot.light_os
+    for fd in posix.pipe() if light is not None else ():  # where this fails `site` would print a traceback
         posix.close(fd)
-    Boot.light_os = None
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
+    if light is None:
+        return
+    Boot.light_os = None
     del sys.modules["os"]
     import os
 
@@ -234,8 +280,7 @@ def complete() -> None:
         if names.get("os") is light:  # never `module.os`: a module may import more for what it does not have
             names["os"] = os
     for module in Boot.taken:
-        module.__spec__ = spec = spec_from_file_location(module.__name__, module.__file__)
-        module.__loader__ = spec.loader if spec is not None else None
+        _describe(module)
     import site
 
     site.main()
@@ -247,11 +292,11 @@ def complete() -> None:
 def renew() -> None:
     """Write the file if it could not be used and the package is this account's. Raises nothing."""
     try:
+        if sys.dont_write_bytecode or sys.pycache_prefix:  # nothing is to be written into packages
+            return
         if Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid():
-            path = f"{Boot.package}/boot.{MAGIC_NUMBER.hex()}.code"
-            posix.close(
-                posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC, 0o644)
-            )  # before much is loaded
+            flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC
+            posix.close(posix.open(_file(Boot.package), flags, 0o644))  # before much is loaded
             from hookrun.boot_writer import write
 
             write(Boot.package, Boot.stale_since)

@@ -36,7 +36,8 @@ GROUPS = (
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
-    """hookrun.files hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
+    "hookrun.files",
+    """hookrun.shell.lazy_re hookrun.shell.words hookrun.shell.simple_command hookrun.shell.wrappers
     hookrun.shell.git_call hookrun.shell.named_files hookrun.shell.syntax_tree hookrun.shell.expand
     hookrun.shell.evaluate hookrun.shell.parse_line hookrun.recipes.shell_recipe hookrun.recipes.unseen_code
     hookrun.recipes.git_repository hookrun.recipes.block_destructive_commands hookrun.recipes.no_force_push
@@ -51,9 +52,9 @@ GROUPS = (
 )
 """The hot modules. Those of a group are loaded together; each stands behind what it imports."""
 
-TABLE, HEAD = 1 << 14, 1 << 15
+TABLE, HEAD = 20 << 10, 1 << 15
 """Where the table begins, and the code of the first group."""
-FORMAT = 2
+FORMAT = 3
 """Of the table: raised here and in `boot` when it changes."""
 
 

@@ -94,7 +94,7 @@ class DryRun:
         if off is not None:
             prediction.state, prediction.why = OFF, off
             return prediction
-        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks="/")
+        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks=lambda: "/")
         if isinstance(task, Failure):
             prediction.state, prediction.why, prediction.failure = FAILS, f"{task.kind}: {task.detail}", task
         elif prediction.depends:

@@ -13,11 +13,14 @@ try:
         fd = posix.open(f"{package}/boot.{MAGIC_NUMBER.hex()}.code", posix.O_RDONLY)
         head = posix.read(fd, 1 << 15)
         exec(marshal.loads(head), boot.__dict__)  # noqa: S102, S302  # code of this package, as in a .pyc
-        sys.modules["hookrun.boot"] = boot
-    except (OSError, ValueError, EOFError, TypeError):
-        sys.path.append(package[:-8])
-        from hookrun import boot
-    boot.start(package, fd, head)
+        prepare, sys.modules["hookrun.boot"] = boot.prepare, boot
+    except Exception:  # there is no file, or one of another version
+        sys.path.insert(0, package[:-8])
+        from hookrun.boot import prepare
+    prepare(package, fd, head)
+    from hookrun.__main__ import main
+
+    main()
 except Exception as error:  # as in __main__, which may be missing itself
     status = 1
     try:

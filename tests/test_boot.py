@@ -50,6 +50,32 @@ exec(compile(open(__file__).read(), __file__, "exec"))
 """Runs `start.py`, and at the end shows the modules, and which of them are from the file."""
 
 
+CONSOLE = """
+import os, sys
+
+end = os._exit
+
+def tell(status):
+    boot = sys.modules.get("hookrun.boot")
+    for each in boot.Boot.taken if boot is not None else ():
+        assert sys.modules[each.__name__] is each, each
+        spec = each.__spec__
+        assert spec.origin == each.__file__ == spec.loader.path and spec.name == each.__name__, each
+        assert spec.has_location and each.__loader__ is spec.loader, each
+        assert (spec.submodule_search_locations is None) == (not "__path__" in vars(each)), each
+        assert spec.loader.get_source(each.__name__), each
+        print(each.__name__, file=sys.stderr)
+    sys.stderr.flush()
+    end(status)
+
+os._exit = tell
+sys.path[:0] = [os.path.dirname(sys.argv.pop(1))]
+import hookrun.__main__
+hookrun.__main__.main()
+"""
+"""Does what scripts/hookrun does with the copy in its first argument, and shows the modules from the file."""
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """Return a copy of hookrun, as a place that a file of compiled code can be written into."""
@@ -91,6 +117,157 @@ def loaded(project: Project, package: Path) -> dict[str, bool]:
     return {name: found == "True" for name, found in rows}
 
 
+def console(
+    project: Project, package: Path, *words: str, program: str = CONSOLE, **environment: str
+) -> tuple[dict[str, object], list[str]]:
+    """Return the verdict of a run of the console script, and the modules that were in the file."""
+    done = subprocess.run(
+        [sys.executable, *words, "-c", program, str(package), "fire", "pre_tool_use"],
+        input=json.dumps(CONTEXT).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(**environment),
+        check=False,
+    )
+    assert done.returncode in {0, 2}, done.stderr.decode()
+    verdict: dict[str, object] = json.loads(done.stdout)
+    return verdict, [line for line in done.stderr.decode().splitlines() if line.startswith("hookrun.")]
+
+
+def test_the_console_script_takes_the_modules_from_the_file_too(
+    project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first run writes the file; later ones have all but what begins from it, each once and as if imported."""
+    monkeypatch.setattr(cache_writer, "YOUNG", -1)
+    project.hooks({"command": "exit 2"})
+    load_compiled(find(str(project.root), str(project.home)))
+    verdict, modules = console(project, package)
+    assert (verdict["action"], modules) == ("block", [])
+    assert code_file(package).stat().st_mode & 0o777 == 0o644
+    for options in ((), ("-O",), ("-E",), ("-W", "error")):
+        verdict, modules = console(project, package, *options)
+        assert verdict["action"] == "block"
+        known = budget.WITHOUT_HOOKS | budget.FOR_A_PROCESS
+        begun = {"hookrun", "hookrun.__main__", "hookrun.boot"}
+        assert set(modules) == {name for name in known if name.startswith("hookrun")} - begun, options
+
+
+@pytest.mark.parametrize("start", [("-m", "hookrun"), ("-I", "__main__.py"), ("-I", "start.py")])
+def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
+    project: Project, package: Path, start: tuple[str, ...]
+) -> None:
+    """As a module and by its path: a changed copy is the one that runs, without the file and with it."""
+    project.hooks({"command": "exit 2"})
+    source = package / "fire" / "command.py"
+    source.write_text(source.read_text().replace('data["hooks"] =', 'data["of_the_copy"] ='))
+    *options, last = start
+    words = [sys.executable, *options, last if options == ["-m"] else str(package / last), "fire", "pre_tool_use"]
+    (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
+    arguments = ["--ctx", str(project.root / "ctx.json"), "--config", str(project.root / "coder.json")]
+    for trace in (False, True):
+        shown = ["strace", "-f", "-e", "trace=openat", *words] if trace and shutil.which("strace") else words
+        done = subprocess.run(
+            [*shown, *arguments], capture_output=True, cwd=package.parent, env=project.environment(), check=False
+        )
+        assert done.returncode == 2, done.stderr.decode()
+        assert b"of_the_copy" in done.stdout
+        if shown is not words:
+            assert b"invocation" not in done.stderr
+            assert code_file(package).name.encode() in done.stderr
+    assert code_file(package).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [(("-B",), {}), ((), {"PYTHONDONTWRITEBYTECODE": "1"}), ((), {"PYTHONPYCACHEPREFIX": "elsewhere"})],
+    ids=["-B", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"],
+)
+def test_who_wants_no_compiled_code_in_packages_gets_none_written(
+    project: Project, package: Path, options: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    """The file is not written, but taken where it is there, as Python does with its own."""
+    assert console(project, package, *options, **environment)[0]["action"] == "continue"
+    assert not code_file(package).exists()
+    boot_writer.write(str(package))
+    written = code_file(package).stat()
+    assert "hookrun.model" in console(project, package, *options, **environment)[1]
+    with (package / "verdicts.py").open("a") as file:
+        file.write("# changed\n")
+    assert console(project, package, *options, **environment)[0]["action"] == "continue"
+    assert code_file(package).stat().st_ino == written.st_ino
+
+
+def test_a_group_with_a_changed_source_is_imported_and_the_file_written_anew_by_the_console_script(
+    project: Project, package: Path
+) -> None:
+    """What was compiled before a source changed is never run; the other groups still are from the file."""
+    project.hooks({"command": "exit 2"})
+    boot_writer.write(str(package))
+    for name, taken in (("verdicts.py", "hookrun.model"), ("model.py", "hookrun.verdicts"), ("boot.py", "")):
+        written = code_file(package).stat()
+        with (package / name).open("a") as file:
+            file.write("# changed\n")
+        verdict, modules = console(project, package)
+        assert verdict["action"] == "block"
+        assert f"hookrun.{name[:-3]}" not in modules
+        assert taken in modules if taken else modules == []
+        assert code_file(package).stat().st_ino != written.st_ino
+    assert {"hookrun.verdicts", "hookrun.model"} <= set(console(project, package)[1])
+
+
+def test_the_console_script_runs_where_nothing_can_be_written_and_from_an_archive(
+    project: Project, package: Path
+) -> None:
+    """Another account's package, and one in a zip file, are imported as usual."""
+    archive = shutil.make_archive(str(project.root / "packed"), "zip", package.parent, "hookrun")
+    assert console(project, Path(archive) / "hookrun")[0]["action"] == "continue"
+    os.chown(package, 12345, 12345) if os.geteuid() == 0 else package.chmod(0o555)
+    assert console(project, package)[0]["action"] == "continue"
+    assert not code_file(package).exists()
+
+
+def test_a_moved_package_shows_its_own_paths(project: Project, package: Path, tmp_path: Path) -> None:
+    """Tracebacks name the files where they are, not where they were when the file was written."""
+    boot_writer.write(str(package))
+    moved = tmp_path / "moved" / "hookrun"
+    package.parent.rename(moved.parent)
+    paths = 'print("hookrun.", sys.modules["hookrun.fire.command"].main.__code__.co_filename, file=sys.stderr)'
+    modules = console(project, moved, program=CONSOLE.replace("    end(status)", f"    {paths}\n    end(status)"))[1]
+    assert modules[-1] == f"hookrun. {moved}/fire/command.py"
+    assert "hookrun.fire.command" in modules
+
+
+def test_a_program_that_imports_hookrun_is_left_alone(package: Path) -> None:
+    """No finder, no open file, no module from the file: only `hookrun fire` takes them."""
+    boot_writer.write(str(package))
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); finders = [*sys.meta_path]\n"
+        "import hookrun, hookrun.__main__; hookrun.Engine, hookrun.Verdict\n"
+        "from hookrun.model import Hook\n"
+        "assert sys.meta_path == finders and 'hookrun.boot' not in sys.modules\n"
+        "assert Hook.__module__ == 'hookrun.model' and sys.modules['hookrun.model'].__cached__\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(package.parent)], check=True)
+
+
+def test_a_python_hook_of_the_console_script_has_an_ordinary_python(project: Project, package: Path) -> None:
+    """Neither the finder nor the open file is left in it, and what it imports of hookrun is imported as usual."""
+    boot_writer.write(str(package))
+    (project.root / "mine.py").write_text(
+        "import os, sys\n"
+        "def hook(context):\n"
+        "    import hookrun.credentials, hookrun.model\n"
+        "    assert not [f for f in sys.meta_path if 'Boot' in str(f)]\n"
+        "    assert sys.modules['hookrun.boot'].Boot.fd == -1 and sys.modules['hookrun.boot'].Boot.taken\n"
+        "    assert hookrun.credentials.__spec__.cached and hookrun.model.__spec__.origin == hookrun.model.__file__\n"
+        "    exit(2)\n"
+    )
+    project.hooks({"name": "mine", "python": "mine:hook", "timeout": 20})
+    verdict, modules = console(project, package)
+    assert verdict["action"] == "block", verdict
+    assert "hookrun.process.loop" in modules
+
+
 def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it(
     project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +281,7 @@ def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it
     modules = loaded(project, package)
     assert {name for name in modules if name.startswith("hookrun")} == {
         name for name in budget.WITHOUT_HOOKS if name.startswith("hookrun")
-    } | {"hookrun.boot"}
+    }
     assert all(found for name, found in modules.items() if name.startswith("hookrun"))
     assert {"site", "_collections_abc", "__future__"}.isdisjoint(modules)
     assert code_file(package).stat().st_ino == written.st_ino
@@ -162,7 +339,7 @@ def test_every_module_stands_behind_what_it_imports() -> None:
         assert [other for other in others if other.startswith("hookrun")] == [], name
     assert len(order) == len(set(order))
     known = set(budget.WITHOUT_HOOKS | budget.FOR_A_PROCESS | budget.FOR_AN_AGENT | budget.FOR_TRUST)
-    assert {name for name in known if name.startswith("hookrun")} <= set(order)
+    assert {name for name in known if name.startswith("hookrun")} - {"hookrun.boot"} <= set(order)
 
 
 def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
@@ -219,7 +396,9 @@ def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: s
         )
         return done.returncode, re.sub(rb"hookrun why \w+", b"", done.stdout), done.stderr
 
+    written = code_file(package).stat()
     assert run("start.py") == run("__main__.py")
+    assert code_file(package).stat().st_ino == written.st_ino
 
 
 @pytest.mark.slow
@@ -261,6 +440,7 @@ def test_a_package_of_another_account_is_left_alone(project: Project, package: P
     assert not code_file(package).exists()
 
 
+@pytest.mark.slow
 def test_runs_that_start_together_write_it_once(project: Project, package: Path) -> None:
     """Ten runs without the file all answer, and it is whole."""
     (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
@@ -362,19 +542,18 @@ fd = posix.open(file, posix.O_RDONLY)
 head = posix.read(fd, 1 << 15)
 boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
 exec(marshal.loads(head), boot.__dict__)
-main = sys.modules["hookrun.__main__"] = type(sys)("hookrun.__main__")
 
 def parse_line():
     exec(change)
     from hookrun.shell.syntax_tree import parse
     print(parse(b"ls | cat").type, *sorted({"site", "enum", "re"} & sys.modules.keys()))
 
-main.main = parse_line
-boot.start(package, fd, head)
+boot.prepare(package, fd, head)
+parse_line()
 """
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "loaded_besides"),
     [

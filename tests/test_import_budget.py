@@ -33,9 +33,11 @@ def tell(status):
 os._exit = tell
 sys.argv = ["hookrun", "fire", *sys.argv[1:]]
 import hookrun.__main__
+import hookrun.boot
+hookrun.boot.attach = bool
 hookrun.__main__.main()
 """
-"""What scripts/hookrun does, with the modules written down just before the end."""
+"""What scripts/hookrun does, but with its modules one by one, and written down just before the end."""
 
 WITHOUT_CONFIG = {
     "__future__",
@@ -44,6 +46,7 @@ WITHOUT_CONFIG = {
     "hookrun",
     "hookrun.__main__",
     "hookrun.audit",
+    "hookrun.boot",
     "hookrun.config",
     "hookrun.config.discovery",
     "hookrun.context",

@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
 LAYERS = (
     ("start",),
-    ("boot",),
     ("__main__",),
+    ("boot",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
     ("compat", "bundles"),

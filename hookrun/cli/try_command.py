@@ -282,13 +282,14 @@ class Trial:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
     def _why_nothing_runs(self, fire: TrialFire) -> str:
-        if self.problems and not fire.candidates:
+        hooks = fire.candidates.count if fire.candidates is not None else 0
+        if self.problems and not hooks:
             return CONFIG_ERRORS
         if not self._sources.hooks:
             return "no hooks are configured here; `hookrun init` adds some"
-        if not fire.candidates:
+        if not hooks:
             return f"no hook is configured for {self.event}"
-        number = count(len(fire.candidates), "hook")
+        number = count(hooks, "hook")
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:

@@ -22,10 +22,11 @@ from hookrun.agents import status_without_hooks
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
+from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
-from hookrun.process.loop import Loop
+from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
-from hookrun.process.spawn import ENDING, WATCHER
+from hookrun.process.runner import reap_supervisors
 from hookrun.serve import peer, protocol
 from hookrun.trust.hook_files import files_of
 
@@ -78,7 +79,7 @@ class Worker:
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
         if not data or not descriptors:
             return None
-        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptors[0])
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptors[0])
 
     def _serve(self, connection: socket.socket) -> bool:
         """Run one request and answer it; return whether this worker can take another."""
@@ -190,9 +191,7 @@ class Worker:
     @staticmethod
     def _is_clean() -> bool:
         """Return whether the last run left this process as it was."""
-        supervisor = sys.modules.get("hookrun.process.supervisor")
-        if supervisor is not None:
-            supervisor.reap()
+        reap_supervisors()
         return (
             not _thread._count()  # noqa: SLF001  # what `threading` itself asks
             and not Loop.has_ended_hooks

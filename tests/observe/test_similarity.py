@@ -29,6 +29,7 @@ VARYING = {
 """What may differ between two errors that are the same."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", VARYING)
 @given(data=st.data(), before=st.lists(NAME, max_size=3), after=st.lists(NAME, max_size=3))
 def test_what_varies_does_not_matter(kind: str, data: st.DataObject, before: list[str], after: list[str]) -> None:
