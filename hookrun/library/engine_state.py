@@ -42,21 +42,15 @@ class TrustStoreCache:
         owners = tuple(owners)
         where = data_dir(home)
         try:
-            above = os.lstat(where)
-        except FileNotFoundError:
-            return stores.Store()
+            found = [os.lstat(path) for path in (f"{where}/{stores.NAME}", where)]
         except OSError:
             return stores.load(home, owners)
-        try:
-            found = os.lstat(f"{where}/{stores.NAME}")
-        except OSError:
-            return stores.load(home, owners)
-        current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in (found, above)))
+        current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in found))
         kept = self._kept
         if kept is not None and kept[0] == current:
             return kept[1]
         store = stores.load(home, owners)
-        if now_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
+        if now_ns() - max(each.st_ctime_ns for each in found) > YOUNG:
             self._kept = current, store
         return store
 

@@ -10,8 +10,6 @@ import socket
 import sys
 from struct import unpack
 
-from hookrun.nesting import stat_fields
-
 STATUS = (
     b"Uid:",
     b"Gid:",
@@ -29,8 +27,6 @@ STATUS = (
 )
 """Lines of /proc/PID/status that must be the same."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
-NICE, REAL_TIME, POLICY = 16, 37, 38
-"""Indices of nice value, real-time priority and scheduling policy in /proc/PID/stat, counted from the state."""
 
 
 def credentials(connection: socket.socket) -> tuple[int, int]:
@@ -46,7 +42,7 @@ class Surroundings:
     """What the server runs under, read once."""
 
     def __init__(self) -> None:
-        self._own = _of("self") if sys.platform != "darwin" else {"sandbox": is_sandboxed(os.getpid())}
+        self._own = _of(os.getpid()) if sys.platform != "darwin" else {"sandbox": is_sandboxed(os.getpid())}
 
     def refusal(self, pid: int, uid: int) -> str | None:
         """Return why a caller cannot be served, as the one word that it is greeted with. Raises OSError."""
@@ -58,7 +54,7 @@ class Surroundings:
         if pid <= 0:
             return "namespace"
         try:
-            its = _of(str(pid))
+            its = _of(pid)
         except (PermissionError, FileNotFoundError, ProcessLookupError):
             return "namespace"  # its links can be read only by a process of the same user namespace; or it is gone
         return next((reason for reason, own in self._own.items() if its[reason] != own), None)
@@ -75,24 +71,31 @@ def is_sandboxed(pid: int) -> bool | None:
     return {0: False, 1: True}.get(answer)
 
 
-def _of(process: str) -> dict[str, object]:
-    """Return what must be the same, by the reason that is given where it is not. Raises OSError."""
-    directory = f"/proc/{process}"
-    lines = _read(f"{directory}/status").split(b"\n")
-    stat = stat_fields(process)
+def _of(pid: int) -> dict[str, object]:
+    """Return what must be the same, by the reason that is given where it is not. Raises OSError.
+
+    Every run waits for it: each value is read in the quickest way.
+    """
+    directory = f"/proc/{pid}/"
+    status = _read(f"{directory}status")
     return {
-        "namespace": [_link(f"{directory}/ns/{name}") for name in NAMESPACES] + [os.readlink(f"{directory}/root")],
-        "privileges": [line for line in lines if line.startswith(STATUS)],
-        "label": _label(directory),
-        "limits": _read(f"{directory}/limits"),
-        "nice": [stat[NICE], stat[REAL_TIME], stat[POLICY], _read(f"{directory}/oom_score_adj")],
+        "namespace": [*[_link(f"{directory}ns/{name}") for name in NAMESPACES], os.readlink(f"{directory}root")],
+        "privileges": [line for line in status.split(b"\n") if line.startswith(STATUS)],
+        "label": _label(directory) if HAS_LABELS else b"",
+        "limits": _read(f"{directory}limits"),
+        "nice": (
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK,
+            os.sched_getparam(pid).sched_priority,
+            _read(f"{directory}oom_score_adj"),
+        ),
     }
 
 
 def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(fd, 1 << 16)
+        return os.read(fd, 1 << 13)
     finally:
         os.close(fd)
 
@@ -108,6 +111,10 @@ def _link(path: str) -> str:
 def _label(directory: str) -> bytes:
     """Return the security label, nothing where no security module gives one."""
     try:
-        return _read(f"{directory}/attr/current")
+        return _read(f"{directory}attr/current")
     except OSError:
         return b""
+
+
+HAS_LABELS = _label("/proc/self/") != b""
+"""Whether a security module gives labels: then every process has one."""

@@ -60,6 +60,13 @@ def answer(status: int) -> bytes:
     return ANSWER + bytes((status & 0xFF,))
 
 
+class LastEnvironment:
+    """The environment of the last request, which that of the next one mostly is."""
+
+    text = b""
+    variables: dict[bytes, bytes] = {}  # noqa: RUF012  # replaced, never changed
+
+
 def receive(connection: socket.socket) -> RunRequest | None:
     """Return the request of a client, or None if it went before it had sent it. Raises ProtocolError, OSError."""
     descriptors = array("i")
@@ -102,12 +109,13 @@ def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
     argc, envc, umask = COUNTS.unpack_from(body)
     if len(descriptors) != DESCRIPTORS:
         raise ProtocolError("the request is not whole")
-    strings = body[COUNTS.size :].split(b"\0")
-    if len(strings) != argc + envc + 1 or strings[-1]:
+    *words, text = body[COUNTS.size :].split(b"\0", argc)
+    if len(words) != argc or text.count(b"\0") != envc or text[-1:] not in {b"", b"\0"}:
         raise ProtocolError("the request has another length than it says")
-    environment: dict[bytes, bytes] = {}
-    for each in strings[argc:-1]:
-        name, equals, value = each.partition(b"=")
-        if equals:
-            environment.setdefault(name, value)  # as Python reads its own: the first one counts
-    return RunRequest([os.fsdecode(word) for word in strings[:argc]], environment, umask, descriptors)
+    if text != LastEnvironment.text:
+        LastEnvironment.text, LastEnvironment.variables = text, {}
+        for each in text.split(b"\0"):
+            name, equals, value = each.partition(b"=")
+            if equals:
+                LastEnvironment.variables.setdefault(name, value)  # as Python reads its own: the first one counts
+    return RunRequest([os.fsdecode(word) for word in words], LastEnvironment.variables, umask, descriptors)

@@ -266,7 +266,7 @@ class Server:
         """Yield the connections that wait at the socket."""
         while True:
             try:
-                connection, _ = listener.accept()
+                number, _ = listener._accept()  # type: ignore[attr-defined]  # noqa: SLF001  # `accept` takes longer
             except BlockingIOError:
                 return
             except OSError as error:
@@ -274,7 +274,7 @@ class Server:
                     continue
                 self.accept_after = monotonic() + PAUSE  # no descriptor is free
                 return
-            yield connection
+            yield socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, number)
 
     # --- workers
 

@@ -79,7 +79,7 @@ class Worker:
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
         if not data or not descriptors:
             return None
-        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptors[0])
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptors[0])
 
     def _serve(self, connection: socket.socket) -> bool:
         """Run one request and answer it; return whether this worker can take another."""
