@@ -187,7 +187,6 @@ class Trial:
         self._agent = agent
         self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
-        self._home = sources.home
         hooks = sources.hooks
         for name in names:
             hooks_named(name, hooks)
@@ -200,7 +199,7 @@ class Trial:
 
     def run(self) -> None:
         """Run the hooks once."""
-        invocation = UnloggedInvocation(self._home, agent=self._agent.NAME if self._agent is not None else None)
+        invocation = UnloggedInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
         invocation.skip = self._skip
         invocation.load(self._sources.cwd, self._sources.config)
         self.fires = []
