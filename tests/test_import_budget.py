@@ -231,9 +231,10 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
     project.hooks({"command": "true"})
     project.approve()
     assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
-    project.hooks({"command": "exit 2"})
-    project.approve()
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_AN_ANSWER) - bare
+    for blocking in ("exit 2", "echo no >&2; exit 2"):
+        project.hooks({"command": blocking})
+        project.approve()
+        assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_AN_ANSWER) - bare
 
 
 def agents_modules(project: Project, name: str) -> set[str]:
