@@ -94,7 +94,7 @@ class DryRun:
         if off is not None:
             prediction.state, prediction.why = OFF, off
             return prediction
-        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks="/")
+        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks=lambda: "/")
         if isinstance(task, Failure):
             prediction.state, prediction.why, prediction.failure = FAILS, f"{task.kind}: {task.detail}", task
         elif prediction.depends:
@@ -235,9 +235,8 @@ def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
     """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
     if hook.error is not None:
         return None
-    environment = around.variables(hook, b"")
     try:
-        directory = around.directory(hook, environment)
+        environment, directory = around.variables_and_directory(hook)
         try:
             os.stat(f"{directory}/.")
         except OSError as error:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     class Candidates(Protocol):
         """The hooks configured for one event, in running order; a hook is built only when requested."""
 
-        def __len__(self) -> int: ...
+        count: int
+
         def layer(self, index: int) -> int:
             """Return the layer's number, 0 for the one that takes precedence."""
 
@@ -120,7 +121,7 @@ class HookChain:
         """
         # A generator, so that the order is decided in one place for all drivers: the poll loop of `run`, and a task
         # or a thread of a program (library/fire.py).
-        everything = range(len(self._candidates))
+        everything = range(self._candidates.count)
         yield from self._pass(everything, recheck=False)
         # From the nearest layer up: managed hooks also see what a user's hook changes during its recheck.
         for layer in range(self._lowest_change - 1, -1, -1):

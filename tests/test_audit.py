@@ -259,6 +259,7 @@ def test_a_command_is_kept_short_and_without_credentials(project: Project, name:
     assert len(kept) == audit.MAX_COMMAND + len("...")
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text("aB1 -_.:=/\n'", max_size=20), st.data())
 def test_the_quick_look_for_credentials_misses_none(around: str, data: st.DataObject) -> None:
@@ -570,6 +571,7 @@ def test_where_one_that_was_put_aside_is_gone_those_behind_it_stay(tmp_path: Pat
     }
 
 
+@pytest.mark.slow
 def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project) -> None:
     """30,000 records from 8 processes at once, rotated in between: every line is whole, every record there once."""
     writers = [

@@ -158,6 +158,7 @@ def test_the_records_of_a_request_come_together(
     assert sorted(found(path.parents[3])) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_audit(path: Path) -> None:
     """Neither for the newest run, nor where a filter matches none of 60 MB."""
     path.write_bytes(b"".join(fired(f"{number:016x}", "fire", ms=1, x="x" * 500) for number in range(100_000)))

@@ -440,6 +440,7 @@ def test_a_package_of_another_account_is_left_alone(project: Project, package: P
     assert not code_file(package).exists()
 
 
+@pytest.mark.slow
 def test_runs_that_start_together_write_it_once(project: Project, package: Path) -> None:
     """Ten runs without the file all answer, and it is whole."""
     (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
@@ -595,7 +596,7 @@ parse_line()
 """
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "loaded_besides"),
     [

@@ -58,6 +58,7 @@ def likely(draw: st.DrawFn) -> tuple[str, str]:
     return pattern, text
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(likely())
 def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str]) -> None:

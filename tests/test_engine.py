@@ -25,10 +25,7 @@ class Listed:
     def __init__(self, hooks: Sequence[Hook]) -> None:
         """Take the hooks in running order."""
         self._hooks = hooks
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._hooks)
+        self.count = len(hooks)
 
     def layer(self, index: int) -> int:
         """Return the layer's number."""
@@ -769,6 +766,7 @@ def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[
             assert fire.seen(one.name)[-1]["tool_args"] == fire.args
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(chains(), answers_of)
 def test_any_chain_ends_the_same_each_time(hooks: list[Hook], answers: dict[str, Json]) -> None:

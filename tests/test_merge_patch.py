@@ -167,6 +167,7 @@ def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str,
     assert verdicts.conflicts(changes, list(verdicts.diff(base, copy.deepcopy(after)))) == []
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(objects, objects, objects)
 def test_without_a_conflict_the_order_does_not_matter(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
-
-Function = TypeVar("Function", bound="Callable[..., int | None]")
 
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
@@ -140,7 +138,7 @@ event_option = click.option("--event", metavar="EVENT", help="Only the hooks of 
 agent_option = click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
 
 
-def config_options(function: Function) -> Function:
+def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Add `--config`, `--home` and `--json` to a command."""
     return config_option(home_option(json_option(function)))
 

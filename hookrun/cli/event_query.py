@@ -144,9 +144,9 @@ class ConfigSources:
         return load_config(self._found)
 
     @property
-    def files(self) -> list[tuple[str, str]]:
-        """Layer and path of each file that is effective."""
-        return [(file.layer, file.path) for file in self._examined.files if file.is_effective]
+    def files(self) -> list[str]:
+        """The files that are effective."""
+        return [file.path for file in self._examined.files if file.is_effective]
 
     def other_hooks(self, event: str) -> dict[str, list[str]]:
         """Return the names of the hooks of every other event."""
@@ -161,7 +161,7 @@ class ConfigSources:
         """Return why an event has no hook here."""
         if self.problems:
             return count(len(self.problems), "config error")
-        effective = {path for _, path in self.files}
+        effective = self.files
         ignored = next((str(each) for each in self._examined.problems if each.path not in effective), None)
         if ignored is not None and not effective:
             return ignored
@@ -169,7 +169,7 @@ class ConfigSources:
         if not effective:
             root = self._found.repository
             return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"
-        return f"no hook for it in {', '.join(relative_path(path) for _, path in self.files)}{also}"
+        return f"no hook for it in {', '.join(map(relative_path, effective))}{also}"
 
     def _overlooked(self) -> str:
         """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""

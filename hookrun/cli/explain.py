@@ -274,7 +274,7 @@ class Explanation:
             "event": self.query.event,
             "agent": agent.NAME if agent is not None else None,
             "answer": self.summary_line(),
-            "files": [path for _, path in self.sources.files],
+            "files": self.sources.files,
             "problems": self.sources.problems,
             "calls": [
                 [_to_json(n, each) for n, each in enumerate(call, 1) if self.hook in (None, each.hook.name)]

@@ -210,7 +210,7 @@ class ExplainRun:
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return
-        for index in range(len(candidates)):
+        for index in range(candidates.count):
             hook = candidates.hook(index)
             if self.explanation.hook not in (None, hook.name):
                 continue

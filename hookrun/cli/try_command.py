@@ -187,7 +187,6 @@ class Trial:
         self._agent = agent
         self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
-        self._home = sources.home
         hooks = sources.hooks
         for name in names:
             hooks_named(name, hooks)
@@ -200,7 +199,7 @@ class Trial:
 
     def run(self) -> None:
         """Run the hooks once."""
-        invocation = UnloggedInvocation(self._home, agent=self._agent.NAME if self._agent is not None else None)
+        invocation = UnloggedInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
         invocation.skip = self._skip
         invocation.load(self._sources.cwd, self._sources.config)
         self.fires = []
@@ -283,13 +282,14 @@ class Trial:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
     def _why_nothing_runs(self, fire: TrialFire) -> str:
-        if self.problems and not fire.candidates:
+        hooks = fire.candidates.count if fire.candidates is not None else 0
+        if self.problems and not hooks:
             return CONFIG_ERRORS
         if not self._sources.hooks:
             return "no hooks are configured here; `hookrun init` adds some"
-        if not fire.candidates:
+        if not hooks:
             return f"no hook is configured for {self.event}"
-        number = count(len(fire.candidates), "hook")
+        number = count(hooks, "hook")
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:

@@ -314,8 +314,8 @@ int main(int argc, char **argv) {
     if (working_directory < 0)
         go_cold("directory");
     server = connect_server();
+    char *request = make_request(&size); /* while the server looks at this process */
     int blocks = read_greeting(server);
-    char *request = make_request(&size);
     send_request(working_directory, request, size);
     while (got < sizeof answer) {
         struct pollfd wait = {.fd = server, .events = POLLIN};

@@ -87,14 +87,12 @@ class EventHooks:
 
     def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
+        self.count = len(rows)
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
         self._view: ConditionEvaluator
         self._selected: dict[int, set[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def layer(self, index: int) -> int:
         """Return the index of the hook's layer in LAYERS."""

@@ -27,7 +27,6 @@ from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
 from hookrun.events import ALIASES
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
-from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.wiring.launchers import launcher_path
@@ -235,9 +234,11 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
 
     def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
         around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
-        loop = Loop(deadline=monotonic() + SAMPLE_TIMEOUT)
         runner = ProcessRunner(
-            around, loop, locks=str(context["working_dir"]), on_background_end=lambda _hook, _outcome: None
+            around,
+            locks=lambda: str(context["working_dir"]),
+            on_background_end=lambda _hook, _outcome: None,
+            deadline=monotonic() + SAMPLE_TIMEOUT,
         )
         stdin = dumps(build_payload(hook.events[0], context)).encode("ascii") + b"\n"
         (outcome,) = runner([(hook, stdin)])

@@ -16,7 +16,14 @@ from hookrun.agents.base import (
     native_event,
     placeholder_message,
 )
-from hookrun.agents.formats import REFUSED_BY_STATUS, STOP_EVENTS
+from hookrun.agents.formats import (
+    ALLOWING_ACTIONS,
+    REFUSED_BY_STATUS,
+    STOP_EVENTS,
+    Reply,
+    join_paragraphs,
+    reply_from_verdict,
+)
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.agents.base import CanonicalCall, Message
-    from hookrun.agents.formats import Reply
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
     from hookrun.fire.command import FireOptions
@@ -73,7 +79,8 @@ class AgentFire:
         self.options = options
         self.trouble = [one_line(trouble)] if trouble else []
         self.invocation: FireInvocation | None = None
-        self.event = native_event(agent, options.event)
+        self.event = options.event and native_event(agent, options.event)
+        self.tool_is_known = True
         self.message = placeholder_message(agent, self.event)
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
@@ -122,7 +129,10 @@ class AgentFire:
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load(command)
-        self._name_tool(command)
+        if not self.tool_is_known:
+            from hookrun.agents.mcp_names import name_mcp_tool
+
+            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
         self.skipped = self._handled_by_other_wiring(command)
         if self.skipped is not None:
             return
@@ -152,20 +162,15 @@ class AgentFire:
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, payload))
         message = self.agent.read(payload, self.event)
-        if "read_by" in self.agent.INSTALL and not knows_tool(self.agent, message):
+        self.tool_is_known = knows_tool(self.agent, message)
+        if not self.tool_is_known and "read_by" in self.agent.INSTALL:
             from hookrun.agents.callers import take_unknown_tool
 
             caller, self.notice = take_unknown_tool(message, payload)
             if caller is not None:
                 self._answer_instead(caller)
+            self.tool_is_known = knows_tool(self.agent, message)
         return message
-
-    def _name_tool(self, command: FireInvocation) -> None:
-        """Name a tool that the agent's own name does not identify."""
-        if not knows_tool(self.agent, self.message):
-            from hookrun.agents.mcp_names import name_mcp_tool
-
-            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
 
     def _load(self, command: FireInvocation) -> None:
         if self.options.probe is not None:
@@ -207,9 +212,10 @@ class AgentFire:
     def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
         event = call.event or resolve_event(self.message.native, command.events)
-        hooks = command.compiled.candidates(event) if call.synthesized and command.compiled is not None else ()
-        if call.synthesized and (not len(hooks) or self._has_own_wiring(command, native_event(self.agent, event))):
-            return None
+        if call.synthesized:
+            hooks = command.compiled.candidates(event).count if command.compiled is not None else 0
+            if not hooks or self._has_own_wiring(command, native_event(self.agent, event)):
+                return None
         return EventFire(command, event)
 
     def _start(self) -> str | None:
@@ -264,12 +270,11 @@ class AgentFire:
             return answer, answer.stdout()
         except Exception as error:
             self.trouble.append(self._internal_error(error))
-        from hookrun.agents.formats import ALLOWING_ACTIONS, Reply
-        from hookrun.agents.reply import build_response as of
+        from hookrun.agents.reply import build_response
 
         refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
         reason = "\n".join(verdict.message or verdict.action for verdict in refusals)
-        plain = of(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
+        plain = build_response(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
         return plain, plain.stdout()
 
     def _has_something_to_say(self) -> bool:
@@ -280,7 +285,6 @@ class AgentFire:
 
     def _build_response(self) -> AgentResponse:
         """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
-        from hookrun.agents.formats import Reply, reply_from_verdict
         from hookrun.agents.reply import build_response
 
         saids = [
@@ -313,8 +317,6 @@ class AgentFire:
 
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""
-        from hookrun.agents.formats import Reply
-
         form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
         if form is None or session is None or not os.path.exists(kept_texts_dir(self._command().home)):
             return Reply()
@@ -328,8 +330,6 @@ class AgentFire:
 
     def _limit_stop_blocks(self, fire: EventFire, said: Reply) -> Reply:
         """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
-        from hookrun.agents.formats import Reply, join_paragraphs
-
         if fire.event not in STOP_EVENTS:
             return said
         from hookrun import session
@@ -346,8 +346,6 @@ class AgentFire:
 
     def _own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
-        from hookrun.agents.formats import Reply
-
         command = self.invocation
         texts = [*self.trouble, *map(one_line, command.problems if command is not None else ())]
         if not texts:
@@ -415,7 +413,7 @@ class AgentFire:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):
                 fires = [(self._unfired(command), None)]
-            records: list[dict[str, object]] = []
+            ended: list[tuple[EventFire, Verdict | None, dict[str, object]]] = []
             deciding, _ = self._strongest() or (None, None)
             for fire, verdict in fires:
                 more: dict[str, object] = {}
@@ -423,9 +421,9 @@ class AgentFire:
                     action = answer.reply.action
                     same = verdict is not None and verdict.action == action
                     more = {"degraded": list(dict.fromkeys(answer.degraded)), "answered": None if same else action}
-                records += fire.records(verdict, exit=status, error=error, left_to=self.skipped, **more)
+                ended.append((fire, verdict, {"exit": status, "error": error, "left_to": self.skipped, **more}))
                 error = None
-            command.close(records)
+            command.close(ended)
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrun import context as contexts
-from hookrun.events import UnknownEventError, resolve_event
+from hookrun.events import UnknownEventError
 from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict
@@ -238,12 +238,7 @@ class ProgramFire:
             contexts.drain_stdin()
             print_message("HOOKRUN=0: every hook is switched off", "warning")
             return Verdict()
-        self.invocation.load(_working_directory(), self.options.config)
-        self.fire.event = resolve_event(self.options.event, self.invocation.events)
-        data = self.invocation.read_context(self.options.ctx)
-        for doubt in contexts.doubts_about(data, self.fire.event, self.options.ctx):
-            print_message(doubt, "warning")
-        return self.fire.run(data)
+        return self.fire.load_and_run(self.options.ctx, self.options.config)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
         """Print the verdict; return the exit status, TROUBLE if one other than `continue` could not be written."""
@@ -288,18 +283,11 @@ class ProgramFire:
     def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
         """Write the audit records. A failure here does not change the answer."""
         try:
-            self.invocation.close(self.fire.records(verdict, error=error, exit=status))
+            self.invocation.close([(self.fire, verdict, {"error": error, "exit": status})])
         except Exception as failed:
             print_message(f"the audit could not be written: {self.invocation.internal_error(failed)}")
         for warning in self.invocation.warnings:
             print_message(warning, "warning")
-
-
-def _working_directory() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
 
 
 def _open_standard_streams() -> None:

@@ -28,11 +28,11 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
     yield f"{fire.event}: request {fire.request_id}", "bold"
     yield from _config_files(fire)
     chain, candidates = fire.chain, fire.candidates
-    if candidates is None or not len(candidates):
+    if candidates is None or not candidates.count:
         yield "  no hook is configured for this event", ""
     else:
         context = chain.context if chain is not None else fire.context
-        for index in range(len(candidates)):
+        for index in range(candidates.count):
             hook = candidates.hook(index)
             step = chain.became.get(index) if chain is not None else None
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []

@@ -10,20 +10,21 @@ from time import monotonic
 
 from hookrun import audit, context as contexts, state
 from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import can_refuse
+from hookrun.events import can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
+from hookrun.text import print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from hookrun.config.cache import CompiledConfig, EventHooks
     from hookrun.config.discovery import ConfigFiles
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.process.python_host import Hosts
-    from hookrun.process.spawn import Watcher
+    from hookrun.process.runner import ProcessRunner
     from hookrun.trust.approvals import UserDecisions
 
 
@@ -63,8 +64,7 @@ class FireInvocation:
         self.compiled: CompiledConfig | None = None
         self.interrupted = 0
         self.waited = 0.0
-        self.watcher: Watcher | None = None
-        self.hosts: Hosts | None = None
+        self.runners: list[ProcessRunner] = []
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
         """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
@@ -123,14 +123,15 @@ class FireInvocation:
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
 
-    def close(self, records: list[dict[str, object]]) -> None:
-        """Write the last records, reap all children but hooks, start a server if this run lacked one. Called last."""
-        if records:
-            self.write_audit(records)
-        if self.hosts is not None:
-            self.hosts.reap()
-        if self.watcher is not None:
-            self.watcher.close()
+    def close(self, ended: list[tuple[EventFire, Verdict | None, dict[str, Any]]]) -> None:
+        """Record events, each with its verdict and further fields; reap all children but hooks. Called last.
+
+        Starts a server if this run lacked one.
+        """
+        if ended:
+            self.write_audit([record for fire, verdict, more in ended for record in fire.records(verdict, **more)])
+        for runner in self.runners:
+            runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
         if self.cold is not None and not settled:
             from hookrun.server_start import after_cold_run
@@ -139,6 +140,8 @@ class FireInvocation:
 
 
 ASKS = PRECEDENCE["ask"]
+SLOW = 1.0
+"""Seconds after which it is recorded that a run has begun."""
 
 
 class EventFire:
@@ -152,6 +155,23 @@ class EventFire:
         self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
+
+    def load_and_run(self, source: str, config: str | None) -> Verdict:
+        """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about the context.
+
+        `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
+        """
+        command = self.invocation
+        try:
+            cwd = os.getcwd()
+        except OSError:
+            cwd = None
+        command.load(cwd, config)
+        self.event = resolve_event(self.event, command.events)
+        data = command.read_context(source)
+        for doubt in contexts.doubts_about(data, self.event, source):
+            print_message(doubt, "warning")
+        return self.run(data)
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -173,7 +193,7 @@ class EventFire:
         from hookrun.engine import HookChain
 
         view = ConditionEvaluator(self.context)
-        hooks = [candidates.hook(i) for i in range(len(candidates)) if candidates.enforcing(i)]
+        hooks = [candidates.hook(i) for i in range(candidates.count) if candidates.enforcing(i)]
         guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
         if not guards:
             return verdict
@@ -187,16 +207,12 @@ class EventFire:
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
-        from hookrun.process.loop import SLOW, Loop
         from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
-        from hookrun.process.spawn import WATCHER, catch_signals, release_signals, set_cloexec_on_inherited
 
         command = self.invocation
         if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
-        set_cloexec_on_inherited()
-        command.watcher = WATCHER
         around = HookEnvironment(
             self.context,
             project=command.project_root(),
@@ -205,21 +221,18 @@ class EventFire:
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
-        loop = Loop(
+        runner = ProcessRunner(
+            around,
+            locks=lambda: state.state_dir(command.home) + "/locks",
+            on_background_end=self._record_background,
+            on_outcomes=command.on_outcomes,
+            catches_signals=True,
             deadline=command.deadline,
-            wake=catch_signals(),
             on_slow=self._record_start,
             slow_at=command.started + SLOW,
         )
-        self.trust = trust = self._trust(around, loop.is_interrupted)
-        runner = ProcessRunner(
-            around,
-            loop,
-            locks=state.state_dir(command.home) + "/locks",
-            on_background_end=self._record_background,
-            on_outcomes=command.on_outcomes,
-            trust=trust,
-        )
+        command.runners.append(runner)
+        self.trust = runner.trust = trust = self._trust(around, runner.is_interrupted)
         self.chain = HookChain(self.event, self.context, candidates, keep_text=self._keep_text)
         if trust is not None:
             self.chain.off, self.chain.refusal = trust.why_off, trust.refusal
@@ -235,10 +248,8 @@ class EventFire:
             command.problems.append(command.internal_error(error))
         finally:
             command.waited += runner.waited
-            command.hosts = around.end_hosts()
-            WATCHER.release()
-            release_signals()
-        self.trust = trust = trust or self._decisions_about_invalid(around, loop.is_interrupted)
+            runner.close()
+        self.trust = trust = trust or self._decisions_about_invalid(around, runner.is_interrupted)
         if trust is not None:
             try:
                 self._tell_of_trust(self.chain, trust)
@@ -348,7 +359,7 @@ class EventFire:
         runs = self.chain.runs if self.chain is not None else ()
         return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
 
-    def records(self, verdict: Verdict | None, *, error: str | None = None, **more: object) -> list[dict[str, object]]:
+    def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
@@ -358,7 +369,7 @@ class EventFire:
             self.context,
             message=own_message,
             action=verdict.action if verdict is not None else None,
-            declared=len(self.candidates) if self.candidates is not None else 0,
+            declared=self.candidates.count if self.candidates is not None else 0,
             ms=total * 1000,
             own_ms=round((total - command.waited) * 1000, 1),
             problems=command.problems,
@@ -371,7 +382,6 @@ class EventFire:
             setting=command.settings.get("audit"),
             warm=command.warm,
             cold=command.cold,
-            error=error,
             **more,
         )
 

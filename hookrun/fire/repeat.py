@@ -113,7 +113,7 @@ def _advice(hooks: dict[str, HookTimes], options: FireOptions) -> Iterator[str]:
     if invocation.compiled is None:
         return
     candidates = invocation.compiled.candidates(resolve_event(options.event, invocation.events))
-    ran = [hook for hook in map(candidates.hook, range(len(candidates))) if hook.name in hooks]
+    ran = [hook for hook in map(candidates.hook, range(candidates.count)) if hook.name in hooks]
     for hook in ran:
         measured = hooks[hook.name]
         if measured.median >= SLOW:

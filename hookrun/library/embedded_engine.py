@@ -319,7 +319,7 @@ class Engine:
         data: Mapping[str, object] = fields if context is None else {**context, **fields}
         name = self._names.get(event) if isinstance(event, str) else None
         if name is None:
-            name = self._canonical(event)
+            name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
         check(data, name)
         table = self._registry.table(name)
         concerned = table.candidates_for(data)
@@ -333,10 +333,6 @@ class Engine:
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
         selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
-
-    def _canonical(self, event: str) -> str:
-        name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
-        return name
 
     # --- closing
 

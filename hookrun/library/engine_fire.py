@@ -258,7 +258,7 @@ class EngineFire:
             self._chain.combine(result)
             result.runs = self._chain.runs
             result.ended_by = self._chain.ended_by
-        result.context_after = self._context_after
+        result.context_after = lambda: self._class.of(self._data, self._state)
         result.problems = services.problems
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
@@ -266,9 +266,6 @@ class EngineFire:
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
         return result
-
-    def _context_after(self) -> Context:
-        return self._class.of(self._data, self._state)
 
     # --- the audit log
 

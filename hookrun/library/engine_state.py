@@ -19,8 +19,8 @@ from hookrun.library.fire_context import dumps
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
-from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment
+from hookrun.process.program import program
 from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
@@ -42,21 +42,15 @@ class TrustStoreCache:
         owners = tuple(owners)
         where = data_dir(home)
         try:
-            above = os.lstat(where)
-        except FileNotFoundError:
-            return stores.Store()
+            found = [os.lstat(path) for path in (f"{where}/{stores.NAME}", where)]
         except OSError:
             return stores.load(home, owners)
-        try:
-            found = os.lstat(f"{where}/{stores.NAME}")
-        except OSError:
-            return stores.load(home, owners)
-        current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in (found, above)))
+        current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in found))
         kept = self._kept
         if kept is not None and kept[0] == current:
             return kept[1]
         store = stores.load(home, owners)
-        if now_ns() - max(found.st_ctime_ns, above.st_ctime_ns) > YOUNG:
+        if now_ns() - max(each.st_ctime_ns for each in found) > YOUNG:
             self._kept = current, store
         return store
 
@@ -129,9 +123,8 @@ class EngineState:
             settings=self.settings,
         )
 
-    @property
-    def locks(self) -> str:
-        """Directory of the locks of exclusive hooks."""
+    def locks_directory(self) -> str:
+        """Return the directory of the locks of exclusive hooks."""
         return state_dir(self.home or home_directory()) + "/locks"
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -26,8 +27,6 @@ SIMILAR = 0.8501
 """Similarity from which a name counts as a misspelling of another: more than 0.85, one letter in six may differ."""
 UNAMBIGUOUS = 6
 """Minimum letters of a name that may be a misspelling: `mode` is not `model`."""
-MAX_REMEMBERED = 1024
-"""Names whose meaning is cached; they may come from outside."""
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
@@ -39,7 +38,6 @@ def _fields(cls: type[Context]) -> dict[str, type]:
 KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
 """Canonical event -> the known fields of its context."""
 KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
-_LIKELY: dict[tuple[str, str], str | None] = {}
 
 
 def check(data: Mapping[str, object], event: str) -> None:
@@ -83,14 +81,10 @@ def _by_its_type(error: ContextError, data: Mapping[str, object]) -> ContextErro
     return error
 
 
+@lru_cache(maxsize=1024)
 def _likely_field(name: str, event: str) -> str | None:
     """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
-    key = (event, name)
-    if key not in _LIKELY:
-        if len(_LIKELY) >= MAX_REMEMBERED:
-            _LIKELY.clear()
-        _LIKELY[key] = next(_candidates(name, event), None)
-    return _LIKELY[key]
+    return next(_candidates(name, event), None)
 
 
 def _candidates(name: str, event: str) -> Iterator[str]:

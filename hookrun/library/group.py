@@ -300,7 +300,7 @@ class Processes:
         except (ValueError, RecursionError) as error:
             # A failure of this hook alone: handlers, which need no JSON, still run.
             return Failure("spawn", f"the context cannot be passed to it: {error}")
-        task = prepare(hook, stdin, self._around, locks=self._services.locks)
+        task = prepare(hook, stdin, self._around, locks=self._services.locks_directory)
         if isinstance(task, Failure):
             return task
         if hook.background:

@@ -344,9 +344,10 @@ class HookTable:
 class TableCandidates:
     """The candidates of one fire: the hooks of a table, in the form that the engine reads."""
 
-    __slots__ = ("_context", "_indexes", "_table", "_view")
+    __slots__ = ("_context", "_indexes", "_table", "_view", "count")
 
     def __init__(self, table: HookTable, indexes: frozenset[int]) -> None:
+        self.count = len(table.hooks)
         self._table = table
         self._indexes = indexes
         self._context: Mapping[str, object] | None = None
@@ -360,9 +361,6 @@ class TableCandidates:
             if hook.when is hook.unless is hook.claude is None:
                 return hook
         return None
-
-    def __len__(self) -> int:
-        return len(self._table.hooks)
 
     def layer(self, index: int) -> int:
         """Return the layer's number in LAYERS."""

@@ -7,19 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.observe.context_fields import (
-    HOUR,
-    file_path,
-    files,
-    fired_at,
-    hour,
-    project,
-    quality_score,
-    seconds,
-    session_of,
-    start_of_last_days,
-    stored_name,
-)
+from hookrun.observe import context_fields as fields
 from hookrun.observe.database import ObserverDatabase, register_observers
 
 if TYPE_CHECKING:
@@ -170,11 +158,11 @@ class WorkflowMetrics:
 
     def on_end(self, ctx: Context) -> None:
         """Store that a session has ended."""
-        self._store_event(ctx, ended=fired_at(ctx, self._clock))
+        self._store_event(ctx, ended=fields.fired_at(ctx, self._clock))
 
     def on_result(self, ctx: Context) -> None:
         """Count a tool call, and store the file that it changed."""
-        changed = file_path(ctx) if ctx.tool_name in CHANGING and not ctx.tool_result_error else None
+        changed = fields.file_path(ctx) if ctx.tool_name in CHANGING and not ctx.tool_result_error else None
         self._store_event(ctx, calls=1, failures=int(bool(ctx.tool_result_error)), changed=[changed] if changed else ())
 
     def on_failure(self, ctx: Context) -> None:
@@ -183,7 +171,7 @@ class WorkflowMetrics:
 
     def on_file(self, ctx: Context) -> None:
         """Store which file was changed; each file counts once."""
-        changed = file_path(ctx)
+        changed = fields.file_path(ctx)
         self._store_event(ctx, changed=[changed] if changed else ())
 
     def on_checkpoint(self, ctx: Context) -> None:
@@ -193,15 +181,17 @@ class WorkflowMetrics:
         invalid time or quality.
         """
         data = ctx.own("checkpoint_data")
-        score = quality_score(data)
-        at = fired_at(ctx, self._clock)
+        score = fields.quality_score(data)
+        at = fields.fired_at(ctx, self._clock)
         if data.get("timestamp"):
-            at = seconds(data["timestamp"], "checkpoint_data.timestamp")
+            at = fields.seconds(data["timestamp"], "checkpoint_data.timestamp")
         began = at
         if data.get("session_start_time"):
-            began = seconds(data["session_start_time"], "checkpoint_data.session_start_time")
-        where = project(data, ctx)
-        self._store_event(ctx, at=at, began=began, where=where, changed=files(data), checkpoint=Checkpoint(at, score))
+            began = fields.seconds(data["session_start_time"], "checkpoint_data.session_start_time")
+        where = fields.project(data, ctx)
+        self._store_event(
+            ctx, at=at, began=began, where=where, changed=fields.files(data), checkpoint=Checkpoint(at, score)
+        )
 
     def session(self, session_id: str) -> Session:
         """Return one session. Raises ValueError for an unknown one."""
@@ -212,7 +202,7 @@ class WorkflowMetrics:
 
     def sessions(self, *, days: float | None = None) -> list[Session]:
         """Return the sessions of the last `days` days, or all; the latest first."""
-        return self._select(start_of_last_days(days, self._clock), None)
+        return self._select(fields.start_of_last_days(days, self._clock), None)
 
     def summary(self, *, days: float | None = None, zone: tzinfo | None = None) -> Summary:
         """Return the totals of the sessions of the last `days` days, or all.
@@ -236,14 +226,14 @@ class WorkflowMetrics:
         changed: Iterable[str] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        session = session_of(ctx)
-        at = fired_at(ctx, self._clock) if at is None else at
-        place = stored_name(where if where is not None else ctx.working_dir) or None
+        session = fields.session_of(ctx)
+        at = fields.fired_at(ctx, self._clock) if at is None else at
+        place = fields.stored_name(where if where is not None else ctx.working_dir) or None
         values = (session, place, at if began is None else began, ended, at, calls, failures)
         with self._store.write() as db:
             db.execute(KEEP_SESSION, values)
             db.execute(KEEP_ACTIVITY, (session, int(at // QUARTER)))
-            rows = [(session, stored_name(path)) for path in changed]
+            rows = [(session, fields.stored_name(path)) for path in changed]
             db.executemany("INSERT OR IGNORE INTO session_files (session, path) VALUES (?, ?)", rows)
             if checkpoint is not None:
                 row = (session, checkpoint.at, checkpoint.score)
@@ -264,7 +254,7 @@ def summarize(sessions: Sequence[Session], zone: tzinfo | None = None) -> Summar
     hours: Counter[int] = Counter()
     for session in sessions:
         for quarter, events in session.quarters:
-            hours[hour(quarter * QUARTER, zone)] += events
+            hours[fields.hour(quarter * QUARTER, zone)] += events
     return Summary(
         sessions=len(sessions),
         seconds=duration,
@@ -282,7 +272,7 @@ def summarize(sessions: Sequence[Session], zone: tzinfo | None = None) -> Summar
 
 
 def _per_hour(number: int, duration: float) -> float | None:
-    return round(number * HOUR / duration, 2) if duration >= MIN_SECONDS else None
+    return round(number * fields.HOUR / duration, 2) if duration >= MIN_SECONDS else None
 
 
 def slope(values: Sequence[float]) -> float | None:

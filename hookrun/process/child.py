@@ -1,20 +1,27 @@
-"""A hook that is ready to run (Task) and a hook that runs (Process), for the poll loop."""
+"""A hook that is ready to run (Task), a hook that runs (Process), and what ends it if this process is killed (WATCHER).
+
+Signals go through `_signal`, the C module under `signal`, whose enumerations cost 3.5 ms a tool call.
+"""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
+import _thread
 import os
 import select
+import sys
 from time import monotonic
 
 from hookrun.model import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hookrun.model import Outcome
     from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
+    from hookrun.process.python_host import HostLease
 
 NEVER = float("inf")
 PIPE_ATOMIC = select.PIPE_BUF
@@ -27,6 +34,31 @@ NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
 """Instead of a pidfd: the system has none; it reported the exit and is closed; not needed yet."""
 
 
+RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
+"""Every signal that Python, or the program that started hookrun, may ignore."""
+
+NOT_STARTED, ENDED = 0, -1
+"""In a line of the watcher, instead of the process id of a hook."""
+WATCH = """\
+cd /
+read -r end
+exec <&1
+while read -r line; do
+  case $line in
+    =) set -- ;;
+    *) set -- "$@" "$line" ;;
+  esac
+done
+[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
+"""
+"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
+
+Until then it never wakes, and the lines wait in the pipe.
+"""
+WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
+"""The same, compiled (client/watcher.c), if the package has it: it starts in a quarter of the time."""
+
+
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
     """A hook cannot be started, for a reason that persists when another hook ends. `failure` gives it."""
 
@@ -35,35 +67,14 @@ class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
         self.failure = failure
 
 
-class Lease:
-    """The start of a hook in a process that may run others after it (see python_host.py); to be called once."""
-
-    marker = b""
-
-    def __call__(self, stdin: int, stdout: int, stderr: int) -> int:
-        """Start the hook and return the id of its process."""
-        raise NotImplementedError
-
-    def is_done(self) -> bool:
-        """Return whether the hook has ended well, and its process waits for the next one."""
-        raise NotImplementedError
-
-    def exit_fd(self) -> int:
-        """Return a new descriptor that is readable when that may be so; -1 if the process no longer reports."""
-        raise NotImplementedError
-
-    def release(self, *, done: bool, reusable: bool) -> None:
-        """Note that the hook has ended, and whether its process is alive and may run another one."""
-        raise NotImplementedError
-
-
 class Task:
     """A hook that is ready to run: what to start, its stdin and its limits.
 
     `start` starts the process in its own session with the given descriptors as stdin, stdout and stderr, and returns
     its id; it raises CannotStart or OSError. `marker` is a string in the environment of the process and of all its
     descendants. `lock` is a file to hold exclusively. `timeout` is in seconds, `deadline` a time of the monotonic
-    clock, `max_output` in bytes of each stream. `line` is that of a program that answers lines (coprocess.py).
+    clock, `max_output` in bytes of each stream. `lease` is `start` where the process may run others after this one;
+    `line` is that of a program that answers lines (coprocess.py).
     """
 
     __slots__ = ("deadline", "lease", "line", "lock", "marker", "max_output", "start", "stdin", "timeout")
@@ -78,9 +89,10 @@ class Task:
         marker: bytes = b"",
         lock: str | None = None,
         deadline: float = NEVER,
+        lease: HostLease | None = None,
     ) -> None:
         self.start = start
-        self.lease = start if isinstance(start, Lease) else None
+        self.lease = lease
         self.stdin = stdin
         self.timeout = timeout
         self.max_output = max_output
@@ -94,26 +106,9 @@ class Process:
     """A running hook. Times are those of the monotonic clock."""
 
     __slots__ = (
-        "closing",
-        "deadline",
-        "done",
-        "ending",
-        "err",
-        "err_data",
-        "exited",
-        "family",
-        "inp",
-        "lock_fd",
-        "out",
-        "out_data",
-        "outcome",
-        "pid",
-        "pidfd",
-        "started",
-        "status",
-        "stdin",
-        "task",
-    )
+        "closing", "deadline", "done", "ending", "err", "err_data", "exited", "family", "inp", "lock_fd", "out",
+        "out_data", "outcome", "pid", "pidfd", "started", "status", "stdin", "task",
+    )  # fmt: skip
 
     def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
@@ -132,20 +127,19 @@ class Process:
         self.ending = 0
         self.closing = NEVER
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the hook has answered and its program is kept for another line."""
-        return self.task.line is not None and self.task.line.kept
-
     def spawn(self) -> None:
         """Create the pipes, start the process, and write as much stdin as fits at once; only that to a kept program.
 
         Raises OSError or CannotStart; then nothing is left open or running.
         """
-        if self.pid:
-            if self.write_stdin():
-                self.close_stdin()
-            return
+        WATCHER.note(self.task.marker, NOT_STARTED)
+        if not self.pid:
+            self._start()
+        elif self.write_stdin():
+            self.close_stdin()
+        WATCHER.note(self.task.marker, self.pid)
+
+    def _start(self) -> None:
         stdin, self.inp, self.out, stdout, self.err, stderr = _pipes()
         try:
             if len(self.stdin) > PIPE_ATOMIC or self.task.line is not None:
@@ -199,14 +193,6 @@ class Process:
         fd, self.inp = self.inp, -1
         os.close(fd)
 
-    def close_stream(self, fd: int) -> None:
-        """Close the hook's stdout or stderr at its end."""
-        if fd == self.out:
-            self.out = -1
-        else:
-            self.err = -1
-        os.close(fd)
-
     def close(self) -> None:
         """Close the descriptors that are still open."""
         # Cleared before they are closed: in a child forked meanwhile the numbers could belong to other files.
@@ -216,14 +202,6 @@ class Process:
             self.pidfd = CLOSED
         for fd in open_still:
             close(fd)
-
-    def close_in_fork(self) -> None:
-        """Close the parent's descriptors in a forked child: they would keep the hook's pipes open."""
-        for fd in (self.inp, self.out, self.err, self.pidfd, self.lock_fd):
-            try:
-                close(fd)
-            except OSError:  # it was about to be closed, or not open yet
-                continue
 
     def is_gone(self) -> bool:
         """Return whether the process has exited, and was reaped by us or by others, or is `done` and waits for more."""
@@ -241,10 +219,14 @@ class Process:
 
     def finish(self) -> None:
         """Close the process's descriptors, reap it, and complete its outcome."""
-        outcome = self.outcome
-        line = self.task.line
+        outcome, line = self.outcome, self.task.line
+        kept = line is not None and line.kept
+        # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
+        # system gives its process id to no other process.
+        if not kept:
+            WATCHER.note(self.task.marker, ENDED)
         held = self.out >= 0 or self.err >= 0
-        if line is not None and line.keeper is not None and line.kept:
+        if line is not None and line.keeper is not None and kept:
             line.keeper.keep(line, self)
         else:
             self.close()
@@ -254,7 +236,7 @@ class Process:
         outcome.truncated = outcome.bytes_out > self.task.max_output
         if self.status is not None:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
-        if not self.ending and not self.is_kept:
+        if not (self.ending or kept):
             outcome.processes_left = self.count_leftovers(held=held)
         if self.task.lease is not None:
             self.task.lease.release(done=self.done, reusable=not (self.ending or held))
@@ -274,38 +256,21 @@ class Process:
                     lost = "its exit status is unknown: the host program ignores SIGCHLD or waits for any child"
                     self.outcome.failure = Failure("exit_code", lost)
 
-    def signal_group(self, signal: int) -> None:
-        """Signal the hook's process group, or the hook alone if it has not created one yet."""
-        try:
-            os.killpg(self.pid, signal)
-        except ProcessLookupError:
-            if self.status is None:
-                try:
-                    os.kill(self.pid, signal)
-                except ProcessLookupError:  # reaped by other code
-                    return
-        except PermissionError:
-            pass
-
     def count_leftovers(self, *, held: bool) -> int:
         """Return how many processes a hook that ended by itself has left behind.
 
         `held` tells whether another process still had its streams open when it exited.
         """
-        if not held and (self.done or not self._has_group()):  # one that is done has looked for them itself
-            return 0
+        if not held:
+            if self.done:  # it has looked for them itself
+                return 0
+            try:
+                os.killpg(self.pid, 0)
+            except (ProcessLookupError, PermissionError):  # its group is empty
+                return 0
         from hookrun.process import orphans
 
-        family = orphans.ProcessFamily(self.pid, self.task.marker)
-        orphans.find([family])
-        return len([number for number, _ in family.known if not (self.done and number == self.pid)])
-
-    def _has_group(self) -> bool:
-        try:
-            os.killpg(self.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+        return orphans.count(self.pid, self.task.marker, without=self.pid if self.done else 0)
 
     def unlock(self) -> None:
         """Release the lock, even if a child that the program forked meanwhile has the file open."""
@@ -334,3 +299,141 @@ def _pipes() -> list[int]:
             os.close(fd)
         raise
     return ends
+
+
+def posix_spawn(
+    argv: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int] = ()
+) -> int:
+    """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
+
+    Raises NotImplementedError if the C library cannot start a session.
+    """
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        environment,
+        file_actions=[
+            *((os.POSIX_SPAWN_DUP2, fd, standard) for standard, fd in enumerate(streams)),
+            *((os.POSIX_SPAWN_CLOSE, fd) for fd in closed),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=RESTORED,
+    )
+
+
+class Watcher:
+    """Kills the running hooks if this process is killed (SIGKILL), by a program that waits for the end of a pipe.
+
+    The program, a shell or WATCH_PROGRAM, starts before the first hook and gets the marker of each before it starts, so
+    that all are watched. If its pipe is full, it is replaced. A fork instead costs ten times as much, and can deadlock
+    in a program with threads. `closed` returns the descriptors that it must not inherit. While it `stays`, as in a
+    process that serves one run after the other, it outlives the run.
+    """
+
+    stays = False
+
+    def __init__(self) -> None:
+        self.closed: Callable[[], Sequence[int]] = tuple
+        self._ends: Sequence[int] = ()
+        self.forget()
+
+    def forget(self) -> None:
+        """Start over in a forked child: the shell and the hooks are the parent's."""
+        _close_all(self._ends)
+        self._ends = ()
+        self._pid = 0
+        self.stays = False
+        self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
+        self._hooks: dict[bytes, int] = {}
+        self._starting = b""
+
+    def note(self, marker: bytes, pid: int) -> None:
+        """Record a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
+        with self._lock:
+            if pid == ENDED:
+                if self._hooks.pop(marker, None) is None:
+                    return
+            else:
+                self._hooks[marker] = pid
+            if pid == NOT_STARTED:
+                self._starting = marker
+            if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
+                self._start()  # the shell was killed or its pipe is full: the next one gets the whole list
+
+    def note_fork(self) -> None:
+        """Record this process, the forked child that is the hook: the parent may be killed before it can."""
+        self._write(b"%b %d\n" % (self._starting, os.getpid()))
+        self.forget()
+
+    def _write(self, line: bytes) -> bool:
+        try:
+            return bool(self._ends) and os.write(self._ends[0], line) > 0
+        except OSError:
+            return False
+
+    def release(self) -> None:
+        """Let the shell end, as no hook runs. `close` reaps it."""
+        with self._lock:
+            if self.stays:
+                return
+            _close_all(self._ends)
+            self._ends = ()
+
+    def close(self) -> None:
+        """End and reap the shell if no hook runs."""
+        with self._lock:
+            if not self._hooks and not self.stays:
+                pid, self._pid = self._pid, 0
+                _kill(pid)
+                self.release()
+
+    def _start(self) -> None:
+        """Start a shell that knows all hooks, and then kill the previous one."""
+        pid, ends = self._pid, self._ends
+        self._pid, self._ends = 0, ()
+        pipes: list[int] = []
+        try:
+            pipes += os.pipe()
+            pipes += os.pipe()
+            end, stays_open, lines, write_end = pipes
+            os.set_blocking(write_end, False)
+            orphans = os.fsencode(os.path.dirname(__file__) + "/orphans.py")
+            hooks = [f"{os.fsdecode(marker)} {number}" for marker, number in self._hooks.items()]
+            self._pid = _watch((sys.executable, *hooks), {b"ORPHANS": orphans}, (end, lines, end), self.closed())
+            self._ends, pipes = (write_end, stays_open), [end, lines]
+        except (OSError, NotImplementedError):  # hooks run without a watcher
+            pass
+        finally:
+            _close_all(pipes)
+            _kill(pid)  # before its pipe ends, at which it would kill the hooks
+            _close_all(ends)
+
+
+def _watch(
+    arguments: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int]
+) -> int:
+    if os.access(WATCH_PROGRAM, os.X_OK):
+        try:
+            return posix_spawn((WATCH_PROGRAM, *arguments), environment, streams, closed)
+        except OSError:  # compiled for another machine
+            pass
+    return posix_spawn(("/bin/sh", "-c", WATCH, *arguments), environment, streams, closed)
+
+
+def _close_all(descriptors: Iterable[int]) -> None:
+    for fd in descriptors:
+        os.close(fd)
+
+
+def _kill(pid: int) -> None:
+    """Kill and reap a child, if there is one and it has not ended."""
+    try:
+        if pid and not os.waitpid(pid, os.WNOHANG)[0]:
+            os.kill(pid, _signal.SIGKILL)
+            os.waitpid(pid, 0)
+    except OSError:  # reaped by the program
+        pass
+
+
+WATCHER = Watcher()

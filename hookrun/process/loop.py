@@ -8,8 +8,19 @@ from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.process.child import CHUNK, CLOSED, NEVER, NO_PIDFD, NOT_YET, CannotStart, Process, Task, close
-from hookrun.process.spawn import ENDED, NOT_STARTED, WATCHER
+from hookrun.process.child import (
+    CHUNK,
+    CLOSED,
+    ENDED,
+    NEVER,
+    NO_PIDFD,
+    NOT_YET,
+    WATCHER,
+    CannotStart,
+    Process,
+    Task,
+    close,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +47,6 @@ FAST_POLL_INTERVAL = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
 MAX_INTERRUPTS = 10
 """How often Ctrl-C may interrupt the termination of hooks before it is no longer retried."""
-SLOW = 1.0
-"""Seconds after which `on_slow` is called."""
 TEMPORARY_ERRORS = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
 """A hook cannot start now, but may once another has ended."""
 TERM, KILL = 15, 9
@@ -171,9 +180,7 @@ class Loop:
         else:
             if task.line is not None:
                 task.line.take(process)
-            WATCHER.note(task.marker, NOT_STARTED)
             process.spawn()
-            WATCHER.note(task.marker, process.pid)
             self._watch_process(process)
 
     # Overridden by loops that share their limit with others:
@@ -250,7 +257,7 @@ class Loop:
             elif fd == process.pidfd:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
-                close(fd)
+                os.close(fd)
                 if process.task.lease is None or process.is_gone():
                     self._on_exit(process)
                 else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
@@ -279,7 +286,7 @@ class Loop:
             elif process.ending and now >= process.closing:
                 (stubborn if process.ending == TERM else done).append(process)
             elif not process.exited and not process.ending and self._is_over(process, now):
-                (done if process.is_kept else over).append(process)
+                (done if process.task.line is not None and process.task.line.kept else over).append(process)
         if over:
             self._terminate(over, now)
         if stubborn or done:
@@ -314,7 +321,11 @@ class Loop:
                 return
             if not data:
                 self._unwatch(fd)
-                process.close_stream(fd)
+                if fd == process.out:
+                    process.out = -1
+                else:
+                    process.err = -1
+                os.close(fd)
                 return
             process.collect(fd, data)
             if len(data) < SHORT_READ:  # usually the pipe is empty: another read costs more than the next poll
@@ -354,7 +365,7 @@ class Loop:
                 self._drain(process, fd)
 
     def _terminate(self, processes: list[Process], now: float) -> None:
-        """Send TERM to these hooks. Record their descendants while they can still be found."""
+        """Send TERM to these hooks."""
         from hookrun.process import orphans
 
         Loop.has_ended_hooks = True
@@ -364,9 +375,7 @@ class Loop:
             process.family = orphans.ProcessFamily(process.pid, process.task.marker)
             process.ending = TERM
             process.closing = now + TERM_GRACE
-        orphans.find([process.family for process in processes if process.family is not None])
-        for process in processes:
-            process.signal_group(TERM)
+        orphans.terminate(processes)
 
     @staticmethod
     def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
@@ -374,27 +383,20 @@ class Loop:
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
-        for process in processes + gone:
-            process.signal_group(KILL)
-        families = [process.family for process in processes + gone if process.family is not None]
-        if families:
+        if processes or gone:
             from hookrun.process import orphans
 
-            orphans.kill(families)
+            orphans.kill_hooks(processes + gone)
 
     def _finish(self, process: Process) -> None:
-        kept = process.is_kept
+        line = process.task.line
+        kept = line is not None and line.kept
         for fd in (process.out, process.err)[kept:]:  # stdout that follows an answer is not asked for
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
             if fd >= 0:
                 self._unwatch(fd)
-        # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
-        # system gives its process id to no other process.
-        if not kept:
-            WATCHER.note(process.task.marker, ENDED)
-        line = process.task.line
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)

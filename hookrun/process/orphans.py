@@ -11,15 +11,21 @@ from time import sleep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hookrun.process.child import Process
+
     Member = tuple[int, int]
 
 ROUNDS = 40
 BETWEEN_ROUNDS = 0.005
 """Seconds: a killed process may be visible a moment longer."""
 
-KILL = 9
+TERM, KILL = 15, 9
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
 """Seconds between searches for a hook that was about to start: its environment is not readable during the exec."""
+MAX_INTERRUPTS = 10
+"""How often Ctrl-C may interrupt the search for a process before it is given up."""
 SEARCHES = 5
 """Searches for a process that may have been started."""
 UNKNOWN_PID = -1
@@ -87,21 +93,62 @@ def kill(families: list[ProcessFamily]) -> None:
         sleep(BETWEEN_ROUNDS)
 
 
+def count(pid: int, marker: bytes, *, without: int) -> int:
+    """Return how many processes of a hook are alive, one of them left out."""
+    family = ProcessFamily(pid, marker)
+    find([family])
+    return len([number for number, _ in family.known if number != without])
+
+
+def terminate(processes: Sequence[Process]) -> None:
+    """Send TERM to these hooks. Record their descendants while they can still be found."""
+    find([process.family for process in processes if process.family is not None])
+    for process in processes:
+        _signal_group(process, TERM)
+
+
+def kill_hooks(processes: Sequence[Process]) -> None:
+    """Kill these hooks, to which TERM was sent, and all that is left of them, outside their sessions too."""
+    for process in processes:
+        _signal_group(process, KILL)
+    kill([process.family for process in processes if process.family is not None])
+
+
+def _signal_group(process: Process, signal: int) -> None:
+    """Signal the hook's process group, or the hook alone if it has not created one yet."""
+    try:
+        os.killpg(process.pid, signal)
+    except ProcessLookupError:
+        if process.status is None:
+            try:
+                os.kill(process.pid, signal)
+            except ProcessLookupError:  # reaped by other code
+                return
+    except PermissionError:
+        pass
+
+
 def kill_by_marker(marker: bytes) -> None:
-    """Kill a process of unknown id: it may have been started just before an exception came (Ctrl-C)."""
+    """Kill a process of unknown id: it may have been started just before Ctrl-C, which may come again meanwhile."""
     family = ProcessFamily(UNKNOWN_PID, marker)
-    for _ in range(SEARCHES):  # its environment is not readable during the exec
-        find([family])
-        if family.known:
-            break
-        sleep(BETWEEN_ROUNDS)
-    started = family.known
-    kill([family])
-    for number, _ in started:
+    started: set[Member] = set()
+    for _ in range(MAX_INTERRUPTS):
         try:
-            os.waitpid(number, 0)
-        except ChildProcessError:
+            for _ in range(SEARCHES):  # its environment is not readable during the exec
+                find([family])
+                started |= family.known
+                if started:
+                    break
+                sleep(BETWEEN_ROUNDS)
+            kill([family])
+            for number, _ in started:
+                try:
+                    os.waitpid(number, 0)
+                except ChildProcessError:
+                    continue
+        except KeyboardInterrupt:
             continue
+        return
 
 
 def main(lines: list[str]) -> None:

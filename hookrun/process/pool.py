@@ -13,10 +13,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
-from hookrun.process.child import NEVER, Task
+from hookrun.process.child import NEVER, WATCHER, Task
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
 from hookrun.process.pool_loop import CallerLoop, PoolLoop, Slots
-from hookrun.process.spawn import WATCHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

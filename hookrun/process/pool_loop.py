@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.model import Failure
 from hookrun.process import spawn
+from hookrun.process.child import WATCHER, close
 from hookrun.process.loop import Loop
 
 if TYPE_CHECKING:
@@ -116,7 +117,11 @@ class PoolLoop(Loop):
     def after_fork(self) -> None:
         """Close the parent's descriptors in a forked child: a hook must see the end of its stdin."""
         for process in self._live:
-            process.close_in_fork()
+            for fd in (process.inp, process.out, process.err, process.pidfd, process.lock_fd):
+                try:
+                    close(fd)
+                except OSError:  # it was about to be closed, or not open yet
+                    continue
         self._live.clear()
         self._waiting.clear()
         self._close_pipe()
@@ -145,10 +150,10 @@ def _after_fork() -> None:
     for loop in list(_LOOPS):
         loop.after_fork()
     _LOOPS.clear()
-    spawn.WATCHER.forget()
+    WATCHER.forget()
 
 
-spawn.WATCHER.closed = spawn.inheritable
+WATCHER.closed = spawn.inheritable
 os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)
 
 

@@ -8,7 +8,7 @@ import sys
 from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.nesting import NESTING
 from hookrun.process import spawn
-from hookrun.process.child import Lease, Task
+from hookrun.process.child import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
     A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
-    With `shares_python`, Python functions of one layer run in one child, until `end_hosts`.
+    With `shares_python`, Python functions of one layer run in one child, until `hosts` are closed.
     `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
     `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
     environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
@@ -103,12 +103,6 @@ class HookEnvironment:
         # Counted, to tell apart the descendants of hooks that run side by side (orphans.py).
         self._count += 1
         return b"%b.%d;" % (self._request_id, self._count)
-
-    def end_hosts(self) -> Hosts | None:
-        """End the children of Python functions; they are to be reaped."""
-        if self.hosts is not None:
-            self.hosts.close()
-        return self.hosts
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return the environment of one run of a hook: inherited, configured and hookrun's own variables."""
@@ -166,7 +160,12 @@ class HookEnvironment:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
-    def directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
+    def variables_and_directory(self, hook: Hook, marker: bytes = b"") -> tuple[dict[bytes, bytes], str]:
+        """Return the environment and the working directory of one run of a hook."""
+        variables = self.variables(hook, marker)
+        return variables, self._directory(hook, variables)
+
+    def _directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
         """Return the working directory of a hook; a relative one is resolved from the project's root."""
         if hook.cwd == "project":
             return self.project
@@ -230,10 +229,10 @@ def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
-def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: str) -> Task | Failure:
+def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: Callable[[], str]) -> Task | Failure:
     """Return the task that runs the hook, or a failure that is known in advance.
 
-    `locks` is the directory for the locks of exclusive hooks.
+    `locks` returns the directory for the locks of exclusive hooks.
     """
     try:
         return _prepared(hook, stdin, environment, locks)
@@ -241,12 +240,11 @@ def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: st
         return Failure("spawn", f"{hook.location()}: cannot be passed to the system: {error}")
 
 
-def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str) -> Task | Failure:
+def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Callable[[], str]) -> Task | Failure:
     if hook.error is not None:
         return Failure("declaration", hook.error)
     marker = environment.new_marker()
-    variables = environment.variables(hook, marker)
-    cwd = environment.directory(hook, variables)
+    variables, cwd = environment.variables_and_directory(hook, marker)
     variables[b"PWD"] = os.fsencode(cwd)
     for name in OF_ONE_RUN if hook.serve else ():
         variables.pop(name, None)
@@ -256,15 +254,15 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: str
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
-    if isinstance(begin, Lease):
-        begin.marker = marker
+    lease = environment.hosts.leased(begin, marker) if environment.hosts is not None else None
     task = Task(
         begin,
         stdin,
         timeout=hook.timeout,
         max_output=hook.max_output,
         marker=marker,
-        lock=_lock(hook, environment.project, locks) if hook.exclusive else None,
+        lock=_lock(hook, environment.project, locks()) if hook.exclusive else None,
+        lease=lease,
     )
     if hook.serve:
         from hookrun.process import coprocess

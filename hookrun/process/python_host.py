@@ -16,7 +16,7 @@ import sys
 
 from hookrun import fastjson
 from hookrun.process import python_hook, spawn
-from hookrun.process.child import Lease
+from hookrun.process.child import NOT_STARTED, WATCHER
 from hookrun.process.python_state import OWN, State, complete, forget_shadowed
 
 TYPE_CHECKING = False
@@ -39,9 +39,17 @@ class Hosts:
         self._idle: list[Host] = []
         self._ended: list[int] = []
 
-    def lease(self, layer: str, target: str, variables: Variables, cwd: str) -> Lease:
+    def lease(self, layer: str, target: str, variables: Variables, cwd: str) -> HostLease:
         """Return the start of a hook: in a child that runs no hook now, else in a new one."""
         return HostLease(self, layer, target, variables, cwd)
+
+    @staticmethod
+    def leased(start: object, marker: bytes) -> HostLease | None:
+        """Return the start of a hook if it is one of ours, with its marker set."""
+        if not isinstance(start, HostLease):
+            return None
+        start.marker = marker
+        return start
 
     def take(self, layer: str, directory: str, inherited: Variables) -> Host | None:
         """Return a child that ran hooks of the same layer, directory and environment, and end those of other layers."""
@@ -91,8 +99,10 @@ class Host:
         self.pid = 0
 
 
-class HostLease(Lease):
-    """One run of one hook in a child."""
+class HostLease:
+    """The start of a hook in a child that may run others after it; to be called once."""
+
+    marker = b""
 
     def __init__(self, hosts: Hosts, layer: str, target: str, variables: Variables, cwd: str) -> None:
         self._hosts = hosts
@@ -107,12 +117,12 @@ class HostLease(Lease):
         inherited = {name: value for name, value in self._variables.items() if not name.startswith(OWN)}
         while host := self._hosts.take(self._layer, self._cwd, inherited):
             spawn.chdir(self._cwd)
-            spawn.WATCHER.note(self.marker, host.pid)  # it begins before this returns
+            WATCHER.note(self.marker, host.pid)  # it begins before this returns
             if _send(host.control, self._job(), (stdin, stdout, stderr)):
                 self._host = host
                 return host.pid
             self._hosts.end(host)
-            spawn.WATCHER.note(self.marker, spawn.NOT_STARTED)
+            WATCHER.note(self.marker, NOT_STARTED)
         ours, theirs = _socket.socketpair()
         if theirs.fileno() <= spawn.STANDARD:  # closed when Python started; the child's streams take its number
             ours.close()

@@ -1,16 +1,20 @@
-"""Run hooks of every kind for the engine: prepare them, run them in the loop, classify their failures."""
+"""Run hooks of every kind for the engine: prepare them, run them in the loop, classify their failures.
+
+During a run of `hookrun fire` the ending signals are caught. A background hook runs under a supervisor.
+"""
 
 from __future__ import annotations
 
-from os import fsencode
-from os.path import exists
+import _signal  # type: ignore[import-not-found]  # see child.py
+import os
 from time import monotonic
 
 from hookrun.fastjson import loads
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process import spawn
-from hookrun.process.child import Task
-from hookrun.process.prepare import prepare, resolve
+from hookrun.process.child import NEVER, WATCHER, Task
+from hookrun.process.loop import ENDING, Loop
+from hookrun.process.prepare import HookEnvironment, prepare, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +22,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from hookrun.model import Hook
-    from hookrun.process.loop import Loop
-    from hookrun.process.prepare import HookEnvironment
 
     class Trust(Protocol):
         """Decides about each hook before it starts and after it has ended."""
@@ -37,6 +39,14 @@ MAX_LOOKED = 1 << 14
 """Bytes of a context that is looked at."""
 NOT_EXECUTED = (126, 127)
 """Exit statuses of a shell that could not start a program."""
+_wakeup: list[int] = []
+"""The pipe of `catch_signals`."""
+_before: dict[int, object] = {}
+"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at exit is no use."""
+
+_supervisors: set[int] = set()
+"""Supervisors that are children of this process and may have ended."""
+
 NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
 """How `python_hook` reports a missing function; not imported from there, because it imports `json`."""
@@ -46,26 +56,35 @@ class ProcessRunner:
     """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
 
     `on_background_end` is called in another process when a background hook ends, `on_outcomes` with what hooks read and
-    how they ended. `trust` decides about each hook. `waited` is the time in seconds that all calls took.
+    how they ended. `trust` decides about each hook. `waited` is the time in seconds that all calls took. With
+    `catches_signals` those that ask hookrun to end interrupt the hooks, until `close`. `deadline`, `on_slow` and
+    `slow_at` are those of the loop.
     """
 
     def __init__(
         self,
         environment: HookEnvironment,
-        loop: Loop,
         *,
-        locks: str,
+        locks: Callable[[], str],
         on_background_end: Callable[[Hook, Outcome], None],
         on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
-        trust: Trust | None = None,
+        catches_signals: bool = False,
+        deadline: float = NEVER,
+        on_slow: Callable[[], None] | None = None,
+        slow_at: float = NEVER,
     ) -> None:
         self.waited = 0.0
+        self.trust: Trust | None = None
         self._on_outcomes = on_outcomes
-        self._trust = trust
         self._environment = environment
-        self._loop = loop
         self._locks = locks
         self._on_background_end = on_background_end
+        wake = -1
+        if catches_signals:
+            spawn.set_cloexec_on_inherited()
+            wake = catch_signals()
+        self._loop = Loop(deadline=deadline, wake=wake, on_slow=on_slow, slow_at=slow_at)
+        self.is_interrupted = self._loop.is_interrupted
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         """Run the hooks. Raises Interrupted after a signal, once every hook has been ended."""
@@ -79,36 +98,38 @@ class ProcessRunner:
         return outcomes
 
     def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        waited_for: list[int] = []
-        tasks: list[Task | Failure] = []
-        for index, (hook, stdin) in enumerate(jobs):
+        known: list[Outcome | None] = []
+        tasks: list[Task | Failure | None] = []
+        for hook, stdin in jobs:
             task = self._prepare(hook, stdin)
-            if isinstance(task, Outcome):
-                outcomes.append(self._ended(hook, task))
-            elif hook.background and isinstance(task, Task):
-                outcomes.append(self._in_background(hook, task))
-            else:
-                outcomes.append(Outcome())
-                waited_for.append(index)
-                tasks.append(task)
-        try:
-            ended = self._loop.run(tasks)
-        except Interrupted as interrupted:
-            were_running = dict(zip(waited_for, interrupted.outcomes, strict=True))
-            raise Interrupted(interrupted.signal, [were_running.get(i) for i in range(len(jobs))]) from None
-        for index, outcome in zip(waited_for, ended, strict=True):
-            outcomes[index] = self._ended(jobs[index][0], outcome)
-        return outcomes
+            if hook.background and isinstance(task, Task):
+                task = self._in_background(hook, task)
+            known.append(task if isinstance(task, Outcome) else None)
+            tasks.append(None if isinstance(task, Outcome) else task)
+        ended = self._loop.run(tasks)
+        return [early or self._ended(hook, late) for (hook, _), early, late in zip(jobs, known, ended, strict=True)]
+
+    def close(self) -> None:
+        """End the children of Python functions and the watcher, to be reaped later; let signals act as before."""
+        if self._environment.hosts is not None:
+            self._environment.hosts.close()
+        WATCHER.release()
+        release_signals()
+
+    def reap(self) -> None:
+        """Reap all children but hooks: called late, to give them time to end."""
+        if self._environment.hosts is not None:
+            self._environment.hosts.reap()
+        WATCHER.close()
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
-        refused = self._trust.check_before(hook) if self._trust is not None else None
+        refused = self.trust.check_before(hook) if self.trust is not None else None
         if refused is not None:
             self._environment.discard_program(hook)
         if refused is None and hook.kind == "python" and str(hook.target).startswith(RECIPES):
             outcome = self._glance(hook, stdin)
             if outcome is not None:
-                return outcome
+                return self._ended(hook, outcome)
         return refused or prepare(hook, stdin, self._environment, locks=self._locks)
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
@@ -134,12 +155,10 @@ class ProcessRunner:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._environment)
-        return self._trust.check_after(hook, outcome) if self._trust is not None else outcome
+        return self.trust.check_after(hook, outcome) if self.trust is not None else outcome
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
-        from hookrun.process import supervisor
-
-        return supervisor.start(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
+        return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
@@ -157,9 +176,83 @@ def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment)
 
 
 def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
-    variables = environment.variables(hook, b"")
-    path = resolve(hook.look[0], variables, environment.directory(hook, variables))
+    path = resolve(hook.look[0], *environment.variables_and_directory(hook))
     interpreter = spawn.interpreter_of(path) if path is not None else None
-    if path is None or interpreter is None or exists(fsencode(interpreter)):
+    if path is None or interpreter is None or os.path.exists(os.fsencode(interpreter)):
         return None
     return spawn.missing_interpreter(path, interpreter)
+
+
+def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
+    """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
+
+    The supervisor closes every descriptor of ours, so that nothing that reads our streams to their end waits for it.
+    """
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return Outcome(Failure("spawn", f"could not start its supervisor: {error.strerror}"))
+    if pid:
+        _supervisors.add(pid)
+        return Outcome()
+    try:
+        _leave_parent()
+        try:
+            outcome = Loop(wake=catch_signals()).run([task])[0]
+        except Interrupted as interrupted:
+            outcome = interrupted.outcomes[0] or Outcome()
+            outcome.failure = Failure("signal", f"ended when its supervisor received signal {interrupted.signal}")
+        WATCHER.close()
+        on_end(outcome)
+    finally:
+        os._exit(0)
+
+
+def reap_supervisors() -> None:
+    """Take the exit status of supervisors that have ended, in a process that lives on."""
+    for pid in tuple(_supervisors):
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            _supervisors.discard(pid)
+
+
+def _leave_parent() -> None:
+    WATCHER.forget()
+    _supervisors.clear()
+    os.setsid()
+    spawn.restore_signals()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def catch_signals() -> int:
+    """Deliver the ending signals through the returned descriptor; ignored ones stay ignored.
+
+    Returns -1 if no descriptor is left for that: signals then act as before, and hooks fail when they start.
+    """
+    # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    try:
+        read_end, write_end = _wakeup[:] = os.pipe()
+    except OSError:
+        return -1
+    os.set_blocking(read_end, False)
+    os.set_blocking(write_end, False)
+    _signal.set_wakeup_fd(write_end)
+    for number in ENDING:
+        before = _signal.getsignal(number)
+        if before != _signal.SIG_IGN:
+            _before[number] = _signal.SIG_DFL if before is _signal.default_int_handler else before
+            _signal.signal(number, lambda _number, _frame: None)
+    return read_end
+
+
+def release_signals() -> None:
+    """Restore the handlers that `catch_signals` replaced, and close its pipe: descriptors may be scarce."""
+    _signal.set_wakeup_fd(-1)
+    for number, before in _before.items():
+        _signal.signal(number, before)
+    _before.clear()
+    while _wakeup:
+        os.close(_wakeup.pop())

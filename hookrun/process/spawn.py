@@ -1,65 +1,26 @@
-"""Start processes: programs by posix_spawn, Python functions by fork. Catch and restore the ending signals.
-
-`WATCHER` ends the hooks of a process that is killed.
-
-Signals go through `_signal`, the C module under `signal`, whose enumerations cost 3.5 ms a tool call.
-"""
+"""Start the processes of hooks: programs by posix_spawn, Python functions by fork. Explain why one cannot start."""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
-import _thread
+import _signal  # type: ignore[import-not-found]  # see child.py
 import os
 import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
 
 from hookrun.model import Failure
-from hookrun.process.child import CannotStart
+from hookrun.process.child import RESTORED, WATCHER, CannotStart, posix_spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     Start = Callable[[int, int, int], int]
 
 
-ENDING = (1, 2, 15)
-"""HUP, INT, TERM: the signals that ask hookrun to end."""
-
-RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
-"""Every signal that Python, or the program that started hookrun, may ignore."""
-
-_wakeup: list[int] = []
-"""The pipe of `catch_signals`."""
-_before: dict[int, object] = {}
-"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at exit is no use."""
-
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
-KILL = 9
 KEPT = 3
 """The one that a forked child may have besides."""
-
-NOT_STARTED, ENDED = 0, -1
-"""In a line of the watcher, instead of the process id of a hook."""
-WATCH = """\
-cd /
-read -r end
-exec <&1
-while read -r line; do
-  case $line in
-    =) set -- ;;
-    *) set -- "$@" "$line" ;;
-  esac
-done
-[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
-"""
-"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
-
-Until then it never wakes, and the lines wait in the pipe.
-"""
-WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
-"""The same, compiled (client/watcher.c), if the package has it: it starts in a quarter of the time."""
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
@@ -85,27 +46,6 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
 
     return start
-
-
-def posix_spawn(
-    argv: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int] = ()
-) -> int:
-    """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
-
-    Raises NotImplementedError if the C library cannot start a session.
-    """
-    return os.posix_spawn(
-        argv[0],
-        argv,
-        environment,
-        file_actions=[
-            *((os.POSIX_SPAWN_DUP2, fd, standard) for standard, fd in enumerate(streams)),
-            *((os.POSIX_SPAWN_CLOSE, fd) for fd in closed),
-        ],
-        setsid=True,
-        setsigmask=(),
-        setsigdef=RESTORED,
-    )
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
@@ -136,123 +76,6 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
                 os._exit(status)
 
     return start
-
-
-class Watcher:
-    """Kills the running hooks if this process is killed (SIGKILL), by a program that waits for the end of a pipe.
-
-    The program, a shell or WATCH_PROGRAM, starts before the first hook and gets the marker of each before it starts, so
-    that all are watched. If its pipe is full, it is replaced. A fork instead costs ten times as much, and can deadlock
-    in a program with threads. `closed` returns the descriptors that it must not inherit. While it `stays`, as in a
-    process that serves one run after the other, it outlives the run.
-    """
-
-    stays = False
-
-    def __init__(self) -> None:
-        self.closed: Callable[[], Sequence[int]] = tuple
-        self._ends: Sequence[int] = ()
-        self.forget()
-
-    def forget(self) -> None:
-        """Start over in a forked child: the shell and the hooks are the parent's."""
-        _close_all(self._ends)
-        self._ends = ()
-        self._pid = 0
-        self.stays = False
-        self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
-        self._hooks: dict[bytes, int] = {}
-        self._starting = b""
-
-    def note(self, marker: bytes, pid: int) -> None:
-        """Record a hook's process id; NOT_STARTED before it starts, ENDED when it has ended."""
-        with self._lock:
-            if pid == ENDED:
-                if self._hooks.pop(marker, None) is None:
-                    return
-            else:
-                self._hooks[marker] = pid
-            if pid == NOT_STARTED:
-                self._starting = marker
-            if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
-                self._start()  # the shell was killed or its pipe is full: the next one gets the whole list
-
-    def note_fork(self) -> None:
-        """Record this process, the forked child that is the hook: the parent may be killed before it can."""
-        self._write(b"%b %d\n" % (self._starting, os.getpid()))
-        self.forget()
-
-    def _write(self, line: bytes) -> bool:
-        try:
-            return bool(self._ends) and os.write(self._ends[0], line) > 0
-        except OSError:
-            return False
-
-    def release(self) -> None:
-        """Let the shell end, as no hook runs. `close` reaps it."""
-        with self._lock:
-            if self.stays:
-                return
-            _close_all(self._ends)
-            self._ends = ()
-
-    def close(self) -> None:
-        """End and reap the shell if no hook runs."""
-        with self._lock:
-            if not self._hooks and not self.stays:
-                pid, self._pid = self._pid, 0
-                _kill(pid)
-                self.release()
-
-    def _start(self) -> None:
-        """Start a shell that knows all hooks, and then kill the previous one."""
-        pid, ends = self._pid, self._ends
-        self._pid, self._ends = 0, ()
-        pipes: list[int] = []
-        try:
-            pipes += os.pipe()
-            pipes += os.pipe()
-            end, stays_open, lines, write_end = pipes
-            os.set_blocking(write_end, False)
-            orphans = os.fsencode(os.path.dirname(__file__) + "/orphans.py")
-            hooks = [f"{os.fsdecode(marker)} {number}" for marker, number in self._hooks.items()]
-            self._pid = _watch((sys.executable, *hooks), {b"ORPHANS": orphans}, (end, lines, end), self.closed())
-            self._ends, pipes = (write_end, stays_open), [end, lines]
-        except (OSError, NotImplementedError):  # hooks run without a watcher
-            pass
-        finally:
-            _close_all(pipes)
-            _kill(pid)  # before its pipe ends, at which it would kill the hooks
-            _close_all(ends)
-
-
-def _watch(
-    arguments: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int]
-) -> int:
-    if os.access(WATCH_PROGRAM, os.X_OK):
-        try:
-            return posix_spawn((WATCH_PROGRAM, *arguments), environment, streams, closed)
-        except OSError:  # compiled for another machine
-            pass
-    return posix_spawn(("/bin/sh", "-c", WATCH, *arguments), environment, streams, closed)
-
-
-def _close_all(descriptors: Iterable[int]) -> None:
-    for fd in descriptors:
-        os.close(fd)
-
-
-def _kill(pid: int) -> None:
-    """Kill and reap a child, if there is one and it has not ended."""
-    try:
-        if pid and not os.waitpid(pid, os.WNOHANG)[0]:
-            os.kill(pid, _signal.SIGKILL)
-            os.waitpid(pid, 0)
-    except OSError:  # reaped by the program
-        pass
-
-
-WATCHER = Watcher()
 
 
 def set_cloexec_on_inherited() -> None:
@@ -379,38 +202,6 @@ def interpreter_of(path: str) -> str | None:
         return None
     words = line[2:].strip(b" \t").split(b" ", 1)
     return os.fsdecode(words[0]) or None
-
-
-def catch_signals() -> int:
-    """Deliver the ending signals through the returned descriptor; ignored ones stay ignored.
-
-    Returns -1 if no descriptor is left for that: signals then act as before, and hooks fail when they start.
-    """
-    # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    try:
-        read_end, write_end = _wakeup[:] = os.pipe()
-    except OSError:
-        return -1
-    os.set_blocking(read_end, False)
-    os.set_blocking(write_end, False)
-    _signal.set_wakeup_fd(write_end)
-    for number in ENDING:
-        before = _signal.getsignal(number)
-        if before != _signal.SIG_IGN:
-            _before[number] = _signal.SIG_DFL if before is _signal.default_int_handler else before
-            _signal.signal(number, lambda _number, _frame: None)
-    return read_end
-
-
-def release_signals() -> None:
-    """Restore the handlers that `catch_signals` replaced, and close its pipe: descriptors may be scarce."""
-    _signal.set_wakeup_fd(-1)
-    for number, before in _before.items():
-        _signal.signal(number, before)
-    _before.clear()
-    while _wakeup:
-        os.close(_wakeup.pop())
 
 
 def restore_signals() -> None:

@@ -6,7 +6,8 @@ import os
 import select
 from time import monotonic
 
-from hookrun.process import spawn
+from hookrun.process.child import RESTORED
+from hookrun.process.loop import KILL
 from hookrun.process.python_state import wait_for
 from hookrun.recipes.shell_recipe import parse, project_directory
 
@@ -63,7 +64,7 @@ def run(directory: str, *arguments: str) -> str | None:
                 (os.POSIX_SPAWN_DUP2, write_end, 1),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
             ),
-            setsigdef=spawn.RESTORED,
+            setsigdef=RESTORED,
         )
     except (OSError, ValueError):
         os.close(output)
@@ -75,7 +76,7 @@ def run(directory: str, *arguments: str) -> str | None:
     finally:
         os.close(output)
     if listed is None:
-        os.kill(pid, spawn.KILL)
+        os.kill(pid, KILL)
     status = wait_for(pid)
     return os.fsdecode(listed) if listed is not None and status == 0 else None
 

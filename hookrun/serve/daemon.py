@@ -51,7 +51,6 @@ PRELOADED = (
     "hookrun.process.python_host",
     "hookrun.process.python_state",
     "hookrun.process.runner",
-    "hookrun.process.supervisor",
     "hookrun.recipes.block_destructive_commands",
     "hookrun.recipes.commit_message_check",
     "hookrun.recipes.git_repository",

@@ -34,6 +34,7 @@ class WatchedPackage:
         self._root = _stat(_package())[:2]
         self._others: dict[str, Identity] = {}
         self._looked = 0.0
+        self._in_doubt = False
         try:
             self._fd = _watch({os.path.dirname(path) for path in package_files()})
         except OSError:  # it is being replaced
@@ -59,15 +60,17 @@ class WatchedPackage:
         """Return whether something is not what the server has loaded any more."""
         if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():
             return True
-        try:
-            os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-        except OSError:
-            return False  # without a descriptor nothing can be looked at: asked again at the next call
-        if self._fd >= 0:
+        if self._fd >= 0 and not self._in_doubt:
             try:
                 os.read(self._fd, 1 << 16)
             except BlockingIOError:
                 return False
+        self._in_doubt = True
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return False  # without a descriptor the modules cannot be looked at: done at the next call
+        self._in_doubt = False
         if package_identity() != self.identity:
             self.identity = []
         return not self.identity

@@ -22,11 +22,12 @@ from hookrun.agents import status_without_hooks
 from hookrun.fire import command
 from hookrun.fire.invocation import FireInvocation
 from hookrun.nesting import CALLER
+from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
-from hookrun.process.loop import Loop
+from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
-from hookrun.process.spawn import ENDING, WATCHER
-from hookrun.serve import peer, protocol
+from hookrun.process.runner import reap_supervisors
+from hookrun.serve import caller
 from hookrun.trust.hook_files import files_of
 
 READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
@@ -78,14 +79,14 @@ class Worker:
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
         if not data or not descriptors:
             return None
-        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptors[0])
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptors[0])
 
     def _serve(self, connection: socket.socket) -> bool:
         """Run one request and answer it; return whether this worker can take another."""
         with connection:
             try:
-                request = protocol.receive(connection)
-            except (protocol.ProtocolError, OSError, ValueError):
+                request = caller.receive(connection)
+            except (caller.ProtocolError, OSError, ValueError):
                 request = None
             if request is None:
                 return self._tell(READY)
@@ -100,7 +101,7 @@ class Worker:
             # Told before the answer: the caller's next run finds this worker ready.
             goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
-                connection.send(protocol.answer(status))
+                connection.send(caller.answer(status))
             except OSError:  # killed meanwhile
                 pass
         self.runs += 1
@@ -117,7 +118,7 @@ class Worker:
             return False
         return True
 
-    def _become(self, request: protocol.RunRequest) -> None:
+    def _become(self, request: caller.RunRequest) -> None:
         """Take over descriptors, directory, umask, environment and signals of the caller."""
         directory, *streams = request.descriptors
         try:
@@ -133,15 +134,15 @@ class Worker:
         _take_environment(request.environment)
         _reset_signals()
 
-    def _run(self, request: protocol.RunRequest, connection: socket.socket) -> tuple[int, bool]:
+    def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
         """Return the exit status of a run, and whether it ended as usual."""
-        CALLER.pid = peer.credentials(connection)[0]
+        CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         FireInvocation.latest_settings = None
         try:
             self._listen(connection)
             status = command.main(request.argv[1:])
-            return status, status < protocol.INTERRUPTED
+            return status, status < caller.INTERRUPTED
         except KeyboardInterrupt:
             return 130, False
         except SystemExit as error:
@@ -190,9 +191,7 @@ class Worker:
     @staticmethod
     def _is_clean() -> bool:
         """Return whether the last run left this process as it was."""
-        supervisor = sys.modules.get("hookrun.process.supervisor")
-        if supervisor is not None:
-            supervisor.reap()
+        reap_supervisors()
         return (
             not _thread._count()  # noqa: SLF001  # what `threading` itself asks
             and not Loop.has_ended_hooks

@@ -19,8 +19,8 @@ from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
-from hookrun.process.popen import program
 from hookrun.process.prepare import HookEnvironment, inherited
+from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure

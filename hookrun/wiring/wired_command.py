@@ -31,6 +31,8 @@ QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
 SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
 """What a line of ours prints if hookrun is missing: any text, quoted as `shlex.quote` does it."""
 
+EXEC = "exec "
+
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
 
@@ -198,7 +200,10 @@ class WiredCommand:
         """
         for path in filter(None, (self.launcher, self.flags.home)):
             _writable(path)
-        return shlex.join(self.words) if gone is None else f"{self.begin()}; {gone.shell()}"
+        if gone is not None:
+            return f"{self.begin()}; {gone.shell()}"
+        # `exec` spares the process that a shell would wait with.
+        return f"{EXEC if self.launcher is not None else ''}{shlex.join(self.words)}"
 
     def begin(self) -> str:
         """Return the beginning of a line that prints something if what it starts is missing."""
@@ -286,10 +291,12 @@ def _launcher(words: list[str], agent: str) -> WiredCommand | None:
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:
     """Return what a line says that `WiredCommand.line` could have written."""
-    words = _words(text)
     if not text.startswith("test -x "):
-        found = read_argv(words, agent) if text.startswith(("/bin/sh -c ", "/", "'/")) else None
-        return found if found is not None and found.version != ABSOLUTE and shlex.join(words) == text else None
+        call = text.removeprefix(EXEC)
+        found = read_argv(_words(call), agent) if call.startswith(("/bin/sh -c ", "/", "'/")) else None
+        versions = (LAUNCHER, PORTABLE) if call == text else (LAUNCHER,)  # a launcher's line began without it once
+        return found if found is not None and found.version in versions and shlex.join(found.words) == call else None
+    words = _words(text)
     command = words[words.index("exec") + 1 : words.index(";")] if "exec" in words and ";" in words else []
     found = read_argv(command, agent)
     if found is None or found.version == PORTABLE:

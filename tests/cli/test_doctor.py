@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     Finding = dict[str, str]
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.fixture(autouse=True)
 def _declared(project: Project) -> None:

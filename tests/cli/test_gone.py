@@ -48,7 +48,7 @@ def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled
 @pytest.mark.parametrize("agent", list(TOLD_AS))
 def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:
     """By its path it answers as ever; moved away, the wired line lets the tool run and says what is the matter."""
@@ -103,6 +103,7 @@ def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, else
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.slow
 def test_the_copy_that_is_wired_is_the_one_that_runs(project: Project, elsewhere: Path) -> None:
     """Another hookrun that the interpreter could import does not answer in its place."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})

@@ -83,6 +83,7 @@ def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
     assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project, agent: str) -> None:
     """Once in a session where the agent has an event for that, and the model when it begins; no tool is refused."""
@@ -100,7 +101,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     assert set(said.values()) == {""}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
     """It is written into the line; a later install leaves it so, unless an option says otherwise."""

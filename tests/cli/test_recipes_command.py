@@ -205,6 +205,7 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     assert json.loads(own.read_text())["hooks"] == []
 
 
+@pytest.mark.slow
 def test_update_moves_to_the_newest_version_and_shows_the_difference(recipes: Recipes) -> None:
     """Options and the user's fields stay; a dry run writes nothing."""
     recipes.hookrun("add", "say-no", "--option", "word=never")

@@ -54,7 +54,7 @@ def load(project: Project, cwd: Path | None = None) -> CompiledConfig:
 def commands(compiled: CompiledConfig, event: str = "pre_tool_use") -> list[str]:
     """Return what the hooks of an event run, in order."""
     hooks = compiled.candidates(event)
-    return [str(hooks.hook(index).target) for index in range(len(hooks))]
+    return [str(hooks.hook(index).target) for index in range(hooks.count)]
 
 
 def said(project: Project, cwd: Path | None = None) -> list[str]:
@@ -507,7 +507,7 @@ def test_no_changed_byte_loses_a_guard(project: Project) -> None:
         for mask in (1, 8, 64, 128):
             path.write_bytes(data[:place] + bytes((data[place] ^ mask,)) + data[place + 1 :])
             found = load(project)
-            if [hook.to_dict() for hook in found.hooks()] != expected or len(found.candidates("pre_tool_use")) != 1:
+            if [hook.to_dict() for hook in found.hooks()] != expected or found.candidates("pre_tool_use").count != 1:
                 wrong.append((place, mask))
     assert wrong == []
 
@@ -606,7 +606,7 @@ def test_what_is_read_back_is_what_was_declared(project: Project) -> None:
     compiled = load(project)
     for event in ("pre_tool_use", "post_tool_use"):
         hooks = compiled.candidates(event)
-        kept = [hooks.hook(index).to_dict() for index in range(len(hooks))]
+        kept = [hooks.hook(index).to_dict() for index in range(hooks.count)]
         declared = [hook.to_dict() for hook in load_config(found(project)).declarations.hooks if event in hook.events]
         expected = json.loads(json.dumps(declared).replace(DECLARED, POISONED))
         assert json.loads(json.dumps(kept)) == expected

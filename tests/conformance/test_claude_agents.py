@@ -53,6 +53,7 @@ def test_new_arguments_are_the_tool_s(agent: Agent) -> None:
         assert '{"command": "ls -l"}' in str(told.reason)
 
 
+@pytest.mark.sampled(3)
 def test_exit_1_lets_the_tool_run_and_the_person_know(agent: Agent) -> None:
     """Where the agent can tell them; the audit has it in any case."""
     declare(agent, "", stderr="oops", code=1)

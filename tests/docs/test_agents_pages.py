@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hookrun import agents
 from hookrun.agents.formats import CAPABILITIES
 from hookrun.agents.reply import DEGRADATIONS
@@ -86,6 +88,7 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     """What the module says of its wiring is all that install, doctor and uninstall need."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)

@@ -65,6 +65,7 @@ def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path:
     assert number > 5
 
 
+@pytest.mark.slow
 def test_killed_while_a_new_file_is_made_it_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     """The same without a file before, in directories that do not exist yet."""
     number = 0

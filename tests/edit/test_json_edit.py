@@ -12,6 +12,7 @@ from tests.wiring.texts import UNHURRIED, written
 OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=True), st.sampled_from(["one", "two"]))
 def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:

@@ -291,7 +291,7 @@ def run_block(command: str, home: Path, working_dir: str = "/home/dev/shop") -> 
     return verdict(run(BLOCK, bash(command, working_dir), cwd=home, env=env))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("command", DESTRUCTIVE)
 def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
     """A command that destroys something is blocked with a reason for the model."""
@@ -309,6 +309,7 @@ def test_harmless_commands_pass(command: str, tmp_path: Path) -> None:
     assert run_block(command, tmp_path) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("working_dir", ["/usr/src/app", "/opt/shop/app", "/var/www/shop/"])
 def test_a_project_in_a_system_directory_can_be_cleaned(working_dir: str, tmp_path: Path) -> None:
     """What is below the project may be deleted wherever the project lives; the project itself may not."""

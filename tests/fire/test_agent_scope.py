@@ -84,7 +84,7 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
         "other event": text.replace('"PreToolUse"', '"PostToolUse"'),
         "program gone": text.replace("/.local/", "/gone/.local/"),
         "foreign": text.replace("hookrun/claude", "hookrun/other"),
-        "a text": text.replace('"command": "/', '"command": "echo /'),
+        "a text": text.replace('"command": "exec /', '"command": "echo /'),
         "piped away": text.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
         "of a project": text.replace(" --home", " --scope project --home"),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),

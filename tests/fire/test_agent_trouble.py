@@ -50,7 +50,7 @@ def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
     return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent: Agent) -> None:
     """Once in a session: the next tool call is not bothered, another session is."""
     (agent.project.root / "coder.json").write_text('{"hooks": [')

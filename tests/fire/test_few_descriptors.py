@@ -61,8 +61,8 @@ def test_a_program_gets_a_verdict_or_a_status(project: Project, limit: int) -> N
 
 def test_a_run_leaves_no_descriptor_open(project: Project) -> None:
     """A message that is several calls makes several runs in one process."""
-    line = "import os; os.closerange(3, 50); from hookrun.process import spawn; before = len(os.listdir('/dev/fd'))\n"
-    line += "for _ in range(3): spawn.catch_signals(); spawn.release_signals()\n"
+    line = "import os; os.closerange(3, 50); from hookrun.process import runner; before = len(os.listdir('/dev/fd'))\n"
+    line += "for _ in range(3): runner.catch_signals(); runner.release_signals()\n"
     line += "print(len(os.listdir('/dev/fd')) - before)"
     done = subprocess.run(
         [*project.command()[:1], "-c", line],

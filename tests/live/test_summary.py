@@ -38,6 +38,7 @@ def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
             assert (expected in section) == pin.is_agent
 
 
+@pytest.mark.slow
 def test_an_agent_that_could_not_be_installed_says_why(tmp_path: Path) -> None:
     """What npm said is kept beside the agents, and is the reason."""
     (tmp_path / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")

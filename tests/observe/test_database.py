@@ -265,6 +265,7 @@ def spoil(path: Path, how: str) -> None:
         path.write_bytes(data[:page] + b"\xa5" * (len(data) - page))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["text", "half", "pages"])
 def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:
     """It is named, with what to do about it, and keeps every byte that it has."""

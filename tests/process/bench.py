@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import popen, spawn
+from hookrun.process import program as programs, spawn
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
 from tests.process.test_processes import Signpost, until
@@ -36,7 +36,7 @@ MARKERS = itertools.count()
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn.Start:
     """Return what starts a program with this environment and no other."""
-    return popen.program(argv, dict(environment), cwd)
+    return programs.program(argv, dict(environment), cwd)
 
 
 class Bench:

@@ -14,11 +14,10 @@ import pytest
 
 from hookrun.model import Hook, Outcome, Verdict
 from hookrun.process import coprocess
+from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses, read_answer
-from hookrun.process.loop import Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
-from hookrun.process.spawn import WATCHER
 from hookrun.trust.digest import declaration
 from hookrun.trust.hook_files import files_of
 from hookrun.verdicts import from_process
@@ -80,7 +79,7 @@ class Served:
         environment = HookEnvironment({"event": "stop"}, project=str(self.project), request_id=os.urandom(8).hex())
         environment.coprocesses = self.kept if warm else None
         locks = str(self.project / "locks")
-        runner = ProcessRunner(environment, Loop(), locks=locks, on_background_end=lambda *_: None)
+        runner = ProcessRunner(environment, locks=lambda: locks, on_background_end=lambda *_: None)
         return runner([(hook, context)])[0]
 
     def verdict(self, hook: Hook, *, warm: bool = True) -> Verdict:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import spawn
-from hookrun.process.spawn import ENDED, NOT_STARTED, Watcher
+from hookrun.process import child
+from hookrun.process.child import ENDED, NOT_STARTED, Watcher
 from tests.conftest import Project
 from tests.library.running import program
 from tests.process.bench import processes_in
@@ -211,14 +211,14 @@ def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
     until(lambda: gone(project.root))
 
 
-SOURCE = Path(spawn.WATCH_PROGRAM).with_name("watcher.c")
+SOURCE = Path(child.WATCH_PROGRAM).with_name("watcher.c")
 
 
 @pytest.fixture(params=["shell", "compiled", "not for this machine"])
 def watches(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have watchers be the shell's script, or the compiled program."""
     program = tmp_path / "watcher"
-    monkeypatch.setattr(spawn, "WATCH_PROGRAM", str(program))
+    monkeypatch.setattr(child, "WATCH_PROGRAM", str(program))
     if request.param == "compiled":
         if shutil.which("cc") is None:
             pytest.skip("there is no C compiler")
@@ -310,7 +310,7 @@ def test_a_watcher_ends_what_is_left_in_its_lines(
     python.write_text(f'#!/bin/sh\npwd > "{seen}"\necho "$@" >> "{seen}"\n')
     python.chmod(0o755)
     (end, closes), (out, into) = os.pipe(), os.pipe()
-    pid = spawn._watch((str(python), *begun), {b"ORPHANS": b"orphans.py"}, (end, out, end), (closes, into))
+    pid = child._watch((str(python), *begun), {b"ORPHANS": b"orphans.py"}, (end, out, end), (closes, into))
     os.write(into, lines)
     for fd in (end, out, into, closes):
         os.close(fd)
@@ -324,7 +324,7 @@ def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -
     def fails(*_: object) -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(spawn, "posix_spawn", fails)
+    monkeypatch.setattr(child, "posix_spawn", fails)
     watcher = Watcher()
     before = len(os.listdir("/proc/self/fd"))
     watcher.note(OWN, NOT_STARTED)

@@ -67,6 +67,27 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])
+def test_a_second_interrupt_while_a_process_is_started_leaves_none(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """It comes while the process of unknown number is looked for or killed."""
+    with pool_of(2) as pool:
+        monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
+        task = bench.task("sleep 60")
+        begin = task.start
+
+        def start(*streams: int) -> int:
+            begin(*streams)
+            interrupts()
+            raise AssertionError("it was interrupted")
+
+        task.start = start
+        with pytest.raises(KeyboardInterrupt):
+            pool.run([task])
+        assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
+
+
+@pytest.mark.parametrize("function", ["find", "kill"])
 def test_a_second_interrupt_leaves_no_process_either(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
@@ -212,11 +233,11 @@ def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypat
 IGNORED = """
 import os, signal, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.process import popen
+from hookrun.process import program as programs
 from hookrun.process.pool import Pool
 from hookrun.process.child import Task
 def task(line, **more):
-    begin = popen.program(("/bin/sh", "-c", line), dict(os.environb), "/")
+    begin = programs.program(("/bin/sh", "-c", line), dict(os.environb), "/")
     return Task(begin, b"", max_output=99, **{"timeout": 60, **more})
 if sys.argv[2] == "ignored":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

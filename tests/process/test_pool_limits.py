@@ -77,12 +77,12 @@ def test_what_cannot_start_while_others_run_is_tried_again(bench: Bench, way: st
 FEW_FILES = """
 import os, resource, sys, threading
 sys.path.insert(0, sys.argv[1])
-from hookrun.process import popen
+from hookrun.process import program as programs
 from hookrun.process.pool import Pool
 from hookrun.process.child import Task
 resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 def task(n):
-    begin = popen.program(("/bin/sh", "-c", f"echo {n}"), dict(os.environb), "/")
+    begin = programs.program(("/bin/sh", "-c", f"echo {n}"), dict(os.environb), "/")
     return Task(begin, b"", timeout=60, max_output=99)
 pool, over, seen = Pool(32), threading.Semaphore(0), []
 for n in range(50):

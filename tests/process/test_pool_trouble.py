@@ -196,6 +196,7 @@ def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: B
     assert (bench.directory / "somebody's file").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_forgotten_ends_its_thread(bench: Bench) -> None:
     """Without being closed, wherever the last that knows it lets go: here, or in its own thread."""
     noises: list[str] = []

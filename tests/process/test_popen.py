@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import popen, spawn
+from hookrun.process import program as programs, spawn
 from hookrun.process.child import CannotStart
 from tests.process.bench import program
 
@@ -33,7 +33,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have the directory changed in each of the two ways."""
     if request.param == "a shell":
-        monkeypatch.setattr(popen, "_signals_are_inherited", lambda: True)
+        monkeypatch.setattr(programs, "_signals_are_inherited", lambda: True)
     return str(request.param)
 
 
@@ -68,8 +68,8 @@ def python(script: str, cwd: Path | str) -> bytes:
 
 def in_another_python(script: str, *arguments: str) -> str:
     """Run a script, for which `program` and `os` are there, in a Python whose descriptors are its own to spoil."""
-    text = f"import os, sys\nfrom hookrun.process.popen import program\n{script}"
-    root = Path(popen.__file__).parents[2]
+    text = f"import os, sys\nfrom hookrun.process.program import program\n{script}"
+    root = Path(programs.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", text, *arguments],
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -136,7 +136,7 @@ def test_a_shell_that_changes_the_directory_leaves_no_trace_of_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The environment is as it was given where PWD is in it: where we came from is not told."""
-    monkeypatch.setattr(popen, "_signals_are_inherited", lambda: True)
+    monkeypatch.setattr(programs, "_signals_are_inherited", lambda: True)
     status, written = run(("/usr/bin/env",), tmp_path, {b"A": b"1", b"PWD": os.fsencode(tmp_path)})
     told = set(written.splitlines()) - {b"_=/usr/bin/env", b"SHLVL=0"}  # of a bash that is /bin/sh
     assert (status, told) == (0, {b"A=1", b"PWD=" + os.fsencode(tmp_path)})
@@ -183,7 +183,7 @@ def test_three_descriptors_are_open_and_no_more(monkeypatch: pytest.MonkeyPatch,
     """What the host has open does not get into a hook, even if it made it inheritable."""
     if where == "here":
         monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(popen, "LISTED_FOR", -1)
+    monkeypatch.setattr(programs, "LISTED_FOR", -1)
     fds = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
     os.dup2(fds[0], 200)
     try:

@@ -21,6 +21,8 @@ from tests.conftest import Project
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.sampled(3)
+
 TELL_ENVIRONMENT = "import json, os; print(json.dumps({'action': 'block', 'message': json.dumps(dict(os.environ))}))"
 BLOCK = """echo '{"action": "block", "message": "no"}'"""
 MODIFY = """echo '{"action": "modify", "args_patch": {"command": "ls -l"}}'"""

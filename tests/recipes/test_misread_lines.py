@@ -214,7 +214,7 @@ def test_a_part_that_is_not_understood_is_told() -> None:
     assert unreadable(reading, lambda text: "mv" in text) is None
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["[ / ; ", "if [ / ;", "a <<E\n", "$(", "(", '"$(', "`'", "${x;"])
 def test_a_line_full_of_errors_ends(part: str) -> None:
     """Whatever it is, reading it is bounded."""

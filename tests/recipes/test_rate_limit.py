@@ -6,6 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hookrun.recipes import recipe_state
 from hookrun.recipes.rate_limit import NAME, RECIPE
 
@@ -20,6 +22,7 @@ def calls(account: Account, *requests: str, tool: str = "bash", session: str = "
     return ["continue" if answer is None else answer["action"] for answer in answers]
 
 
+@pytest.mark.slow
 def test_of_calls_at_once_exactly_so_many_are_let_through(project: Project) -> None:
     """16 real fires side by side, of which 5 may pass."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "5", "HOOKRUN_OPTION_SECONDS": "3600"}})

@@ -101,6 +101,7 @@ def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningSer
     assert said(warm)[1] == "1"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["approval", "disabled"])
 def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: str) -> None:
     """Whether it is disabled or no longer approved, it answers no more and is ended at once."""

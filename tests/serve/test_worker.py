@@ -45,6 +45,7 @@ def test_a_python_hook_runs_in_a_child_of_the_worker(warm: WarmProject) -> None:
         assert (run.status, json.loads(run.stdout)["message"]) == (2, answer)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["ctypes"])
 @pytest.mark.parametrize("form", ["{}.py", "{}/__init__.py"])
 def test_a_module_beside_a_hook_is_found_as_in_a_cold_run(warm: WarmProject, name: str, form: str) -> None:
@@ -80,6 +81,7 @@ def test_the_audit_tells_that_a_run_was_warm(warm: WarmProject) -> None:
     assert [record.get("warm") for record in records if record["kind"] == "fire"] == [True]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -> None:
     """As in a process of its own: the hooks are ended, and the status tells the signal."""

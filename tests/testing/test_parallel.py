@@ -77,6 +77,7 @@ def test_several_processes_come_to_what_one_does(project: Project) -> None:
     assert sum(case["passed"] for case in one[1]["cases"]) == 4 * MANY
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_takes_no_result_with_it(project: Project) -> None:
     """Its cases could not be run, each says so, and those of the others have run."""
     project.hooks(

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import Project
 
+pytestmark = pytest.mark.sampled(2)
+
 CONTEXT = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
 NO = "cat >/dev/null; echo no >&2; exit 2"
 

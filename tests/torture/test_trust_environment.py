@@ -15,6 +15,8 @@ from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 from tests.torture.strangers import Stranger
 
+pytestmark = pytest.mark.sampled(3)
+
 RAN = "touch ran; exit 0"
 REFUSE = "cat >/dev/null; echo no >&2; exit 2"
 

@@ -12,6 +12,8 @@ from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.torture.strangers import RAN, WAYS, Stranger, declare_script, is_untrusted
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.fixture(params=WAYS)
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:

@@ -18,6 +18,8 @@ from hookrun.trust.project import locked_store
 from tests.conftest import ROOT, Project
 from tests.torture.strangers import Stranger, remember
 
+pytestmark = pytest.mark.sampled(3)
+
 APPROVE = """
 import sys
 from hookrun.trust.project import locked_store

@@ -256,10 +256,25 @@ def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Pr
     share.unlink()
     assert "differs from what this version of hookrun writes" in hookrun(project, "doctor", "claude").stdout
     hookrun(project, "install", "claude")
-    assert wired_line(project, "claude", "PreToolUse").startswith(str(launcher(project, "claude")))
+    assert wired_line(project, "claude", "PreToolUse").startswith(f"exec {launcher(project, 'claude')}")
     launcher(project, "claude").write_bytes(b"#!/bin/sh\nexit 1\n")
     hookrun(project, "install", "claude")
     assert "program" not in [each["check"] for each in findings(project, "claude")]
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_a_launchers_line_of_an_earlier_install_is_replaced(agent: str, project: Project) -> None:
+    """It had no `exec`: ours all the same, and one line afterwards."""
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", agent, "--trust")
+    settings = settings_file(project, agent)
+    written = settings.read_text()
+    settings.write_text(written.replace(f'"exec {launcher(project, agent)}', f'"{launcher(project, agent)}'))
+    found = hookrun(project, "doctor", agent).stdout
+    assert "differs from what this version of hookrun writes" in found
+    assert "written by hand" not in found
+    hookrun(project, "install", agent, "--trust")
+    assert settings.read_text() == written
 
 
 def test_a_running_launcher_is_replaced_and_not_written_to(project: Project) -> None:

@@ -17,9 +17,11 @@ from hookrun.shell.fire_call import fire_calls
 from hookrun.wiring.wired_command import (
     ABSOLUTE,
     LAUNCHER,
+    PORTABLE,
     FallbackResponse,
     FireFlags,
     HookrunProgram,
+    PortableForm,
     WiredCommand,
     read,
     read_argv,
@@ -64,6 +66,7 @@ def test_a_launchers_line_is_read_back(
 
 
 SHORT = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), None)
+OLDER = SHORT.removeprefix("exec ")
 GUARDED = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), GONE)
 
 
@@ -89,7 +92,29 @@ def test_only_a_launchers_line_that_install_could_have_written_is_ours(line: str
     assert found is None or (found.is_ours, found.program, found.launcher) == (False, None, None)
 
 
-@pytest.mark.parametrize("line", [SHORT, GUARDED, f"cd /x && {SHORT}"])
+def test_a_launchers_line_of_an_earlier_install_is_ours() -> None:
+    """It began with the launcher; a project's line never began with `exec`."""
+    assert OLDER.startswith("/h/")
+    assert read(OLDER, "claude") == read(SHORT, "claude")
+    portable = WiredCommand(FireFlags("claude", "Stop", scope="project"), version=PORTABLE, form=PortableForm())
+    assert read(portable.line(None), "claude") == portable
+    found = read(f"exec {portable.line(None)}", "claude")
+    assert found is not None
+    assert not found.is_ours
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_launcher_that_is_missing_is_named_and_refuses_nothing(shell: str, tmp_path: Path) -> None:
+    """For an agent that shows this to its user and goes on: by the shell's own status, never 2."""
+    line = SHORT.replace("/h/", f"{tmp_path}/")
+    done = subprocess.run([shell, "-c", line], capture_output=True, text=True, check=False)
+    older = subprocess.run([shell, "-c", line.removeprefix("exec ")], capture_output=True, text=True, check=False)
+    assert done.returncode == older.returncode == 127
+    assert done.stdout == ""
+    assert f"{tmp_path}/.local/share/hookrun/claude" in done.stderr
+
+
+@pytest.mark.parametrize("line", [SHORT, OLDER, GUARDED, f"cd /x && {OLDER}"])
 def test_other_readers_of_shell_see_the_call(line: str) -> None:
     """For whoever looks at settings for calls of hookrun."""
     (call,) = fire_calls(line)
