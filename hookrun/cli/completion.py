@@ -14,7 +14,6 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import COMMANDS, command, topics
-from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
 from hookrun.state import home_directory
 from hookrun.text import quote
@@ -95,6 +94,7 @@ def _hooks() -> Iterable[tuple[str, str]]:
 def _compiled() -> CompiledConfig | None:
     """Return the config in force here, from the cache that runs use as well: to read the files takes longer."""
     from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
+    from hookrun.config.discovery import claude_directory, find
 
     home = home_directory()
     return load_compiled(find(os.getcwd(), home, claude=claude_directory(home)))
