@@ -32,7 +32,8 @@ GROUPS = (
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     """hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
     hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
-    "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
+    "hookrun.process.orphans",
+    "hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",

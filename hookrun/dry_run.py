@@ -235,9 +235,8 @@ def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
     """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
     if hook.error is not None:
         return None
-    environment = around.variables(hook, b"")
     try:
-        directory = around.directory(hook, environment)
+        environment, directory = around.variables_and_directory(hook)
         try:
             os.stat(f"{directory}/.")
         except OSError as error:

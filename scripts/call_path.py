@@ -47,6 +47,10 @@ def ways(home: Path, project: Path) -> dict[str, tuple[list[str], object]]:
     }
 
 
+IMPORTING = frozenset({"<module>", "_find_and_load", "_handle_fromlist"})
+"""The code of a module, and the functions of importlib that look for modules and for names in packages."""
+
+
 class CallPath:
     """Counts the modules whose functions run, and the changes between them."""
 
@@ -77,9 +81,9 @@ def _module(frame: FrameType) -> str | None:
 
 
 def _is_import(frame: FrameType | None) -> bool:
-    """Return whether a module is being imported: its own code runs, the body of a class, or what these call."""
+    """Return whether a module is being imported: it is looked for, its own code runs, or what these call."""
     while frame is not None and frame.f_globals.get("__name__") != "__main__":
-        if frame.f_code.co_name == "<module>":
+        if frame.f_code.co_name in IMPORTING:
             return True
         frame = frame.f_back
     return False

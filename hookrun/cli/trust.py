@@ -343,8 +343,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _program(hook: Hook, project: Project) -> str:
-    environment = project.around.variables(hook, b"")
-    program = resolve(hook.look[0], environment, project.around.directory(hook, environment))
+    program = resolve(hook.look[0], *project.around.variables_and_directory(hook))
     return os.path.normpath(program) if program else f"{hook.look[0]} (not found)"
 
 

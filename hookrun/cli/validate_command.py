@@ -147,8 +147,7 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
     for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
-        environment = around.variables(hook, b"")
-        directory = around.directory(hook, environment)
+        environment, directory = around.variables_and_directory(hook)
         if hook.kind == "python" and hook.interpreter is None:
             missing = _missing_function(str(hook.target), directory)
         else:

@@ -10,7 +10,7 @@ from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.document import Document, Location, did_you_mean
+from hookrun.config.document import Document, Invalid, Location, did_you_mean
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, validate_into
@@ -84,10 +84,6 @@ class HandlerEntry(NamedTuple):
     handler: object
 
 
-class FileDroppedError(Exception):
-    """Claude Code would reject the whole file; the error has been reported."""
-
-
 def is_map(hooks: object) -> bool:
     """Return whether `hooks` are in Claude Code's form: a map of events to groups of handlers."""
     if not isinstance(hooks, dict):
@@ -125,7 +121,7 @@ def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[Han
     """
     try:
         return list(_entries(hooks, at, strict=strict))
-    except FileDroppedError:
+    except Invalid:
         return []
 
 
@@ -169,7 +165,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
 
 def _matcher(group: dict[str, object], at: Location) -> str | None:
-    """Return the matcher of a group. Raises FileDroppedError if it is no string."""
+    """Return the matcher of a group. Raises Invalid if it is no string."""
     matcher = group.get("matcher")
     here = at.at("matcher")
     if matcher is None:
@@ -182,8 +178,7 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
     hint = "write all names in one string"
     if isinstance(matcher, list):
         hint = f"write {quote('|'.join(str(each) for each in matcher))}"
-    here.type_error(matcher, "a string", hint, note=VOID)
-    raise FileDroppedError
+    raise here.type_error(matcher, "a string", hint, note=VOID)
 
 
 def session_end(entries: list[HandlerEntry]) -> float:

@@ -157,7 +157,7 @@ class EventFire:
         self.trust: UserDecisions | None = None
 
     def load_and_run(self, source: str, config: str | None) -> Verdict:
-        """Run the hooks of a person's or a program's event on the context in a file; warn of doubts about the context.
+        """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about the context.
 
         `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrun.model import Outcome
     from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
-    from hookrun.process.spawn import Lease
+    from hookrun.process.python_host import HostLease
 
 NEVER = float("inf")
 PIPE_ATOMIC = select.PIPE_BUF
@@ -89,7 +89,7 @@ class Task:
         marker: bytes = b"",
         lock: str | None = None,
         deadline: float = NEVER,
-        lease: Lease | None = None,
+        lease: HostLease | None = None,
     ) -> None:
         self.start = start
         self.lease = lease

@@ -160,7 +160,12 @@ class HookEnvironment:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
-    def directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
+    def variables_and_directory(self, hook: Hook, marker: bytes = b"") -> tuple[dict[bytes, bytes], str]:
+        """Return the environment and the working directory of one run of a hook."""
+        variables = self.variables(hook, marker)
+        return variables, self._directory(hook, variables)
+
+    def _directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
         """Return the working directory of a hook; a relative one is resolved from the project's root."""
         if hook.cwd == "project":
             return self.project
@@ -239,8 +244,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     if hook.error is not None:
         return Failure("declaration", hook.error)
     marker = environment.new_marker()
-    variables = environment.variables(hook, marker)
-    cwd = environment.directory(hook, variables)
+    variables, cwd = environment.variables_and_directory(hook, marker)
     variables[b"PWD"] = os.fsencode(cwd)
     for name in OF_ONE_RUN if hook.serve else ():
         variables.pop(name, None)
@@ -250,9 +254,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
-    lease = begin if isinstance(begin, spawn.Lease) else None
-    if lease is not None:
-        lease.marker = marker
+    lease = environment.hosts.leased(begin, marker) if environment.hosts is not None else None
     task = Task(
         begin,
         stdin,

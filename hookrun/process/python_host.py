@@ -43,6 +43,14 @@ class Hosts:
         """Return the start of a hook: in a child that runs no hook now, else in a new one."""
         return HostLease(self, layer, target, variables, cwd)
 
+    @staticmethod
+    def leased(start: object, marker: bytes) -> HostLease | None:
+        """Return the start of a hook if it is one of ours, with its marker set."""
+        if not isinstance(start, HostLease):
+            return None
+        start.marker = marker
+        return start
+
     def take(self, layer: str, directory: str, inherited: Variables) -> Host | None:
         """Return a child that ran hooks of the same layer, directory and environment, and end those of other layers."""
         for host in self._idle[:]:
@@ -91,8 +99,10 @@ class Host:
         self.pid = 0
 
 
-class HostLease(spawn.Lease):
-    """One run of one hook in a child."""
+class HostLease:
+    """The start of a hook in a child that may run others after it; to be called once."""
+
+    marker = b""
 
     def __init__(self, hosts: Hosts, layer: str, target: str, variables: Variables, cwd: str) -> None:
         self._hosts = hosts

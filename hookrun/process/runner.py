@@ -176,8 +176,7 @@ def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment)
 
 
 def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
-    variables = environment.variables(hook, b"")
-    path = resolve(hook.look[0], variables, environment.directory(hook, variables))
+    path = resolve(hook.look[0], *environment.variables_and_directory(hook))
     interpreter = spawn.interpreter_of(path) if path is not None else None
     if path is None or interpreter is None or os.path.exists(os.fsencode(interpreter)):
         return None

@@ -23,28 +23,6 @@ KEPT = 3
 """The one that a forked child may have besides."""
 
 
-class Lease:
-    """The start of a hook in a process that may run others after it (see python_host.py); to be called once."""
-
-    marker = b""
-
-    def __call__(self, stdin: int, stdout: int, stderr: int) -> int:
-        """Start the hook and return the id of its process."""
-        raise NotImplementedError
-
-    def is_done(self) -> bool:
-        """Return whether the hook has ended well, and its process waits for the next one."""
-        raise NotImplementedError
-
-    def exit_fd(self) -> int:
-        """Return a new descriptor that is readable when that may be so; -1 if the process no longer reports."""
-        raise NotImplementedError
-
-    def release(self, *, done: bool, reusable: bool) -> None:
-        """Note that the hook has ended, and whether its process is alive and may run another one."""
-        raise NotImplementedError
-
-
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
     """Return a function that starts argv[0] (a path). Only for a process with one thread: it changes directory.
 

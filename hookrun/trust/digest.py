@@ -347,8 +347,7 @@ class HookInspector:
             self._budget.end()
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
-        environment = self._around.variables(hook, b"")
-        cwd = self._around.directory(hook, environment)
+        environment, cwd = self._around.variables_and_directory(hook)
         try:
             files = local.files_of(hook, environment, cwd, self.root)
         except local.UnfitFilesError as error:

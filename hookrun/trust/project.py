@@ -129,8 +129,7 @@ class Project:
         from hookrun.config.executed import executed
 
         hook = found.hook
-        environment = self.around.variables(hook, b"")
-        cwd = self.around.directory(hook, environment)
+        environment, cwd = self.around.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
         data = []
         for word in file_words(hook.kind, hook.target):

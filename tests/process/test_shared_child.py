@@ -252,6 +252,38 @@ def test_no_child_is_left_after_a_run(project: Project) -> None:
     assert not Path(f"/proc/{waiting}").exists()
 
 
+TWO_EVENTS = """\
+import os
+from hookrun.fire.invocation import EventFire, FireInvocation
+
+invocation = FireInvocation(os.environ["HOME"])
+invocation.load(os.getcwd())
+for _ in range(2):
+    EventFire(invocation, "pre_tool_use").run({"tool_name": "bash"})
+invocation.close([])
+try:
+    print("left", os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("none")
+"""
+"""One call of two events, as of an agent's message with two calls, in a process that lives on."""
+
+
+def test_the_children_of_every_event_of_a_call_are_reaped(project: Project) -> None:
+    """A worker of the server would keep those of the first event as dead children."""
+    (project.root / "one.py").write_text("def look(context): pass\n")
+    project.hooks({"python": "one:look"})
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_EVENTS],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("none\n", "")
+
+
 def test_a_killed_child_is_replaced(project: Project) -> None:
     """A child that is gone before the next hook, whatever ended it, costs no hook its run."""
     project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
