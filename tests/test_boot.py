@@ -534,6 +534,49 @@ def test_no_module_is_asked_for_what_it_does_not_have(package: Path) -> None:
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
+PATHS = """
+import posix, sys
+
+boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
+exec(compile(open(sys.argv[1] + "/boot.py").read(), "boot.py", "exec"), boot.__dict__)
+boot._install_light_os()
+import os
+from os.path import join, exists
+light = os.path
+others = '/usr/bin / // /a/ /a//b /a/./b /a/../b /a/.b /a/..b/ a a/b . .. ./a /gone /proc/self/exe'.split()
+paths = ["", *others, *map(str.encode, others), 0, 99, "/\\0", "/" + 5000 * "a", "/proc/self/cwd", "/etc/passwd"]
+
+def answers(path):
+    for name in "abspath dirname exists isabs isdir islink normpath lexists basename isfile".split():
+        for each in paths:
+            yield lambda: getattr(path, name)(each)
+    for one in paths:
+        for more in ([], ["b"], ["/b"], [""], ["b", "c"], [b"b"], [1]):
+            yield lambda: path.join(one, *more)
+
+def outcome(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error)
+
+seen = [outcome(each) for each in answers(light)]
+import posixpath
+assert light is not posixpath and "posixpath" in sys.modules
+expected = [outcome(each) for each in answers(posixpath)]
+assert len(seen) > 500
+for number, (one, other) in enumerate(zip(seen, expected, strict=True)):
+    assert one == other, (number, one, other)
+assert exists("/") and join("/a", "b") == "/a/b"
+"""
+
+
+def test_the_light_os_path_answers_as_the_real_one(package: Path) -> None:
+    """Whatever the path; the real one is loaded for what the light one does not know."""
+    done = subprocess.run([sys.executable, *START, "-c", PATHS, str(package)], capture_output=True, check=False)
+    assert (done.stdout, done.stderr.decode()) == (b"", "")
+
+
 PARSED = """
 import marshal, posix, sys
 
