@@ -17,8 +17,9 @@ from time import time_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
+    from typing import Any
 
     Sources = tuple[tuple[str, str, int, int], ...]
     Group = tuple[Sources, int, int]
@@ -34,6 +35,9 @@ STANDARD = 2
 TABLE = 20 << 10
 """Bytes before the table of the groups; the code of this module is before it."""
 
+
+TYPE, DIRECTORY, LINK = 0o170000, 0o040000, 0o120000
+"""Bits of a file's mode."""
 
 FORMAT = 3
 """Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
@@ -226,8 +230,11 @@ def _install_light_os() -> None:
     decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in posix.environ.items()}
     Boot.light_os = sys.modules["os"] = light = type(sys)("os")
     names = light.__dict__
-    names |= {name: value for name, value in posix.__dict__.items() if name[:2] != "__"}
+    names |= posix.__dict__
     names |= {
+        "__name__": "os",
+        "__spec__": None,
+        "__loader__": None,
         "__getattr__": _attribute_of_os,
         "devnull": "/dev/null",
         "defpath": "/bin:/usr/bin",
@@ -239,9 +246,47 @@ def _install_light_os() -> None:
         "sep": "/",
         "pathsep": ":",
     }
-    import posixpath
+    sys.modules["os.path"] = names["path"] = path = type(sys)("os.path")
+    names = path.__dict__
+    names |= {
+        "__getattr__": lambda name: getattr(_posixpath(name), name),
+        "abspath": lambda path: path if _is_plain(path) else _posixpath().abspath(path),
+        "dirname": lambda path: (
+            path.rpartition("/")[0] if _is_plain(path) and path.count("/") > 1 else _posixpath().dirname(path)
+        ),
+        "exists": lambda path: _type_of(posix.stat, path) >= 0,
+        "isabs": lambda path: posix.fspath(path)[:1] in ("/", b"/"),
+        "isdir": lambda path: _type_of(posix.stat, path) == DIRECTORY,
+        "islink": lambda path: _type_of(posix.lstat, path) == LINK,
+        "join": lambda path, *more: (
+            (more[0] if more[0][:1] == "/" else f"{path}/{more[0]}")
+            if _is_plain(path) and len(more) == 1 and type(more[0]) is str
+            else _posixpath().join(path, *more)
+        ),
+        "normpath": lambda path: path if _is_plain(path) else _posixpath().normpath(path),
+    }
 
-    names["path"] = sys.modules["os.path"] = posixpath
+
+def _posixpath(name: str = "") -> "Any":  # a module
+    if name[:2] == "__":
+        raise AttributeError(name)
+    import posixpath  # to load it costs as much as to load what stands for it here, twenty times
+
+    return posixpath
+
+
+def _is_plain(path: object) -> bool:
+    """Return whether a path is absolute and normal."""
+    ends = f"{path}/"
+    return type(path) is str and path[:1] == "/" and "//" not in ends and "/./" not in ends and "/../" not in ends
+
+
+def _type_of(stat: "Callable[[str], posix.stat_result]", path: str) -> int:
+    """Return the type of a file, -1 if there is none."""
+    try:
+        return stat(path).st_mode & TYPE
+    except (OSError, ValueError):
+        return -1
 
 
 def _attribute_of_os(name: str) -> object:

@@ -10,18 +10,19 @@ import os
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import MAGIC_NUMBER, find_spec
+from types import CodeType
 
 from hookrun import files
 from hookrun.agents import AGENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
     from typing import Any
 
 GROUPS = (
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
-    hookrun.context hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
+    hookrun.context""",
+    """hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
@@ -30,9 +31,11 @@ GROUPS = (
     "hookrun.nesting",
     "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    """hookrun.verdicts hookrun.engine hookrun.process hookrun.process.child hookrun.process.spawn
-    hookrun.process.prepare hookrun.process.loop hookrun.process.runner""",
-    "hookrun.process.orphans hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
+    "hookrun.verdicts hookrun.engine",
+    """hookrun.process hookrun.process.child hookrun.process.spawn hookrun.process.prepare hookrun.process.loop
+    hookrun.process.runner""",
+    "hookrun.process.orphans",
+    "hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",
@@ -50,7 +53,10 @@ GROUPS = (
     "hookrun.claude.answer",
     "hookrun.server_start",
 )
-"""The hot modules. Those of a group are loaded together; each stands behind what it imports."""
+"""The hot modules. Those of a group are loaded together; each stands behind what it imports.
+
+A group of more than 128 kB costs more than two: what is read of it is new memory.
+"""
 
 TABLE, HEAD = 20 << 10, 1 << 15
 """Where the table begins, and the code of the first group."""
@@ -119,7 +125,7 @@ def _compiled(package: str, name: str) -> tuple[str, str, int, int, CodeType]:
     tree = _Untyped().visit(tree)
     flags = __future__.annotations.compiler_flag
     code = compile(tree, package + path, "exec", flags=flags, dont_inherit=True, optimize=2)
-    return name, path, status.st_mtime_ns, status.st_size, code
+    return name, path, status.st_mtime_ns, status.st_size, _without_columns(code)
 
 
 class _Untyped(ast.NodeTransformer):
@@ -146,3 +152,22 @@ class _Untyped(ast.NodeTransformer):
         self.generic_visit(node)
         bare = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
         return ast.copy_location(bare, node)
+
+
+def _without_columns(code: CodeType) -> CodeType:
+    """Return the code with the lines of its instructions only, in the form that CPython's `locations.md` describes."""
+    table, last = bytearray(), code.co_firstlineno
+    for start, end, line in code.co_lines():
+        for at in range(start, end, 16):
+            length = min(end - at, 16) // 2 - 1
+            if line is None:
+                table.append(0xF8 | length)
+                continue
+            table.append(0xE8 | length)
+            number, last = (line - last) * 2 if line >= last else (last - line) * 2 + 1, line
+            while number >> 6:
+                table.append(64 | number & 63)
+                number >>= 6
+            table.append(number)
+    constants = tuple(_without_columns(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_linetable=bytes(table), co_consts=constants)

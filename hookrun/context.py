@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
+import sys
 from stat import S_ISREG
 from time import gmtime, monotonic, strftime
 
@@ -26,7 +26,10 @@ SILENCE = 60.0
 """Seconds to wait for more of an incomplete context."""
 LARGEST = 256 << 20
 """Limit on the bytes of a context."""
-CHUNK = 1 << 20
+CHUNK = 1 << 16
+"""Bytes: what a pipe holds."""
+PIECE = 1 << 13
+"""Bytes of a read that does not wait."""
 
 FIELDS = {
     "session_id": str,
@@ -90,7 +93,7 @@ def _from_file(path: str, deadline: float) -> dict[str, object]:
             if S_ISREG(os.fstat(fd).st_mode):
                 with open(fd, "rb", buffering=0, closefd=False) as file:
                     return parse(file.read(), path)
-            return _from_stream(fd, path, deadline)
+            return _from_stream(fd, path, deadline, [])
         finally:
             os.close(fd)
     except OSError as error:
@@ -102,22 +105,41 @@ def _from_stdin(deadline: float) -> dict[str, object]:
     if os.isatty(0):
         os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
-        return _from_stream(0, "stdin", deadline)
+        pieces = _at_once()
+        if pieces and not pieces[-1]:
+            return parse(b"".join(pieces), "stdin")
+        return _from_stream(0, "stdin", deadline, pieces)
     except OSError as error:
         msg = f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
         raise ContextError(msg) from None
 
 
-def _from_stream(fd: int, name: str, deadline: float) -> dict[str, object]:
-    """Return the context from a stream, at its end or when a PAUSE follows a complete object.
+def _at_once() -> list[bytes]:
+    """Return what stdin holds, with an empty piece if that is all; less or nothing where the system cannot tell."""
+    pieces: list[bytes] = []
+    try:
+        while sys.platform == "linux" and len(pieces) * PIECE < CHUNK and (not pieces or pieces[-1]):
+            buffer = bytearray(PIECE)
+            pieces.append(bytes(buffer[: os.preadv(0, [buffer], -1, os.RWF_NOWAIT)]))
+    except BlockingIOError:
+        pass
+    except OSError:
+        if pieces:
+            raise
+    return pieces
+
+
+def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> dict[str, object]:
+    """Return the context that begins with `chunks`, at its end or when a PAUSE follows a complete object.
 
     It is parsed in pauses only; after a failed attempt the next pause must be several times longer than the attempt.
     Raises ContextError if it is incomplete at `deadline` (monotonic) or after SILENCE.
     """
+    import select  # to load it costs as much as the rest of the reading
+
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    chunks: list[bytes] = []
-    size = tried = 0
+    size, tried = sum(map(len, chunks)), 0
     last, pause = monotonic(), PAUSE
     while True:
         now = monotonic()
@@ -155,6 +177,8 @@ def drain_stdin() -> None:
     """Discard what is on stdin, until its end or a pause, so that the writer gets no broken pipe."""
     if os.isatty(0):
         return
+    import select
+
     poll = select.poll()
     poll.register(0, select.POLLIN)
     until = monotonic() + 1

@@ -23,8 +23,6 @@ UNREADABLE = "(unreadable)"
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^"{}\[\]:,\s]+', re.DOTALL)
 """A string (the last one may be unterminated), a punctuation mark, or anything else up to the next of these."""
 
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
-
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield (depth, key, value) of each pair in a single JSON object, however malformed it is.
@@ -149,16 +147,3 @@ def _made_a_verdict(error: BaseException) -> bool:
             return False
         found = found.__cause__ or found.__context__
     return False
-
-
-def is_broken_script(target: object, stderr: str) -> bool:
-    """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
-
-    NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
-    """
-    lines = stderr.strip().splitlines()
-    name, _, rest = (lines[-1] if lines else "").partition(": ")
-    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
-    words = target.split() if isinstance(target, str) else map(str, target) if isinstance(target, (list, tuple)) else ()
-    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
-    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts

@@ -34,6 +34,7 @@ STDERR_LINES = 5
 """Limit on the lines of stderr in a failure."""
 MAX_STDERR_TAIL = 2000
 """Limit on their characters."""
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 MAX_REASON = 10_000
 """Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
 
@@ -115,12 +116,23 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]
 def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
     """Return a note if the shell itself ended with exit status 2: the hook still blocks, whatever its policy."""
     if outcome.stderr and not outcome.stdout.strip():
-        from hookrun.refusals import is_broken_script
-
         said = decode(outcome.stderr)
-        if is_broken_script(hook.target, said):
+        if _is_broken_script(hook.target, said):
             return [f"{BROKEN_SCRIPT}: a shell ended the hook's script with an error: {said[-MAX_STDERR_TAIL:]}"]
     return []
+
+
+def _is_broken_script(target: object, stderr: str) -> bool:
+    """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
+
+    NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
+    """
+    lines = stderr.strip().splitlines()
+    name, _, rest = (lines[-1] if lines else "").partition(": ")
+    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
+    words = target.split() if isinstance(target, str) else map(str, target) if isinstance(target, (list, tuple)) else ()
+    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
+    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 
 
 def exit_failure(outcome: Outcome) -> Failure:

@@ -152,6 +152,7 @@ def test_the_console_script_takes_the_modules_from_the_file_too(
         assert set(modules) == {name for name in known if name.startswith("hookrun")} - begun, options
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("start", [("-m", "hookrun"), ("-I", "__main__.py"), ("-I", "start.py")])
 def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     project: Project, package: Path, start: tuple[str, ...]
@@ -177,6 +178,7 @@ def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     assert code_file(package).exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "environment"),
     [(("-B",), {}), ((), {"PYTHONDONTWRITEBYTECODE": "1"}), ((), {"PYTHONPYCACHEPREFIX": "elsewhere"})],
@@ -197,6 +199,7 @@ def test_who_wants_no_compiled_code_in_packages_gets_none_written(
     assert code_file(package).stat().st_ino == written.st_ino
 
 
+@pytest.mark.slow
 def test_a_group_with_a_changed_source_is_imported_and_the_file_written_anew_by_the_console_script(
     project: Project, package: Path
 ) -> None:
@@ -287,7 +290,7 @@ def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it
     assert code_file(package).stat().st_ino == written.st_ino
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"no code", b"cut", b"end", b"version"])
 def test_a_file_that_cannot_be_read_is_passed_over_and_written_anew(
     project: Project, package: Path, damage: bytes
@@ -532,6 +535,49 @@ def test_no_module_is_asked_for_what_it_does_not_have(package: Path) -> None:
     """Some import more then: `shell/lazy_re.py` the whole of `re`."""
     done = subprocess.run([sys.executable, *START, "-c", ASKED, str(package)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+PATHS = """
+import posix, sys
+
+boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
+exec(compile(open(sys.argv[1] + "/boot.py").read(), "boot.py", "exec"), boot.__dict__)
+boot._install_light_os()
+import os
+from os.path import join, exists
+light = os.path
+others = '/usr/bin / // /a/ /a//b /a/./b /a/../b /a/.b /a/..b/ a a/b . .. ./a /gone /proc/self/exe'.split()
+paths = ["", *others, *map(str.encode, others), 0, 99, "/\\0", "/" + 5000 * "a", "/proc/self/cwd", "/etc/passwd"]
+
+def answers(path):
+    for name in "abspath dirname exists isabs isdir islink normpath lexists basename isfile".split():
+        for each in paths:
+            yield lambda: getattr(path, name)(each)
+    for one in paths:
+        for more in ([], ["b"], ["/b"], [""], ["b", "c"], [b"b"], [1]):
+            yield lambda: path.join(one, *more)
+
+def outcome(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error)
+
+seen = [outcome(each) for each in answers(light)]
+import posixpath
+assert light is not posixpath and "posixpath" in sys.modules
+expected = [outcome(each) for each in answers(posixpath)]
+assert len(seen) > 500
+for number, (one, other) in enumerate(zip(seen, expected, strict=True)):
+    assert one == other, (number, one, other)
+assert exists("/") and join("/a", "b") == "/a/b"
+"""
+
+
+def test_the_light_os_path_answers_as_the_real_one(package: Path) -> None:
+    """Whatever the path; the real one is loaded for what the light one does not know."""
+    done = subprocess.run([sys.executable, *START, "-c", PATHS, str(package)], capture_output=True, check=False)
+    assert (done.stdout, done.stderr.decode()) == (b"", "")
 
 
 PARSED = """

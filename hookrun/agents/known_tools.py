@@ -6,8 +6,6 @@ warning, and a tool in no table is named by its arguments: a `command` means a s
 
 from __future__ import annotations
 
-from functools import cache
-
 from hookrun.agents import AGENTS, load, patch
 from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
 from hookrun.claude.hook_protocol import TOOLS as CLAUDES
@@ -120,11 +118,16 @@ OTHER_CALLERS = {
 """Agents that run the hooks in Claude Code's settings (see callers.py) -> title, and tools with hookrun's names."""
 
 
-@cache
+NATIVE: dict[str, dict[str, str]] = {}
+"""What `native_tools` has returned. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms."""
+
+
 def native_tools(agent: str) -> dict[str, str]:
     """Return an agent's own names of its tools, each with hookrun's (itself, if it has none)."""
-    tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
-    return {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
+    if agent not in NATIVE:
+        tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
+        NATIVE[agent] = {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
+    return NATIVE[agent]
 
 
 def title(agent: str) -> str:

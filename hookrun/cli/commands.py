@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.printing import CommandReport
-from hookrun.config.discovery import claude_directory, find
 from hookrun.files import relative_path
-from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.state import home_directory
 from hookrun.text import closest, quote
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
+    from hookrun.model import Hook
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
@@ -200,7 +199,9 @@ def read_config(
     config: str | None, home: str | None, directory: str | None = None, *, warns: bool = False
 ) -> LoadedConfig:
     """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
-    from hookrun.config.load import load_config  # `hookrun --help` is quick without
+    from hookrun.config.discovery import claude_directory, find  # `hookrun --help` is quick without
+    from hookrun.config.load import load_config
+    from hookrun.model import UNTRUSTED_LAYERS
 
     if directory is not None and not os.path.isdir(directory):
         raise click.ClickException(
@@ -259,6 +260,7 @@ def agents_named(names: Iterable[str]) -> list[Agent]:
 
 def install_location(home: str | None) -> InstallLocation:
     """Return the home and project to install into; variables that move an agent's files count only without `--home`."""
+    from hookrun.config.discovery import find
     from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
 
     cwd, named = working_directory(), resolve_home(home)
@@ -268,6 +270,7 @@ def install_location(home: str | None) -> InstallLocation:
 
 def declarations_at(location: InstallLocation) -> Declarations:
     """Return what is declared in the working directory for agents installed at `location`."""
+    from hookrun.config.discovery import find
     from hookrun.config.load import load_config  # as above
 
     return load_config(find(os.getcwd(), location.home)).declarations

@@ -14,10 +14,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import COMMANDS, command, topics
-from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import claude_directory, find
 from hookrun.events import ALIASES, EVENTS
-from hookrun.fire.command import TAKE_VALUE
 from hookrun.state import home_directory
 from hookrun.text import quote
 
@@ -96,6 +93,9 @@ def _hooks() -> Iterable[tuple[str, str]]:
 
 def _compiled() -> CompiledConfig | None:
     """Return the config in force here, from the cache that runs use as well: to read the files takes longer."""
+    from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
+    from hookrun.config.discovery import claude_directory, find
+
     home = home_directory()
     return load_compiled(find(os.getcwd(), home, claude=claude_directory(home)))
 
@@ -155,6 +155,8 @@ def attach(command: click.Command) -> None:
 def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
     """Return what is offered for `fire` after these words."""
     if incomplete.startswith("-"):
+        from hookrun.fire.command import TAKE_VALUE  # as above
+
         options = sorted({*TAKE_VALUE, "--explain", "--help"})
         return [CompletionItem(option) for option in options if option.startswith(incomplete)]
     after = FIRE_VALUES.get(before[-1]) if before else None

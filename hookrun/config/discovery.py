@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from stat import S_ISLNK
 
 from hookrun.state import config_directory, identity_of
 
@@ -58,14 +59,19 @@ class ConfigFiles:
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
         """Add the file if it exists or is `named` by the user, even if it cannot be examined: its hooks are unknown."""
         try:
-            identity = identity_of(os.stat(path))
-        except OSError as error:
-            # A broken link is a mistake, not the absence of a file.
-            missing = isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.islink(path)
-            if named or not missing:
+            status = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            if named:
                 self.files.append((layer, path, UNKNOWN))
-        else:
-            self.files.append((layer, path, identity))
+            return
+        except OSError:
+            status = None
+        try:
+            if status is None or S_ISLNK(status.st_mode):
+                status = os.stat(path)
+            self.files.append((layer, path, identity_of(status)))
+        except OSError:  # also a broken link: a mistake, not the absence of a file
+            self.files.append((layer, path, UNKNOWN))
 
 
 def find(

@@ -9,7 +9,7 @@ import os
 import sys
 
 from hookrun.nesting import stat_fields
-from hookrun.process import orphans, spawn
+from hookrun.process import spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,6 +231,8 @@ def _has_family(marker: bytes) -> bool:
     """Return whether a process is left of those that the hook started; without /proc (macOS) it may always be so."""
     if not os.path.exists("/proc/self/stat"):
         return True
+    from hookrun.process import orphans  # few hooks start a process
+
     family = orphans.ProcessFamily(os.getpid(), marker)
     orphans.find([family], after=os.getpid())
     return bool(family.known)

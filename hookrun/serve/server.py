@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.process.loop import ENDING
-from hookrun.serve import peer, protocol
+from hookrun.serve import caller
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import release_lock, sign_lock
 
@@ -67,11 +67,11 @@ class Server:
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
         self._identity = (0, 0)
-        self.surroundings = peer.Surroundings()
+        self.surroundings = caller.Surroundings()
         self.seats: dict[int, Seat] = {}
         self.idle: list[Seat] = []
         self.waiting: deque[socket.socket] = deque()
-        self.greeting = protocol.GO_BLOCK if blocks else protocol.GO
+        self.greeting = caller.GO_BLOCK if blocks else caller.GO
         self.runs = 0
         self.is_misplaced = False
         self.stuck_since: float | None = None
@@ -117,7 +117,7 @@ class Server:
         if self._owns_socket():
             os.unlink(self.path)
         for connection in self._accepted(listener):
-            _say(connection, protocol.cold("stopping"))
+            _say(connection, caller.cold("stopping"))
             connection.close()
         self.poll.unregister(listener)
         listener.close()
@@ -193,7 +193,7 @@ class Server:
                 _say(connection, self.greeting)
                 self.waiting.append(connection)
                 continue
-            _say(connection, protocol.cold(reason))
+            _say(connection, caller.cold(reason))
             connection.close()
             if reason == "outdated" or self.is_misplaced:
                 self._close()
@@ -202,7 +202,7 @@ class Server:
     def _refusal(self, connection: socket.socket) -> str | None:
         """Return why this caller cannot be served at all."""
         try:
-            reason = self.surroundings.refusal(*peer.credentials(connection))
+            reason = self.surroundings.refusal(*caller.credentials(connection))
         except OSError as error:
             return "busy" if error.errno in (errno.EMFILE, errno.ENFILE) else "peer"
         if reason is not None:
@@ -293,7 +293,7 @@ class Server:
         if word[0] & HAS_RUN:
             self._count_run()
         if word[0] & (BLOCKS | PASSES):
-            self.greeting = protocol.GO_BLOCK if word[0] & BLOCKS else protocol.GO
+            self.greeting = caller.GO_BLOCK if word[0] & BLOCKS else caller.GO
         if word[0] & UNWANTED:
             self._close()
         if word[0] & READY:
@@ -321,7 +321,7 @@ class Server:
             if status == NO_ANSWER or (status < 0 and -status not in ENDING):
                 return
             try:
-                connection.send(protocol.answer(status if status >= 0 else protocol.INTERRUPTED - status))
+                connection.send(caller.answer(status if status >= 0 else caller.INTERRUPTED - status))
             except OSError:  # it was its caller that was killed
                 return
 

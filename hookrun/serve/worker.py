@@ -27,7 +27,7 @@ from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import reap_supervisors
-from hookrun.serve import peer, protocol
+from hookrun.serve import caller
 from hookrun.trust.hook_files import files_of
 
 READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
@@ -85,8 +85,8 @@ class Worker:
         """Run one request and answer it; return whether this worker can take another."""
         with connection:
             try:
-                request = protocol.receive(connection)
-            except (protocol.ProtocolError, OSError, ValueError):
+                request = caller.receive(connection)
+            except (caller.ProtocolError, OSError, ValueError):
                 request = None
             if request is None:
                 return self._tell(READY)
@@ -101,7 +101,7 @@ class Worker:
             # Told before the answer: the caller's next run finds this worker ready.
             goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
-                connection.send(protocol.answer(status))
+                connection.send(caller.answer(status))
             except OSError:  # killed meanwhile
                 pass
         self.runs += 1
@@ -118,7 +118,7 @@ class Worker:
             return False
         return True
 
-    def _become(self, request: protocol.RunRequest) -> None:
+    def _become(self, request: caller.RunRequest) -> None:
         """Take over descriptors, directory, umask, environment and signals of the caller."""
         directory, *streams = request.descriptors
         try:
@@ -134,15 +134,15 @@ class Worker:
         _take_environment(request.environment)
         _reset_signals()
 
-    def _run(self, request: protocol.RunRequest, connection: socket.socket) -> tuple[int, bool]:
+    def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
         """Return the exit status of a run, and whether it ended as usual."""
-        CALLER.pid = peer.credentials(connection)[0]
+        CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         FireInvocation.latest_settings = None
         try:
             self._listen(connection)
             status = command.main(request.argv[1:])
-            return status, status < protocol.INTERRUPTED
+            return status, status < caller.INTERRUPTED
         except KeyboardInterrupt:
             return 130, False
         except SystemExit as error:

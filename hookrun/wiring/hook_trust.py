@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.entries import find_own
-from hookrun.wiring.targets import problems_in
+from hookrun.wiring.targets import find_own, problems_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import ExistingFile
     from hookrun.edit.json_edit import Json
     from hookrun.edit.toml_edit import TableKey
-    from hookrun.wiring.entries import EntryLayout
-    from hookrun.wiring.targets import WiredLine
+    from hookrun.wiring.targets import EntryLayout, WiredLine
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
 def _fires(agent: Agent, path: str, event: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.fastjson import loads
-    from hookrun.wiring.entries import TOP, find_all
-    from hookrun.wiring.targets import SettingsFile
+    from hookrun.wiring.targets import TOP, SettingsFile, find_all
 
     file = SettingsFile(agent.NAME, path, agent.INSTALL)
     try:

@@ -117,8 +117,8 @@ def test_only_what_is_needed_is_imported(project: Project, arguments: list[str],
 def test_interrupt(project: Project) -> None:
     """Ctrl-C ends a command with status 130 and without a traceback."""
     code = (
-        "import os, signal, sys; from hookrun.cli import run; from hookrun.cli import common\n"
-        "common.find = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal, sys; from hookrun.cli import run; from hookrun.config import discovery\n"
+        "discovery.find = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.exit(run(['list']))"
     )
     done = subprocess.run(

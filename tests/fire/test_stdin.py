@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 
 import pytest
@@ -29,6 +31,52 @@ def test_a_whole_object_is_enough_when_stdin_never_ends(project: Project, ending
     process.stdin.flush()
     assert process.wait(60) == 2
     process.communicate()
+
+
+@pytest.mark.parametrize("size", [0, 5_000, 60_000, 300_000])
+@pytest.mark.parametrize("stream", ["pipe", "socket", "file"])
+def test_a_context_that_is_there_already_is_read_whole(project: Project, stream: str, size: int) -> None:
+    """Of a pipe, a socket or a file, of any size, the whole context is read, in one piece or more."""
+    project.hooks({"command": "cat > seen"})
+    text = json.dumps({**CONTEXT, "user_prompt": "x" * size}).encode()
+    if stream == "socket":
+        reading, writing = (each.detach() for each in socket.socketpair())
+    elif stream == "pipe":
+        reading, writing = os.pipe()
+    else:
+        reading, writing = (os.open(project.root / "context", flags, 0o600) for flags in (os.O_CREAT, os.O_WRONLY))
+    with open(writing, "wb") as file:
+        if size < 100_000 or stream == "file":
+            file.write(text)
+            file.close()
+        process = subprocess.Popen(
+            project.command("fire", "pre_tool_use"),
+            stdin=reading,
+            stdout=subprocess.DEVNULL,
+            cwd=project.root,
+            env=project.environment(),
+        )
+        os.close(reading)
+        if not file.closed:
+            file.write(text)
+    assert process.wait(60) == 0
+    assert json.loads((project.root / "seen").read_text())["user_prompt"] == "x" * size
+
+
+def test_a_context_that_ends_too_early_is_no_context(project: Project) -> None:
+    """Neither a part of an object nor nothing is one, be it there before the run or not."""
+    project.hooks({"command": "true"})
+    for text in (b"", b'{"tool_name": "ba'):
+        done = subprocess.run(
+            project.command("fire", "pre_tool_use"),
+            input=text,
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        assert done.returncode == 1
+        assert b"stdin: the context is" in done.stderr
 
 
 def test_a_context_in_pieces_is_put_together(project: Project) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.serve import peer, protocol
+from hookrun.serve import caller
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -115,7 +115,7 @@ def test_a_look_leaves_the_greeting_as_it_is(warm: WarmProject) -> None:
     for _ in range(3):
         time.sleep(0.1)
         with warm.server.client() as client:
-            assert client.greeting() == protocol.GO_BLOCK
+            assert client.greeting() == caller.GO_BLOCK
 
 
 def test_the_first_greeting_of_a_server_says_that_failures_block(account: Account) -> None:
@@ -124,7 +124,7 @@ def test_the_first_greeting_of_a_server_says_that_failures_block(account: Accoun
     account.cold("no-server")
     wait_for(account.socket.exists)
     with WarmClient(account.socket) as client:
-        assert client.greeting() == protocol.GO_BLOCK
+        assert client.greeting() == caller.GO_BLOCK
     assert fire_at(account) == 0
 
 
@@ -229,7 +229,7 @@ def test_a_silent_client_is_not_waited_for(server: RunningServer) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS has no /proc")
 def test_why_a_caller_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is gone or hidden is another namespace's; a lack of descriptors is not its fault."""
-    surroundings = peer.Surroundings()
+    surroundings = caller.Surroundings()
     gone = subprocess.Popen(["true"])
     gone.wait()
     assert surroundings.refusal(gone.pid, os.geteuid()) == "namespace"
@@ -240,9 +240,9 @@ def test_why_a_caller_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 
         return of
 
-    monkeypatch.setattr(peer, "_of", fail(errno.EACCES))
+    monkeypatch.setattr(caller, "_of", fail(errno.EACCES))
     assert surroundings.refusal(os.getpid(), os.geteuid()) == "namespace"
-    monkeypatch.setattr(peer, "_of", fail(errno.EMFILE))
+    monkeypatch.setattr(caller, "_of", fail(errno.EMFILE))
     with pytest.raises(OSError, match="no"):
         surroundings.refusal(os.getpid(), os.geteuid())
 
@@ -280,10 +280,10 @@ def test_a_caller_in_another_sandbox_is_sent_away(
 ) -> None:
     """On macOS: one that cannot be asked about, too."""
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(peer, "is_sandboxed", lambda pid: own if pid == os.getpid() else its)
-    assert peer.Surroundings().refusal(1, os.geteuid()) == reason
+    monkeypatch.setattr(caller, "is_sandboxed", lambda pid: own if pid == os.getpid() else its)
+    assert caller.Surroundings().refusal(1, os.geteuid()) == reason
 
 
 def test_whether_a_process_is_sandboxed() -> None:
     """Only macOS can tell."""
-    assert peer.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)
+    assert caller.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)

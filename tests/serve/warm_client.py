@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookrun.serve import protocol
+from hookrun.serve import caller
 
 if TYPE_CHECKING:
     from typing import Self
@@ -45,7 +45,7 @@ class WarmClient:
             if not byte:
                 raise ColdError("no-greeting")
             line += byte
-        if line not in (protocol.GO, protocol.GO_BLOCK):
+        if line not in (caller.GO, caller.GO_BLOCK):
             raise ColdError(line.decode().removeprefix("cold ").strip())
         return line
 
@@ -62,7 +62,7 @@ class WarmClient:
         body = request_body(argv, environment, umask)
         directory = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            data = protocol.HEADER.pack(protocol.MAGIC, len(body)) + body
+            data = caller.HEADER.pack(caller.MAGIC, len(body)) + body
             sent = socket.send_fds(self.socket, [data], [directory, *streams])
             while sent < len(data):  # never an empty one: the answer may have come already
                 sent += self.socket.send(data[sent:])
@@ -81,7 +81,7 @@ class WarmClient:
             if not chunk:
                 return None
             data += chunk
-        assert data[:1] == protocol.ANSWER
+        assert data[:1] == caller.ANSWER
         return data[1]
 
     def close(self) -> None:

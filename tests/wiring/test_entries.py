@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.edit.json_edit import Json
-from hookrun.wiring.entries import EntryLayout, LayoutError, add_handlers, find_all, find_own, remove_handlers
+from hookrun.wiring.targets import EntryLayout, LayoutError, add_handlers, find_all, find_own, remove_handlers
 from tests.wiring.texts import UNHURRIED, wired, written
 
 NESTED, FLAT = EntryLayout(), EntryLayout("bash", nested=False, first=(("version", 1),))

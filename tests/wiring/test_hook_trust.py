@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hookrun.agents import codex, codex_trust
 from hookrun.edit.file_change import ExistingFile
 from hookrun.edit.json_edit import Json
-from hookrun.wiring.entries import EntryLayout
 from hookrun.wiring.hook_trust import HookTrust, TrustConfig, required_trust_by_any_path
+from hookrun.wiring.targets import EntryLayout
 from tests.wiring.texts import wired
 
 if TYPE_CHECKING:

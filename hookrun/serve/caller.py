@@ -1,0 +1,236 @@
+"""A caller: whether it can be served, and its request, in the words of this version.
+
+It is served only if it runs under the same limits, privileges and namespaces as the server: what differs is not
+imitated, and such a caller runs in a process of its own. The server greets with one line. The client then sends its
+request, with its working directory and its standard streams as descriptors, and afterwards a byte for each signal it
+receives. The server answers with the exit status.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from array import array
+from struct import Struct, unpack
+from time import monotonic
+
+MAGIC = b"HKR2"
+HEADER = Struct("<4sI")
+"""The magic word and the length of what follows."""
+COUNTS = Struct("<3I")
+"""Arguments, variables, umask."""
+MAX_BODY = 64 << 20
+"""Bytes of a request: more than any system passes to a program."""
+REQUEST_WITHIN = 10
+"""Seconds for each part of a request, header and body: a silent client is in the way of others."""
+WAIT = Struct("@ll").pack(REQUEST_WITHIN, 0)
+"""The same as a `struct timeval`."""
+DESCRIPTORS = 4
+"""Working directory, stdin, stdout, stderr."""
+
+GO, GO_BLOCK = b"go 0\n", b"go 1\n"
+"""The greetings; with the second, a client that gets no answer refuses."""
+ANSWER = b"X"
+
+INTERRUPTED = 128
+"""Added to the number of a signal: an exit status from here on means that a run was cut off."""
+
+
+class ProtocolError(Exception):
+    """The other side is not what it should be."""
+
+
+class RunRequest:
+    """What a client wants to be run, and as what."""
+
+    __slots__ = ("argv", "descriptors", "environment", "umask")
+
+    def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
+        self.argv = argv
+        self.environment = environment
+        self.umask = umask
+        self.descriptors = descriptors
+
+
+def cold(reason: str) -> bytes:
+    """Return the greeting that sends a client away."""
+    return f"cold {reason}\n".encode()
+
+
+def answer(status: int) -> bytes:
+    """Return the last words to a client."""
+    return ANSWER + bytes((status & 0xFF,))
+
+
+class LastEnvironment:
+    """The environment of the last request, which that of the next one mostly is."""
+
+    text = b""
+    variables: dict[bytes, bytes] = {}  # noqa: RUF012  # replaced, never changed
+
+
+def receive(connection: socket.socket) -> RunRequest | None:
+    """Return the request of a client, or None if it went before it had sent it. Raises ProtocolError, OSError."""
+    descriptors = array("i")
+    data = bytearray()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, WAIT)
+    try:
+        _fill(connection, data, HEADER.size, descriptors)
+        magic, length = HEADER.unpack_from(data)
+        if magic == MAGIC and COUNTS.size <= length <= MAX_BODY:
+            _fill(connection, data, HEADER.size + length, descriptors)
+            return _parse(bytes(data[HEADER.size :]), list(descriptors))
+    except BaseException as error:
+        for fd in descriptors:
+            os.close(fd)
+        if isinstance(error, EOFError | ConnectionError):
+            return None
+        raise
+    for fd in descriptors:
+        os.close(fd)
+    raise ProtocolError("the request is not one of this version")
+
+
+def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: array[int]) -> None:
+    """Receive until there are so many bytes, and the descriptors that come with them. Raises EOFError, OSError."""
+    until = monotonic() + REQUEST_WITHIN
+    room = socket.CMSG_SPACE(DESCRIPTORS * descriptors.itemsize)
+    while len(data) < size:
+        chunk, extra, _, _ = connection.recvmsg(size - len(data), room, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+        for level, kind, value in extra:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                descriptors.frombytes(value[: len(value) - len(value) % descriptors.itemsize])
+        if not chunk:
+            raise EOFError
+        if monotonic() > until:
+            raise TimeoutError
+        data += chunk
+
+
+def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
+    argc, envc, umask = COUNTS.unpack_from(body)
+    if len(descriptors) != DESCRIPTORS:
+        raise ProtocolError("the request is not whole")
+    *words, text = body[COUNTS.size :].split(b"\0", argc)
+    if len(words) != argc or text.count(b"\0") != envc or text[-1:] not in {b"", b"\0"}:
+        raise ProtocolError("the request has another length than it says")
+    if text != LastEnvironment.text:
+        LastEnvironment.text, LastEnvironment.variables = text, {}
+        for each in text.split(b"\0"):
+            name, equals, value = each.partition(b"=")
+            if equals:
+                LastEnvironment.variables.setdefault(name, value)  # as Python reads its own: the first one counts
+    return RunRequest([os.fsdecode(word) for word in words], LastEnvironment.variables, umask, descriptors)
+
+
+# --- whether it can be served
+
+STATUS = (
+    b"Uid:",
+    b"Gid:",
+    b"Groups:",
+    b"NoNewPrivs:",
+    b"Seccomp:",
+    b"Seccomp_filters:",
+    b"CapInh:",
+    b"CapPrm:",
+    b"CapEff:",
+    b"CapBnd:",
+    b"CapAmb:",
+    b"Cpus_allowed:",
+    b"Mems_allowed:",
+)
+"""Lines of /proc/PID/status that must be the same."""
+NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
+
+
+def credentials(connection: socket.socket) -> tuple[int, int]:
+    """Return process id and user id of the process at the other end. Raises OSError."""
+    if sys.platform == "darwin":
+        xucred = connection.getsockopt(0, 0x001, 76)  # SOL_LOCAL, LOCAL_PEERCRED: version, uid, groups
+        return connection.getsockopt(0, 0x002), unpack("2I", xucred[:8])[1]  # LOCAL_PEERPID
+    pid, uid, _ = unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid, uid
+
+
+class Surroundings:
+    """What the server runs under, read once."""
+
+    def __init__(self) -> None:
+        self._own = _of(os.getpid()) if sys.platform != "darwin" else {"sandbox": is_sandboxed(os.getpid())}
+
+    def refusal(self, pid: int, uid: int) -> str | None:
+        """Return why a caller cannot be served, as the one word that it is greeted with. Raises OSError."""
+        if uid != os.geteuid():
+            return "peer"
+        if sys.platform == "darwin":
+            its = is_sandboxed(pid)  # limits and priority are in the socket's name
+            return None if its is not None and its == self._own["sandbox"] else "sandbox"
+        if pid <= 0:
+            return "namespace"
+        try:
+            its = _of(pid)
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            return "namespace"  # its links can be read only by a process of the same user namespace; or it is gone
+        return next((reason for reason, own in self._own.items() if its[reason] != own), None)
+
+
+def is_sandboxed(pid: int) -> bool | None:
+    """Return whether a process of macOS runs in a sandbox, None if the system does not say."""
+    import ctypes
+
+    try:
+        answer = ctypes.CDLL(None).sandbox_check(pid, None, 0)
+    except (OSError, AttributeError):
+        return None
+    return {0: False, 1: True}.get(answer)
+
+
+def _of(pid: int) -> dict[str, object]:
+    """Return what must be the same, by the reason that is given where it is not. Raises OSError.
+
+    Every run waits for it: each value is read in the quickest way.
+    """
+    directory = f"/proc/{pid}/"
+    status = _read(f"{directory}status")
+    return {
+        "namespace": [*[_link(f"{directory}ns/{name}") for name in NAMESPACES], os.readlink(f"{directory}root")],
+        "privileges": [line for line in status.split(b"\n") if line.startswith(STATUS)],
+        "label": _label(directory) if HAS_LABELS else b"",
+        "limits": _read(f"{directory}limits"),
+        "nice": (
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK,
+            os.sched_getparam(pid).sched_priority,
+            _read(f"{directory}oom_score_adj"),
+        ),
+    }
+
+
+def _read(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 1 << 13)
+    finally:
+        os.close(fd)
+
+
+def _link(path: str) -> str:
+    """Return where a link leads; nothing where the system has no such namespace. Raises PermissionError."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return ""
+
+
+def _label(directory: str) -> bytes:
+    """Return the security label, nothing where no security module gives one."""
+    try:
+        return _read(f"{directory}attr/current")
+    except OSError:
+        return b""
+
+
+HAS_LABELS = _label("/proc/self/") != b""
+"""Whether a security module gives labels: then every process has one."""
