@@ -81,9 +81,7 @@ def start(package: str, fd: int, head: bytes) -> None:
     A downgrade leaves the file of this version behind, which no installer knows.
     """
     prepare(package, fd, head)
-    from hookrun.__main__ import main
-
-    main()
+    __import__("hookrun.__main__", fromlist=["main"]).main()  # above this module
 
 
 def attach() -> None:
