@@ -152,6 +152,7 @@ def test_the_console_script_takes_the_modules_from_the_file_too(
         assert set(modules) == {name for name in known if name.startswith("hookrun")} - begun, options
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("start", [("-m", "hookrun"), ("-I", "__main__.py"), ("-I", "start.py")])
 def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     project: Project, package: Path, start: tuple[str, ...]
@@ -177,6 +178,7 @@ def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     assert code_file(package).exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "environment"),
     [(("-B",), {}), ((), {"PYTHONDONTWRITEBYTECODE": "1"}), ((), {"PYTHONPYCACHEPREFIX": "elsewhere"})],
@@ -197,6 +199,7 @@ def test_who_wants_no_compiled_code_in_packages_gets_none_written(
     assert code_file(package).stat().st_ino == written.st_ino
 
 
+@pytest.mark.slow
 def test_a_group_with_a_changed_source_is_imported_and_the_file_written_anew_by_the_console_script(
     project: Project, package: Path
 ) -> None:
@@ -287,7 +290,7 @@ def test_the_first_run_writes_the_file_and_later_ones_load_their_modules_from_it
     assert code_file(package).stat().st_ino == written.st_ino
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"no code", b"cut", b"end", b"version"])
 def test_a_file_that_cannot_be_read_is_passed_over_and_written_anew(
     project: Project, package: Path, damage: bytes

@@ -84,6 +84,7 @@ def test_a_hookrun_that_is_not_whole_refuses_nothing(
     assert b"hookrun: cannot be loaded, so no hook has run: No module named 'hookrun.fire.invocation'" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, elsewhere: Path) -> None:
     """A project's json.py, hookrun/ or sitecustomize.py, also by PYTHONPATH, are not what the wired line imports."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})

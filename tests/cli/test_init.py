@@ -66,6 +66,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     assert tree(project.root, project.home / ".claude") == before
 
 
+@pytest.mark.slow
 def test_answers_choose_hooks_and_agents(project: Project) -> None:
     """By number or name; a wrong one is asked for again; Codex's trust is part of the choice."""
     (project.root / "pyproject.toml").touch()

@@ -51,7 +51,7 @@ def runs(page: Path) -> bool:
     return any(block.language == "sh" for block in tour.blocks(page.read_text()))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, project: Project) -> None:
     """In the page's order, in one new account."""

@@ -9,6 +9,13 @@ import pytest
 from hookrun import Engine
 from tests.conftest import Project
 from tests.library import firing
+from tests.process.bench import reap
+
+
+@pytest.fixture(autouse=True)
+def _reaped() -> None:
+    """Reap what tests of other rooms have left to this process: here every child counts."""
+    reap()
 
 
 @pytest.fixture

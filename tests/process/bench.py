@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,17 +95,24 @@ def zombies() -> list[int]:
     return found
 
 
+def reap() -> None:
+    """Reap our children that have ended."""
+    for pid in zombies():
+        with suppress(ChildProcessError):  # somebody was quicker
+            os.waitpid(pid, os.WNOHANG)
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    """Return a bench; whatever still runs in it at the end is killed."""
+    """Return a bench; whatever still runs in it at the end is killed, and no child is left from before."""
+    reap()
     made = Bench(tmp_path)
     yield made
     made.gate.close()
     for pid in made.processes():
         os.kill(pid, 9)
     until(lambda: not made.processes())
-    for pid in zombies():
-        os.waitpid(pid, 0)
+    reap()
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def test_every_module_with_a_recipe_is_listed() -> None:
     assert [recipe(module).name.replace("-", "_") for module in RECIPES] == list(RECIPES)
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_does_what_its_cases_say(module: str) -> None:
     """As `hookrun test` runs them."""

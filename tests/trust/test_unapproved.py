@@ -172,6 +172,7 @@ def test_what_an_older_version_approved_is_still_approved(project: Project) -> N
     assert run.failures == {"guard": None, "other": "untrusted"}
 
 
+@pytest.mark.slow
 def test_a_denial_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> None:
     """A hook denied in another project is known by its digest: only a hook of its name can have that."""
     links(project)

@@ -91,6 +91,7 @@ def _declared(project: Project) -> None:
     project.hooks({"name": "a", "command": "true"})
 
 
+@pytest.mark.slow
 def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """Each file is the old or the new one; installing again completes it; taking it out gives the old ones back."""
     homes = _homes(tmp_path)

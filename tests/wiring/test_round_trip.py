@@ -115,6 +115,7 @@ def _members(text: str) -> dict[str, object]:
     return data
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=False), texts())
 def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> None:
