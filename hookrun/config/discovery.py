@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from stat import S_ISLNK
 
 from hookrun.state import config_directory, identity_of
 
@@ -23,6 +22,9 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 
 UNKNOWN = (0, 0, 0, 0, 0)
 """The identity of a file that cannot be examined."""
+
+LINK = 10
+"""The type of a symbolic link, in its mode (the module `stat` is not worth its loading)."""
 
 UNREAD = "unread:"
 """Prefix of a reference among `Hook.words` that is the reason why a command was not read."""
@@ -67,7 +69,7 @@ class ConfigFiles:
         except OSError:
             status = None
         try:
-            if status is None or S_ISLNK(status.st_mode):
+            if status is None or status.st_mode >> 12 == LINK:
                 status = os.stat(path)
             self.files.append((layer, path, identity_of(status)))
         except OSError:  # also a broken link: a mistake, not the absence of a file
