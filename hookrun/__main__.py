@@ -19,7 +19,6 @@ def main() -> None:
     argv = sys.argv[1:]
     if argv[:1] == ["fire"]:
         gc.disable()  # the process ends before garbage matters
-        _take_hot_modules()
     else:
         gc.enable()
     if argv[:2] == ["serve", "--daemon"]:
@@ -36,6 +35,7 @@ def main() -> None:
 
         sys.exit(run(argv))
     try:
+        _take_hot_modules()
         from hookrun.fire.command import main as fire
 
         status = fire(argv[1:])

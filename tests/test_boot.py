@@ -638,6 +638,19 @@ def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project
         assert _table_of(code_file(package).read_bytes()) == _table_of(whole)
 
 
+def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(project: Project, package: Path) -> None:
+    """As at any later moment."""
+    program = (
+        "import os, signal, sys; sys.path[:0] = [os.path.dirname(sys.argv.pop(1))]\n"
+        "import hookrun.__main__, hookrun.boot\n"
+        "hookrun.boot.attach = lambda: signal.raise_signal(signal.SIGINT)\n"
+        "hookrun.__main__.main()\n"
+    )
+    words = [sys.executable, "-c", program, str(package), "fire", "pre_tool_use"]
+    done = subprocess.run(words, input=b"{}", capture_output=True, env=project.environment(), check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 @pytest.mark.parametrize("of_this_version", [True, False])
 def test_start_py_of_an_earlier_version_runs_on_the_file_of_this_one(
     project: Project, package: Path, *, of_this_version: bool
