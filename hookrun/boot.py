@@ -75,6 +75,15 @@ def prepare(package: str, fd: int, head: bytes) -> None:
         sys.path.append(sys.path.pop(0))
 
 
+def start(package: str, fd: int, head: bytes) -> None:
+    """Prepare this process and run the command line, as `start.py` of an earlier version asks of the file it finds.
+
+    A downgrade leaves the file of this version behind, which no installer knows.
+    """
+    prepare(package, fd, head)
+    __import__("hookrun.__main__", fromlist=["main"]).main()  # above this module
+
+
 def attach() -> None:
     """Take the groups in an ordinary Python, for the copy of hookrun that it has loaded."""
     if Boot.package:  # started by `start.py`

@@ -638,6 +638,32 @@ def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project
         assert _table_of(code_file(package).read_bytes()) == _table_of(whole)
 
 
+@pytest.mark.parametrize("of_this_version", [True, False])
+def test_start_py_of_an_earlier_version_runs_on_the_file_of_this_one(
+    project: Project, package: Path, *, of_this_version: bool
+) -> None:
+    """As after a downgrade: what is installed is replaced, and the file, which no installer knows, stays."""
+    project.hooks({"command": "exit 2"})
+    boot_writer.write(str(package))
+    written = code_file(package).stat()
+    begin, _, end = (package / "start.py").read_text().partition("        prepare, sys")
+    _, _, end = end.partition("    main()\n")
+    (package / "start.py").write_text(
+        f"""{begin}        sys.modules["hookrun.boot"] = boot
+    except (OSError, ValueError, EOFError, TypeError):
+        sys.path.append(package[:-8])
+        from hookrun import boot
+    boot.start(package, fd, head)
+{end}"""
+    )
+    if not of_this_version:
+        with (package / "boot.py").open("a") as file:
+            file.write("# earlier\n")
+    assert fire(project, package)["action"] == "block"
+    assert (code_file(package).stat().st_ino == written.st_ino) is of_this_version
+    assert fire(project, package)["action"] == "block"
+
+
 def _table_of(content: bytes) -> list[Any]:
     """Return the table of a file without sizes: `marshal` writes what objects a process happens to share only once."""
     version, own, groups, extensions = marshal.loads(content[boot_writer.TABLE :])  # noqa: S302  # our own
