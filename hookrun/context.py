@@ -118,11 +118,12 @@ def _from_stdin(deadline: float) -> dict[str, object]:
 def _at_once() -> list[bytes]:
     """Return what stdin holds, with an empty piece if that is all; less or nothing where the system cannot tell."""
     pieces: list[bytes] = []
+    at_once = vars(os).get("RWF_NOWAIT")  # Pythons built for older systems have none; `os.` would look for it
     try:
-        while sys.platform == "linux" and len(pieces) * PIECE < CHUNK and (not pieces or pieces[-1]):
+        while sys.platform == "linux" and at_once and len(pieces) * PIECE < CHUNK and (not pieces or pieces[-1]):
             buffer = bytearray(PIECE)
-            pieces.append(bytes(buffer[: os.preadv(0, [buffer], -1, os.RWF_NOWAIT)]))
-    except BlockingIOError:
+            pieces.append(bytes(buffer[: os.preadv(0, [buffer], -1, at_once)]))
+    except (BlockingIOError, NotImplementedError):
         pass
     except OSError:
         if pieces:

@@ -6,10 +6,11 @@ import json
 import os
 import socket
 import subprocess
+import sys
 
 import pytest
 
-from tests.conftest import Project
+from tests.conftest import ROOT, Project
 
 CONTEXT = {"tool_name": "bash", "tool_args": {"command": "ls"}}
 REFUSE = "cat >/dev/null; echo no >&2; exit 2"
@@ -164,3 +165,30 @@ def test_a_usage_error_reads_away_what_the_agent_writes(project: Project) -> Non
     assert process.wait(60) == 1
     process.stdin = None
     process.communicate()
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@pytest.mark.parametrize("lacks", ["RWF_NOWAIT", "preadv2"])
+def test_a_python_without_reads_that_do_not_wait_reads_the_context_too(project: Project, lacks: str) -> None:
+    """As builds for older systems are: they lack names, or refuse the flag."""
+    project.hooks({"command": "exit 2"})
+    program = f"""
+import posix, sys
+def preadv(*_):
+    raise NotImplementedError("preadv2: flags unavailable on this platform")
+for module in (posix, sys.modules.get("os", posix)):
+    if "{lacks}" in vars(module): delattr(module, "{lacks}")
+    elif "{lacks}" == "preadv2": module.preadv = preadv
+__file__ = sys.argv[0] = sys.argv.pop(1)
+exec(compile(open(__file__).read(), __file__, "exec"))
+"""
+    for options, name in ((["-I", "-S"], "start.py"), (["-I"], "__main__.py")):
+        done = subprocess.run(
+            [sys.executable, *options, "-c", program, str(ROOT / "hookrun" / name), "fire", "pre_tool_use"],
+            input=json.dumps(CONTEXT).encode(),
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (2, b"blocked by hook (exit 2, no reason given)\n")
