@@ -32,14 +32,14 @@ PLAIN = frozenset(
 STANDARD = 2
 """The last of the standard streams."""
 
-TABLE = 20 << 10
+TABLE = 24 << 10
 """Bytes before the table of the groups; the code of this module is before it."""
 
 
 TYPE, DIRECTORY, LINK = 0o170000, 0o040000, 0o120000
 """Bits of a file's mode."""
 
-FORMAT = 3
+FORMAT = 4
 """Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
 
 
@@ -92,7 +92,7 @@ def attach() -> None:
     fd, head = -1, b""
     try:
         fd = posix.open(_file(package), posix.O_RDONLY)
-        head = posix.read(fd, 1 << 15)
+        head = posix.read(fd, 36 << 10)
     except OSError:
         pass
     _take(package, fd, head)

@@ -58,9 +58,9 @@ GROUPS = (
 A group of more than 128 kB costs more than two: what is read of it is new memory.
 """
 
-TABLE, HEAD = 20 << 10, 1 << 15
+TABLE, HEAD = 24 << 10, 36 << 10
 """Where the table begins, and the code of the first group."""
-FORMAT = 3
+FORMAT = 4
 """Of the table: raised here and in `boot` when it changes."""
 
 

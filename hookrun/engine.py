@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 
 
 HAD_ENDED = "already ended the chain"
-PLAIN = frozenset(
-    {b"", *(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))}
-)
-"""The most frequent outputs of hooks."""
+PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
+"""The most frequent outputs of hooks, in hookrun's dialect."""
 
 
 def _encode(context: Mapping[str, object]) -> bytes:
@@ -120,7 +118,7 @@ class HookChain:
         nearest layer first, so that the topmost layer decides last.
         """
         # A generator, so that the order is decided in one place for all drivers: the poll loop of `run`, and a task
-        # or a thread of a program (library/fire.py).
+        # or a thread of a program (library/engine_fire.py).
         everything = range(self._candidates.count)
         yield from self._pass(everything, recheck=False)
         # From the nearest layer up: managed hooks also see what a user's hook changes during its recheck.
@@ -258,7 +256,7 @@ class HookChain:
             from hookrun.claude.answer import to_hook_result
 
             return to_hook_result(hook, self.event, before, outcome, self._keep_text)
-        if is_plain_continue(outcome):
+        if is_plain_continue(hook, outcome):
             return HookResult(hook, Verdict(), outcome=outcome)
         notes: list[str] = []
         answer: Verdict | Failure
@@ -369,13 +367,15 @@ class HookChain:
         return self._encoded["claude"]
 
 
-def is_plain_continue(outcome: Outcome) -> bool:
+def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
     """Return whether a hook succeeded and said nothing but `continue`, a process in the usual spellings."""
     if outcome.failure is not None or outcome.notes:
         return False
-    if outcome.answer is None:
-        return outcome.exit_code == 0 and outcome.stdout in PLAIN and not outcome.truncated
-    return outcome.answer is verdicts.NO_OBJECTION
+    if outcome.answer is not None:
+        return outcome.answer is verdicts.NO_OBJECTION
+    if outcome.exit_code != 0 or outcome.truncated:
+        return False
+    return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
 
 
 def combine(

@@ -11,7 +11,7 @@ fd, head = -1, b""
 try:
     try:
         fd = posix.open(f"{package}/boot.{MAGIC_NUMBER.hex()}.code", posix.O_RDONLY)
-        head = posix.read(fd, 1 << 15)
+        head = posix.read(fd, 36 << 10)
         exec(marshal.loads(head), boot.__dict__)  # noqa: S102, S302  # code of this package, as in a .pyc
         prepare, sys.modules["hookrun.boot"] = boot.prepare, boot
     except Exception:  # there is no file, or one of another version

@@ -585,7 +585,7 @@ import marshal, posix, sys
 
 package, file, change = sys.argv[1:]
 fd = posix.open(file, posix.O_RDONLY)
-head = posix.read(fd, 1 << 15)
+head = posix.read(fd, 36 << 10)
 boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
 exec(marshal.loads(head), boot.__dict__)
 

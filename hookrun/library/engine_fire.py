@@ -156,7 +156,7 @@ class EngineFire:
         """Pass the chain the outcomes of the hooks that ran; return the next ones, or None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
-            if is_plain_continue(outcome):
+            if is_plain_continue(hooks[0], outcome):
                 self._quiet = HookResult(hooks[0], Verdict(), outcome=outcome)
             else:
                 self._chain.record_outcomes([(0, hooks[0])], outcomes, recheck=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
+from hookrun.edit.file_change import FileError
 from hookrun.process.spawn import restore_signals
 from hookrun.serve.server import IDLE_LIMIT, Server
 from hookrun.server_socket import (
@@ -27,6 +28,7 @@ from hookrun.server_socket import (
 from hookrun.server_start import LOCK
 from hookrun.shell.syntax_tree import parse
 from hookrun.state import make_private_dir
+from hookrun.wiring.launchers import renew_launchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,25 +168,32 @@ def main(argv: list[str], package: WatchedPackage) -> int:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)  # as in every Python
     home = argv[argv.index("--home") + 1]
-    path = launcher_file.path_in(home)
-    found = launcher_file.read(path)
+    found = launcher_file.read(launcher_file.path_in(home))
     if found is None:
         return 1
-    base = socket_base(home, identity=package.identity)
-    launcher_file.update_socket(path, found.command, base)
-    failure: str | None = "the path of the socket is too long"
-    if base is not None:
-        make_private_dir(os.path.dirname(base))
-        failure = f"{os.path.dirname(base)} is open to others"
-        if is_private(os.path.dirname(base)):
-            blocks = "--blocks" in argv
-            failure = serve(socket_here(base), home, package, on_ready=_started, blocks=blocks)
+    failure = _serve_launchers(home, found.command, package, blocks="--blocks" in argv)
     if failure is None:
         return 0
     os.ftruncate(LOCK, 0)
     if failure != CHANGED:
         os.pwrite(LOCK, f"{failure}\n".encode(), 0)
     return 1
+
+
+def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, blocks: bool) -> str | None:
+    """Let the launchers of a home find this server, and serve it; return why that is not possible, else None."""
+    base = socket_base(home, identity=package.identity)
+    try:
+        renew_launchers(home, command)  # first: one of another version must not find this server
+    except (OSError, FileError) as error:
+        return f"a launcher cannot be renewed: {str(error).partition(os.linesep)[0]}"
+    launcher_file.update_socket(launcher_file.path_in(home), command, base)
+    if base is None:
+        return "the path of the socket is too long"
+    make_private_dir(os.path.dirname(base))
+    if not is_private(os.path.dirname(base)):
+        return f"{os.path.dirname(base)} is open to others"
+    return serve(socket_here(base), home, package, on_ready=_started, blocks=blocks)
 
 
 def _started() -> None:

@@ -126,19 +126,25 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     if request.launcher is None:
         return []
     agent, home, program = request.agent, request.spot.home, request.program
-    socket = socket_base(home, program.python)
-    client = compiled_client()
-    if client is None:
-        launcher = _script(agent, program).encode()
-    else:
-        with open(client, "rb") as file:
-            launcher = file.read()
+    socket, command = socket_base(home, program.python), program.cold_command()
     files = {
         GONE: (_gone_script(program).encode(), 0o700),
-        agent.NAME: (launcher, 0o700),
-        launcher_file.NAME: (os.fsencode(LauncherFile(program.cold_command(), socket).text()), 0o600),
+        agent.NAME: (_launcher(agent, command), 0o700),
+        launcher_file.NAME: (os.fsencode(LauncherFile(command, socket).text()), 0o600),
     }
     return [_change(home, name, data, mode) for name, (data, mode) in files.items()]
+
+
+def renew_launchers(home: str, command: list[str]) -> None:
+    """Write the launchers of a home anew that another version of hookrun has written. Raises OSError and FileError.
+
+    They start `command`. A compiled one may not understand the server of this version.
+    """
+    for name in AGENTS:
+        launcher = _launcher(load(name), command)
+        change = _change(home, name, launcher, 0o700)
+        if change.now.data is not None and change.has_effect:
+            launcher_file.write(change.path, launcher, change.mode)
 
 
 def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
@@ -160,13 +166,17 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
     )
 
 
-def _script(agent: Agent, program: HookrunProgram) -> str:
+def _launcher(agent: Agent, command: list[str]) -> bytes:
+    """Return the compiled client where hookrun has it, else a script that starts the command."""
+    client = compiled_client()
+    if client is not None:
+        with open(client, "rb") as file:
+            return file.read()
     status = 127 if agent.INSTALL.get("shows_missing_command", False) else 0
-    return SCRIPT.format(agent=agent.NAME, status=status, **_quoted(program))
+    return SCRIPT.format(agent=agent.NAME, status=status, **_quoted(command)).encode()
 
 
-def _quoted(program: HookrunProgram) -> dict[str, str]:
-    command = program.cold_command()
+def _quoted(command: list[str]) -> dict[str, str]:
     return {
         "python": shlex.quote(command[0]),
         "file": shlex.quote(command[-2]),
@@ -182,7 +192,7 @@ def _gone_script(program: HookrunProgram) -> str:
             answer = fallback_when_removed(agent, event, program.main)
             patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
     cases = [f"    {'|'.join(words)}) {answer.shell()} ;;" for answer, words in patterns.items()]
-    return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program))
+    return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program.cold_command()))
 
 
 def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[FileChange]) -> list[LauncherChange]:

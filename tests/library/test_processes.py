@@ -100,6 +100,18 @@ def test_the_beginning_of_a_longer_output_is_no_answer(project: Project, way: st
 
 
 @WAYS
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_answer_in_the_other_dialect_is_told(project: Project, way: str, others: int) -> None:
+    """Also of a hook that runs alone, and where the answer would only continue."""
+    hooks: list[dict[str, object]] = [
+        {"command": """echo '{"action": "continue"}'""", "dialect": "claude"},
+        {"command": "true"},
+    ]
+    first = fire(load(project, *hooks[: 1 + others]), way).runs[0]
+    assert first.lost == ['its answer has the field "action" of hookrun\'s dialect, which is ignored']
+
+
+@WAYS
 def test_an_enormous_output_costs_no_memory_and_is_told(project: Project, way: str) -> None:
     """50 MB on both streams: `max_output` bytes are kept."""
     line = "head -c 50000000 /dev/zero | tee /dev/stderr"

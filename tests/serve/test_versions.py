@@ -13,6 +13,7 @@ import pytest
 
 from hookrun import launcher_file
 from hookrun.server_socket import listening, servers, take_lock
+from hookrun.server_start import lock_path
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
 from tests.serve.test_worker import alive, wait_for
 from tests.serve.warm_client import WarmClient
@@ -173,3 +174,30 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
 
     wait_for(call)
     assert server.returncode == 0
+
+
+def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(account: Account) -> None:
+    """It may speak another protocol: each of its calls would end without an answer, and run no hook."""
+    (account.home / ".claude").mkdir()
+    account.hookrun("install", "claude", "--scope", "user", "--all-events")
+    launcher = account.conf.parent / "claude"
+    written = launcher.read_bytes()
+    launcher.write_bytes(b"#!/bin/sh\nexit 1\n")
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+    assert launcher.read_bytes() == written
+    assert launcher.stat().st_mode & 0o7777 == 0o700
+    assert not (account.conf.parent / "gemini").exists()
+
+
+def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Account) -> None:
+    """The calls go on without a server."""
+    launcher = account.conf.parent / "claude"
+    (launcher / "in the way").mkdir(parents=True)
+    account.cold("no-server")
+    lock = Path(lock_path(str(account.home)))
+    wait_for(lambda: b"launcher" in lock.read_bytes())
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert found.socket is None
+    assert not account.socket.exists()
