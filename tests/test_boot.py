@@ -240,6 +240,15 @@ def test_a_moved_package_shows_its_own_paths(project: Project, package: Path, tm
     assert "hookrun.fire.command" in modules
 
 
+def test_a_package_far_down_has_the_file_too(package: Path, tmp_path: Path) -> None:
+    """Its path is in the code of `boot`, for which the file has limited room."""
+    deep = tmp_path.joinpath(*(letter * 250 for letter in "abcdef")) / "hookrun"
+    deep.parent.mkdir(parents=True)
+    package.rename(deep)
+    boot_writer.write(str(deep))
+    assert code_file(deep).stat().st_size > boot_writer.HEAD
+
+
 def test_a_program_that_imports_hookrun_is_left_alone(package: Path) -> None:
     """No finder, no open file, no module from the file: only `hookrun fire` takes them."""
     boot_writer.write(str(package))
