@@ -26,7 +26,7 @@ GROUPS = (
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
-    *AGENTS.values(),
+    *(name for name in AGENTS.values() if name.startswith("hookrun.")),
     "hookrun.globs",
     "hookrun.nesting",
     "hookrun.credentials",

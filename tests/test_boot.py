@@ -6,6 +6,7 @@ import json
 import marshal
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import boot, boot_writer
+from hookrun import agents, boot, boot_writer
 from hookrun.config import cache_writer
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
@@ -352,6 +353,13 @@ def test_every_module_stands_behind_what_it_imports() -> None:
     assert len(order) == len(set(order))
     known = set(budget.WITHOUT_HOOKS | budget.FOR_A_PROCESS | budget.FOR_AN_AGENT | budget.FOR_TRUST)
     assert {name for name in known if name.startswith("hookrun")} - {"hookrun.boot"} <= set(order)
+
+
+def test_no_module_of_another_package_is_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program may have added an agent to the table; the file is for all that run this copy of hookrun."""
+    monkeypatch.setitem(agents.AGENTS, "toy", "toy")
+    names = " ".join(runpy.run_path(boot_writer.__file__)["GROUPS"]).split()
+    assert [name for name in names if name.partition(".")[0] != "hookrun"] == []
 
 
 def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
