@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -209,12 +210,33 @@ def test_a_hundred_calls_at_once_are_a_hundred(project: Project) -> None:
     assert len(json.loads(state(project.home).read_bytes())["calls"]) == 101
 
 
+COUNTS_FORKS = """
+import os, runpy, sys
+
+path = os.path.abspath("forks")
+
+def count():
+    with open(path, "a") as file:
+        file.write("x")
+
+os.register_at_fork(before=count)
+sys.argv[:] = sys.argv[3:]
+runpy.run_module("hookrun", run_name="__main__", alter_sys=True)
+"""
+"""Runs the command line behind it, and writes down its forks."""
+
+
 def test_a_run_starts_no_process_for_a_call_within_the_limit(project: Project) -> None:
     """The first of a session makes the file in its process, the next ones are in the audit like it."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "3"}})
     context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
-    fired = [project.fire(context=context) for _ in range(4)]
+    forks = project.root / "forks"
+    fired, forked = [], []
+    for _ in range(4):
+        forks.write_text("")
+        fired.append(project.fire(context=context, wrap=(sys.executable, "-c", COUNTS_FORKS)))
+        forked.append(bool(forks.read_text()))
+    assert forked == [False, False, False, True]
     assert [each.action for each in fired] == ["continue"] * 3 + ["block"]
     runs = [each.record(NAME) for each in fired]
     assert [(each["action"], each["exit"]) for each in runs] == [("continue", 0)] * 3 + [("block", 0)]
-    assert float(str(runs[1]["ms"])) < float(str(runs[0]["ms"]))

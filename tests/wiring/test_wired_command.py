@@ -105,7 +105,7 @@ def test_a_launchers_line_of_an_earlier_install_is_ours() -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_launcher_that_is_missing_is_named_and_refuses_nothing(shell: str, tmp_path: Path) -> None:
-    """For an agent that shows this to its user and goes on: by the shell's own status, never 2."""
+    """For an agent that shows this to its user and continues: by the shell's own status, never 2."""
     line = SHORT.replace("/h/", f"{tmp_path}/")
     done = subprocess.run([shell, "-c", line], capture_output=True, text=True, check=False)
     older = subprocess.run([shell, "-c", line.removeprefix("exec ")], capture_output=True, text=True, check=False)
