@@ -60,12 +60,13 @@ class WatchedPackage:
         """Return whether something is not what the server has loaded any more."""
         if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():
             return True
-        if self._fd >= 0 and not self._in_doubt:
+        if self._fd >= 0:
             try:
-                os.read(self._fd, 1 << 16)
+                os.read(self._fd, 1 << 16)  # also in doubt: what is not read ends every wait
+                self._in_doubt = True
             except BlockingIOError:
-                return False
-        self._in_doubt = True
+                if not self._in_doubt:
+                    return False
         try:
             os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:

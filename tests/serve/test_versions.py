@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookrun import launcher_file
+from hookrun.serve.watched_package import WatchedPackage
 from hookrun.server_socket import listening, servers, take_lock
 from hookrun.server_start import lock_path
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
@@ -201,3 +204,30 @@ def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Accoun
     assert found is not None
     assert found.socket is None
     assert not account.socket.exists()
+
+
+def test_changes_are_taken_note_of_where_they_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server without a free descriptor would wait for none of them, and compute all the time."""
+
+    def full(*_arguments: object) -> int:
+        raise OSError(errno.EMFILE, "full")
+
+    package = WatchedPackage()
+    end, changes = os.pipe()
+    os.set_blocking(end, False)
+    monkeypatch.setattr(package, "_fd", end)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", full)
+        for _ in range(2):
+            os.write(changes, b"x")
+            assert not package.has_changed()
+            assert select.select([end], [], [], 0)[0] == []
+    assert not package.has_changed()
+    monkeypatch.setattr("hookrun.serve.watched_package.package_identity", lambda: ["another"])
+    os.write(changes, b"x")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", full)
+        assert not package.has_changed()
+    assert package.has_changed()
+    os.close(end)
+    os.close(changes)
