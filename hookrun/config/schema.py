@@ -411,7 +411,7 @@ def _hook() -> Schema:
                     "properties": {"background": {"const": True}, "on_failure": {"const": "block"}},
                     "required": ["background", "on_failure"],
                 },
-                {"required": ["serve", "url"]},
+                {"properties": {"serve": {"const": True}}, "required": ["serve", "url"]},
             ]
         },
     }
