@@ -328,7 +328,7 @@ SCHEMA_FILE = "hookrun.schema.json"
 
 
 def schema_text() -> str:
-    """Return the schema as the text of SCHEMA_FILE: one line, because nobody reviews it."""
+    """Return the schema as the text of SCHEMA_FILE: one line, as it is not read by people."""
     return json.dumps(schema(), separators=(",", ":")) + "\n"
 
 

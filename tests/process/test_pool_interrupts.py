@@ -35,6 +35,8 @@ from tests.process.test_processes import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hookrun.process.child import Task
+
 __all__ = ["bench", "pytestmark"]
 
 
@@ -46,20 +48,25 @@ def interrupts(*_: object) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+def interrupted_at_start(task: Task) -> Task:
+    """Have the signal come when the process of a task runs and its number is not yet known."""
+    begin = task.start
+
+    def start(*streams: int) -> int:
+        begin(*streams)
+        interrupts()
+        raise AssertionError("it was interrupted")
+
+    task.start = start
+    return task
+
+
 def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> None:
     """The signal comes while the C library starts the process: its number is known to nobody yet."""
     with pool_of(2) as pool:
         pool.run([bench.task("exit 0")])
         before = open_files()
-        task = bench.task("sleep 60")
-        begin = task.start
-
-        def start(*streams: int) -> int:
-            begin(*streams)
-            interrupts()
-            raise AssertionError("it was interrupted")
-
-        task.start = start
+        task = interrupted_at_start(bench.task("sleep 60"))
         with pytest.raises(KeyboardInterrupt):
             pool.run([bench.task("sleep 60"), task])
         assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
@@ -73,15 +80,7 @@ def test_a_second_interrupt_while_a_process_is_started_leaves_none(
     """It comes while the process of unknown number is looked for or killed."""
     with pool_of(2) as pool:
         monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
-        task = bench.task("sleep 60")
-        begin = task.start
-
-        def start(*streams: int) -> int:
-            begin(*streams)
-            interrupts()
-            raise AssertionError("it was interrupted")
-
-        task.start = start
+        task = interrupted_at_start(bench.task("sleep 60"))
         with pytest.raises(KeyboardInterrupt):
             pool.run([task])
         assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
