@@ -1,6 +1,6 @@
 """What a program pays that embeds hookrun's engine: per handler, per declared hook, and with 1,000 fires at once.
 
-    python benchmarks/engine.py [--rounds 200] [--quick] [--no-peers] [--json FILE]
+    python benchmarks/engine.py [--rounds 200] [--quick] [--no-peers] [--against CHECKOUT] [--json FILE]
 
 Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is broken or cannot be set up.
 """
@@ -18,13 +18,13 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass
+from operator import truediv
 from pathlib import Path
-from typing import Any
 
 import environments
 from environments import InstallError
 from fixtures import BLOCKING_HOOK, HOOK, Bench, hook
-from measure import BrokenCaseError, Spread, columns, machine
+from measure import TURN, BrokenCaseError, Spread, columns, machine
 
 DEFAULT_ROUNDS, QUICK_ROUNDS = 200, 20
 CROWD_ROUNDS, QUICK_CROWD_ROUNDS = 5, 3
@@ -103,6 +103,14 @@ class Found:
         best = self.crowds[self.fastest_crowd]
         return Spread.of([mine / other for mine, other in zip(self.crowds[name], best, strict=True)])
 
+    def beside(self, other: Found) -> list[tuple[str, str]]:
+        """Return the time of each case by that of another checkout, compared within each round."""
+        mine = self.in_process | self.processes
+        its = other.in_process | other.processes
+        pairs = {name: (samples, its[name]) for name, samples in mine.items() if name in its}
+        pairs |= {name: (other.crowds[name], samples) for name, samples in self.crowds.items()}  # rates, not times
+        return [(name, str(Spread.of(list(map(truediv, *pair))))) for name, pair in pairs.items()]
+
     def bars(self) -> list[Bar]:
         """Return the claims. Where a claim is about several cases, the worst decides."""
         handler = max(HANDLER_CASES, key=lambda name: self.on_top(name).median)
@@ -126,7 +134,12 @@ def main() -> int:
         try:
             hookrun = environments.install_checkout(options.cache)
             peers, absent = _peers(options)
-            found = _run(Bench(Path(root).resolve()), hookrun.python, options, peers)
+            bench = Bench(Path(root).resolve())
+            programs = [_start(bench, hookrun.python, options, peers)]
+            if options.against:
+                other = environments.install_checkout(options.cache, options.against)
+                programs.append(_start(Bench(bench.directory("other")), other.python, options, peers))
+            found, *others = _take_turns(programs)
         except (BrokenCaseError, InstallError) as error:
             print(f"engine.py: {error}", file=sys.stderr)
             return 2
@@ -140,9 +153,12 @@ def main() -> int:
         "hook": HOOK,
     }
     _print_report(facts, found)
+    for each in others:
+        print(f"\nThis checkout / the other, time, paired [IQR]\n{columns(found.beside(each))}")
     if options.json:
         bars = [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in found.bars()]
-        options.json.write_text(json.dumps({**facts, "bars": bars, **dataclasses.asdict(found)}, indent=1) + "\n")
+        record = {**facts, "bars": bars, **dataclasses.asdict(found), "against": list(map(dataclasses.asdict, others))}
+        options.json.write_text(json.dumps(record, indent=1) + "\n")
     return 0 if all(bar.holds for bar in found.bars()) else 1
 
 
@@ -151,6 +167,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=DEFAULT_ROUNDS, help="how often every case is run (%(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds: to see that it works")
     parser.add_argument("--no-peers", action="store_true", help="without pluggy and the oats engine")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="the same cases of another checkout, by turns with this one's"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the order within the rounds (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measurement to FILE")
     parser.add_argument(
@@ -182,15 +201,16 @@ def _peers(options: argparse.Namespace) -> tuple[dict[str, str], list[str]]:
     return places, absent
 
 
-def _run(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[str, str]) -> Found:
-    """Run engine_program.py in a project that declares the hook; return what it found. Raises BrokenCaseError."""
+def _start(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[str, str]) -> subprocess.Popen[str]:
+    """Start engine_program.py in a project that declares the hook; it waits for its turn before every round."""
+    home = bench.directory("home")
     project = bench.json([hook()]).parent
     silent = bench.directory("home-without-audit")
     bench.write(f"{silent}/.config/hookrun/hooks.json", '{"hooks": [], "hookrun": {"audit": false}}\n')
     order = {
         "project": str(project),
         "blocking_project": str(bench.json([hook(command=BLOCKING_HOOK)]).parent),
-        "home": str(bench.directory("home")),
+        "home": str(home),
         "home_without_audit": str(silent),
         "rounds": options.rounds,
         "crowd_rounds": _crowd_rounds(options),
@@ -198,13 +218,33 @@ def _run(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[st
         "peers": peers,
     }
     program = Path(__file__).with_name("engine_program.py")
-    done = subprocess.run(
-        [python, program, json.dumps(order)], env=bench.env, cwd=project, capture_output=True, check=False
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [python, program, json.dumps(order)], env=bench.env, cwd=project, stdin=pipe, stdout=pipe, text=True
     )
-    if done.returncode:
-        raise BrokenCaseError(done.stderr.decode(errors="replace").strip()[-2000:])
-    read: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return Found(**read)
+
+
+def _take_turns(programs: list[subprocess.Popen[str]]) -> list[Found]:
+    """Give each program its turn, round by round; return what they found. Raises BrokenCaseError."""
+    found: list[Found] = []
+    try:
+        lines = [_next_line(program) for program in programs]
+        while lines[0] == TURN:
+            for number, program in enumerate(programs):
+                print(file=program.stdin, flush=True)
+                lines[number] = _next_line(program)
+        found = [Found(**json.loads(line)) for line in lines]
+    finally:
+        for program in programs:
+            program.communicate()
+    return found
+
+
+def _next_line(program: subprocess.Popen[str]) -> str:
+    line = next(iter(program.stdout or ()), "")
+    if not line:
+        raise BrokenCaseError("engine_program.py has ended, see above")
+    return line
 
 
 def _print_report(facts: dict[str, str], found: Found) -> None:

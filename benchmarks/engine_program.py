@@ -1,6 +1,7 @@
 """The measured half of engine.py: one process, in the environment where hookrun is installed; prints JSON.
 
-In-process costs can only be compared within one process. `engine.py` starts this one, with its order as argv[1].
+In-process costs can only be compared within one process. `engine.py` starts this one, with its order as argv[1], and
+answers each line `turn` with one of its own when a round may begin.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import engine_cases
 import plain_spawn
 from engine_cases import Case, ran
 from fixtures import EVENT, HOOK
-from measure import BrokenCaseError
+from measure import TURN, BrokenCaseError
 
 from hookrun import Engine
 
@@ -112,12 +113,21 @@ def _add_peers(order: Order, in_process: list[Case], processes: list[Case], cont
     return absent
 
 
+def _await_turn() -> None:
+    """Wait until no other program measures."""
+    sys.stdout.write(TURN)
+    sys.stdout.flush()
+    if not sys.stdin.readline():
+        sys.exit("engine.py has ended")
+
+
 def _rounds(
     cases: list[Case], rounds: int, shuffled: random.Random, loop: asyncio.AbstractEventLoop, unit: float
 ) -> Samples:
     """Return the samples of each case, one per round, in `unit`s of a second: every round has every case once."""
     samples: Samples = {case.name: [] for case in cases}
     for _ in range(rounds):
+        _await_turn()
         for case in shuffled.sample(cases, len(cases)):
             samples[case.name].append(case.sample(loop) * unit)
     return samples
@@ -162,6 +172,7 @@ def _crowd_rounds(crowds: dict[str, Crowd], rounds: int, shuffled: random.Random
     """Return the hooks per second of each, one per round."""
     samples: Samples = {name: [] for name in crowds}
     for _ in range(rounds):
+        _await_turn()
         for name in shuffled.sample(list(crowds), len(crowds)):
             started = perf_counter()
             answers = crowds[name](AT_ONCE)

@@ -43,6 +43,10 @@ class BrokenCaseError(Exception):
     """A case did not do what it claims, so that its time would mean nothing."""
 
 
+TURN = "turn\n"
+"""What a program says that waits for a line before its next round."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one run of a case left behind: its exit status (negative: the signal) and its output."""
