@@ -51,7 +51,7 @@ class Boot:
     """The file, open while groups may be asked for: it stays this one when it is replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
     extensions: "Mapping[str, str]" = {}  # noqa: RUF012
-    """Compiled modules -> their files: looking for them costs as much as loading them. "" -> the interpreter's."""
+    """Compiled modules -> their files: looking for them costs as much as loading them. "" -> for which interpreter."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
     """When it was found that something could not be taken, in nanoseconds since 1970."""
@@ -140,7 +140,9 @@ def _unchanged(sources: "Sources") -> bool:
 def installed(name: str) -> "ModuleSpec | None":
     """Return the spec of a compiled module of another package, for which `site` would have to look."""
     place = Boot.extensions.get(name)
-    return spec_from_file_location(name, place) if place and Boot.extensions[""] == sys.executable else None
+    # `python3` as well as `python`: pip's script starts it by another name than launchers do.
+    interpreter = f"{sys.executable}".rpartition("/")[0] + f"/{sys.abiflags}"
+    return spec_from_file_location(name, place) if place and Boot.extensions[""] == interpreter else None
 
 
 class BootFinder:

@@ -99,7 +99,7 @@ def build(package: str) -> bytes:
     found = {name: getattr(find_spec(name), "origin", None) or "" for name in compiled_modules}
     found |= {f"{name}._binding": _binding(name) for name in ("tree_sitter", "tree_sitter_bash")}
     extensions = {name: path for name, path in found.items() if os.path.isfile(path)}
-    extensions[""] = sys.executable
+    extensions[""] = f"{sys.executable}".rpartition("/")[0] + f"/{sys.abiflags}"
     table = marshal.dumps([FORMAT, [own], groups, extensions])
     if len(boot) > TABLE or len(table) > HEAD - TABLE:
         raise ValueError("the head is too small")

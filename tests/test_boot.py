@@ -621,11 +621,13 @@ parse_line()
     ("change", "loaded_besides"),
     [
         ("", ""),
+        ("sys.executable += '-by-another-name'", ""),
         ("boot.Boot.extensions[''] = '/other/python'", " site"),
+        ("sys.abiflags = 'other'", " site"),
         ("boot.Boot.extensions['tree_sitter._binding'] = '/gone.so'", " site"),
         ("del boot.Boot.extensions['tree_sitter_bash._binding']", " site"),
     ],
-    ids=["as written", "another interpreter", "installed anew", "not found"],
+    ids=["as written", "another name", "another interpreter", "another build", "installed anew", "not found"],
 )
 def test_a_line_is_parsed_without_what_the_parser_s_package_imports(
     package: Path, change: str, loaded_besides: str
