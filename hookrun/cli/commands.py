@@ -157,13 +157,13 @@ def report_options(function: Callable[..., None]) -> Callable[..., int]:
     return with_report
 
 
-def parse_pairs(given: Iterable[str], form: str, option: str) -> dict[str, str]:
+def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
     """Return the values of a repeatable option that takes NAME=VALUE.
 
     Raises click.BadParameter for a value of another form or a repeated name; `form` describes it.
     """
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"{quote(text)} is not {form}", param_hint=option)

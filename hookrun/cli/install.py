@@ -253,7 +253,7 @@ class Installation:
             self._report(changes, launcher)
             if (note := launchers.describe(self.wish, before)) is not None:
                 self.report.note(f"{self.agent.NAME}: {note}")
-            self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+            self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, agreed=trust)
 
     def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.wish)
@@ -271,13 +271,13 @@ class Installation:
         if self.unknown:
             self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
 
-    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> None:
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, agreed: bool) -> None:
         """Mark the hooks as trusted in the agent's config if the user agrees; the agent skips them otherwise."""
         if needed is None or not needed.has_effect:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
         question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
-        if given or (user_is_present(self.report) and confirm(question)):
+        if agreed or (user_is_present(self.report) and confirm(question)):
             _write(needed, ledger)
             self.report.add_files([needed])
             self.report.note(f"{name}: hooks marked as trusted in {path}")

@@ -140,11 +140,11 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
     if migrated.rest:
         name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
         rest = existing(f"{directory}/{name}")
-        kept_hooks: dict[str, object] = {"hooks": migrated.rest}
+        rest_data: dict[str, object] = {"hooks": migrated.rest}
         if migrated.env:
-            kept_hooks["hookrun"] = {"defaults": {"env": migrated.env}}
-        kept = json.dumps(kept_hooks, indent=2, ensure_ascii=False) + "\n"
-        changes.append(FileChange(rest.path, rest, rest.encoded(kept)))
+            rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
+        rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
+        changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
         if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
             text = text.add((), {}, "hookrun")
         text = _with(text, ("hookrun", "include"), [name], now)

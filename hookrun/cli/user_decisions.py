@@ -12,7 +12,7 @@ import click
 
 from hookrun.cli.commands import command, config_option, home_option, hooks_named, load_project, resolve_home
 from hookrun.cli.printing import count, is_interactive, print_line, print_wrapped, warn
-from hookrun.files import relative_path
+from hookrun.files import read_or_none, relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
@@ -226,13 +226,5 @@ def _is_as_written(found: ProjectHook, project: Project, written: dict[str, byte
     root = os.path.realpath(project.root)
     paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
     counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
-    as_written = all(path in written and _read(path) == written[path] for path in counted)
+    as_written = all(path in written and read_or_none(path) == written[path] for path in counted)
     return as_written and project.inspect(found.hook).digest == found.digest
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return None

@@ -143,11 +143,12 @@ def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
 
 def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
     declarations = examined.declarations
-    around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
+    root, settings = declarations.root or "/", declarations.settings
+    hook_environment = HookEnvironment({}, project=root, request_id="", settings=settings)
     for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
-        environment, directory = around.variables_and_directory(hook)
+        environment, directory = hook_environment.variables_and_directory(hook)
         if hook.kind == "python" and hook.interpreter is None:
             missing = _missing_function(str(hook.target), directory)
         else:

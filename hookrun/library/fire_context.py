@@ -98,10 +98,10 @@ def _candidates(name: str, event: str) -> Iterator[str]:
             wanted = prefix != "user" or event == "user_prompt_submit"
         if wanted:
             yield instead
-    given = _letters(name)
+    letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
-    likely = {_letters(each): each for each in fields if len(given) >= UNAMBIGUOUS or each in FIELDS}
-    if near := closest(given, likely, SIMILAR):
+    likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
+    if near := closest(letters, likely, SIMILAR):
         yield likely[near]
 
 

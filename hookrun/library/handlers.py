@@ -140,9 +140,9 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
 
     `who` begins the message. Raises RegistrationError for an unknown event.
     """
-    given = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
+    name = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
     try:
-        return resolve_event(given if isinstance(given, str) else repr(given), own_events)
+        return resolve_event(name if isinstance(name, str) else repr(name), own_events)
     except UnknownEventError as error:
         given_to = "declare custom events with Engine(events=[...])"
         raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from hookrun.files import is_within
+from hookrun.files import is_within, read_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,12 +104,8 @@ def _tagged_cache(program: HookrunProgram) -> str | None:
     """
     directory = os.path.dirname(os.path.dirname(os.path.dirname(program.python)))
     while directory != os.path.dirname(directory):
-        try:
-            with open(f"{directory}/CACHEDIR.TAG", "rb") as file:
-                if file.read(len(CACHE_TAG)) == CACHE_TAG:
-                    return directory
-        except OSError:
-            pass
+        if read_or_none(f"{directory}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG:
+            return directory
         directory = os.path.dirname(directory)
     return None
 

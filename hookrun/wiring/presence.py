@@ -88,10 +88,10 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import SettingsFile, agent_directory
 
-    kept = trust_format(agent)
-    if kept is None or not isinstance(target, SettingsFile):
+    form = trust_format(agent)
+    if form is None or not isinstance(target, SettingsFile):
         return True
-    path = f"{agent_directory(agent.INSTALL, spot)}/{kept.CONFIG}"
+    path = f"{agent_directory(agent.INSTALL, spot)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))
     return all(
         trust.is_granted(config) and not trust.is_disabled(config)

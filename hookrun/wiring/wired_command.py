@@ -185,8 +185,8 @@ class WiredCommand:
     def words(self) -> list[str]:
         """The command as install writes it, in a project neither with a path of hookrun nor a home; none by hand."""
         if self.form is not None:
-            said = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
-            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *said, *self.flags.arguments()]
+            arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
+            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
         # `-I`: nothing of the working directory or the environment is imported.

@@ -247,7 +247,7 @@ def test_declarations_can_be_given_in_memory(project: Project) -> None:
     given = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
     assert not given.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
-    assert run_cases([file], given=given).ok
+    assert run_cases([file], config=given).ok
 
 
 def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
@@ -258,7 +258,7 @@ def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
         {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
         {**LIST, "expect": {"message": "/*/project /*/project"}},
     ]
-    done = run_cases([load(str(write(project, *cases)))], given=given)
+    done = run_cases([load(str(write(project, *cases)))], config=given)
     assert [ran.differences for ran in done.results] == [[], []]
 
 
