@@ -11,7 +11,7 @@ import click
 from hookrun.cli.printing import CommandReport
 from hookrun.files import relative_path
 from hookrun.state import home_directory
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -227,8 +227,7 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
 
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     """Return the error for a name that none of the hooks has."""
-    near = closest(name, [hook.name for hook in hooks])
-    hint = f"did you mean {quote(near)}?" if near else "`hookrun list` lists the hooks"
+    hint = did_you_mean(name, [hook.name for hook in hooks], "`hookrun list` lists the hooks")
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
@@ -245,17 +244,10 @@ def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
 
 
 def agents_named(names: Iterable[str]) -> list[Agent]:
-    """Return the agents with these names, each once. Raises click.ClickException for an unknown name."""
-    from hookrun.agents import AGENTS, load  # many commands are about none
+    """Return the agents with these names, each once. Raises UnknownAgentError."""
+    from hookrun.agents import load  # many commands are about none
 
-    found = []
-    for name in dict.fromkeys(names):
-        if name not in AGENTS:
-            near = closest(name, AGENTS)
-            hint = f"did you mean {quote(near)}?" if near else f"supported agents are {', '.join(AGENTS)}"
-            raise click.ClickException(f"unknown agent {quote(name)}\nhint: {hint}")
-        found.append(load(name))
-    return found
+    return [load(name) for name in dict.fromkeys(names)]
 
 
 def install_location(home: str | None) -> InstallLocation:

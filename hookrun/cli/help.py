@@ -13,7 +13,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, command, json_option, topics
 from hookrun.cli.printing import print_json
-from hookrun.text import closest, escape, quote
+from hookrun.text import closest, did_you_mean, escape, quote
 
 SYNONYMS = {
     "approve": "trust",
@@ -94,8 +94,8 @@ def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     found = _command_help(root, words)
     if found is None and not is_topic:
         name = " ".join(words)
-        near = closest(name, [*topics(), *COMMANDS])
-        hint = f"did you mean `hookrun help {near}`?" if near else "`hookrun help all` lists commands and topics"
+        known = [*topics(), *COMMANDS]
+        hint = did_you_mean(name, known, "`hookrun help all` lists commands and topics", "`hookrun help {}`".format)
         raise click.ClickException(f'no help for "{escape(name)}"\nhint: {hint}')
     if is_topic:
         with open(os.path.join(TOPICS, f"{words[0]}.txt"), encoding="utf-8") as file:

@@ -16,7 +16,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
-from hookrun.config.document import Diagnostic, did_you_mean
+from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.files import relative_path
@@ -26,7 +26,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.terminal import render_message, terminal_width, wants_color, wrap
-from hookrun.text import message_lines, one_of
+from hookrun.text import did_you_mean, message_lines, one_of
 
 MAX_LINES = 3
 """Lines of a problem on a terminal that are not exceeded to show the line of the file."""

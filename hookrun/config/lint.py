@@ -18,7 +18,7 @@ from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.config import command_words
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles
-from hookrun.config.document import MAX_BYTES, Diagnostic, Location, did_you_mean
+from hookrun.config.document import MAX_BYTES, Diagnostic, Location
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
@@ -26,7 +26,7 @@ from hookrun.files import read_or_none, relative_path
 from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.state import config_directory
-from hookrun.text import closest, one_of, quote
+from hookrun.text import closest, did_you_mean, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""

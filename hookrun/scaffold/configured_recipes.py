@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from hookrun.config.document import Diagnostic, did_you_mean, read
+from hookrun.config.document import Diagnostic, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import read_or_none, relative_path
@@ -18,7 +18,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.text import diff, quote
+from hookrun.text import did_you_mean, diff, quote
 
 Entry = dict[str, object]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, did_you_mean, read
+from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
 from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.state import identity
 from hookrun.testing import is_case_file
-from hookrun.text import one_of, quote
+from hookrun.text import did_you_mean, one_of, quote
 
 if TYPE_CHECKING:
     from hookrun.state import Identity

@@ -25,7 +25,7 @@ from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
-from hookrun.text import closest, one_line
+from hookrun.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,8 +68,7 @@ class CaseConfig:
         known = [hook.name for hook in self.hooks]
         for name in names:
             if name not in known:
-                near = closest(name, known)
-                hint = f"did you mean `{near}`?" if near else "run `hookrun list` to see all hooks"
+                hint = did_you_mean(name, known, "run `hookrun list` to see all hooks", "`{}`".format)
                 raise CannotRunError(f"unknown hook `{name}`\nhint: {hint}")
         return frozenset(names)
 
