@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import wraps
 from typing import TYPE_CHECKING
 
@@ -171,6 +172,16 @@ def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
             raise click.BadParameter(f"{quote(name)} is given twice", param_hint=option)
         pairs[name] = value
     return pairs
+
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the seconds of a duration such as `1h30m` (units: s, m, h, d, w); None for any other text."""
+    if not re.fullmatch(r"(?:\d{1,9}[smhdw])+", text, re.ASCII):
+        return None
+    return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)([smhdw])", text))
 
 
 # --- where a command runs, and the configuration there
