@@ -530,7 +530,7 @@ def test_without_a_free_descriptor_it_ends_in_one_line(project: Project, package
     assert status == 1
 
 
-ASKED = """
+PROGRAM = """
 import sys
 
 boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
@@ -550,7 +550,7 @@ assert "os" not in vars(module) and "site" in sys.modules
 
 def test_no_module_is_asked_for_what_it_does_not_have(package: Path) -> None:
     """Some import more then: `shell/lazy_re.py` the whole of `re`."""
-    done = subprocess.run([sys.executable, *START, "-c", ASKED, str(package)], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, *START, "-c", PROGRAM, str(package)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
 
 

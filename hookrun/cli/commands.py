@@ -232,8 +232,8 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
     """Return the project in a directory, by default the working directory, with the user's decisions about it."""
     from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
 
-    declarations = read_config(config, home, directory).declarations
-    return Project(declarations, directory or working_directory(), resolve_home(home))
+    found = read_config(config, home, directory)
+    return Project(found.declarations, found.project, resolve_home(home))
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
@@ -267,8 +267,8 @@ def install_location(home: str | None) -> InstallLocation:
     from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
 
     cwd, named = working_directory(), resolve_home(home)
-    found = find(cwd, named)
-    return InstallLocation(named, found.repository or cwd, {} if home is not None else dict(os.environ))
+    project = find(cwd, named).project_root(None)
+    return InstallLocation(named, project, {} if home is not None else dict(os.environ))
 
 
 def declarations_at(location: InstallLocation) -> Declarations:

@@ -107,9 +107,7 @@ def _beside_project(plugin: str, home: str) -> str:
 
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
-    directory = working_directory()
-    config = load_config(find(directory, home))
-    root = config.declarations.root or config.found.repository or directory
+    root = load_config(find(working_directory(), home)).project
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"

@@ -118,15 +118,14 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
         return []
     from hookrun.config.lint import lint_script  # few configs have such hooks
 
-    root = examined.declarations.root or working_directory()
-    found = [problem for hook in hooks for problem in lint_script(hook, root)]
+    found = [problem for hook in hooks for problem in lint_script(hook, examined.project)]
     if probe:
         from hookrun.doctor.prove import run_samples  # rarely asked for
 
         here = working_directory()
         found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"],
-            root,
+            examined.project,
             examined.found.home,
             examined.declarations.settings,
         )

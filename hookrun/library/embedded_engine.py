@@ -153,8 +153,7 @@ class Engine:
             LOG.error("%s", problem)
         services.problems = problems
         services.take_settings(compiled.settings if compiled is not None else {})
-        root = compiled.root if compiled is not None else None
-        services.project = root or found.repository or services.directory
+        services.project = found.project_root(compiled.root if compiled is not None else None)
         self._declared_events = set(compiled.events) if compiled is not None else set()
         self._names = {}
         self._registry.declare([*self._given, *(compiled.hooks() if compiled is not None else [])])
