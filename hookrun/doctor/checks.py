@@ -65,8 +65,7 @@ def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
 
 def check_version(agent: AgentState) -> Iterable[Finding]:
     """Was this version of the agent measured, or a newer one?"""
-    version = agent.installed.version if agent.installed is not None else None
-    newest = plan.newest_measured(agent.agent)
+    version, newest = agent.version, plan.newest_measured(agent.agent)
     if version is not None and plan.version_number(version) > plan.version_number(newest):
         found = f"version {version} is newer than {newest}, the newest tested version"
         cause = "its messages may have changed"
