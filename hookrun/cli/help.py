@@ -95,7 +95,9 @@ def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     if found is None and not is_topic:
         name = " ".join(words)
         known = [*topics(), *COMMANDS]
-        hint = did_you_mean(name, known, "`hookrun help all` lists commands and topics", "`hookrun help {}`".format)
+        hint = did_you_mean(
+            name, known, "`hookrun help all` lists commands and topics", lambda near: f"`hookrun help {near}`"
+        )
         raise click.ClickException(f'no help for "{escape(name)}"\nhint: {hint}')
     if is_topic:
         with open(os.path.join(TOPICS, f"{words[0]}.txt"), encoding="utf-8") as file:

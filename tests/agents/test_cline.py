@@ -16,7 +16,7 @@ def read(tool: str, args: object, **more: object) -> Message:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "name", "seen"),
+    ("tool", "args", "name", "seen"),
     [
         ("run_commands", {"commands": ["ls", "pwd"]}, "bash", [{"command": "ls"}, {"command": "pwd"}]),
         ("run_commands", {"command": "ls"}, "bash", [{"command": "ls"}]),
@@ -48,7 +48,7 @@ def test_every_thing_is_a_call(tool: str, args: object, name: str, seen: list[ob
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "wanted", "own"),
+    ("tool", "args", "wanted", "own"),
     [
         ("run_commands", {"commands": ["a", "b"]}, [None, {"command": "c"}], {"commands": ["a", "c"]}),
         ("run_commands", "a", [{"command": "c"}], {"commands": ["c"]}),

@@ -369,7 +369,7 @@ def test_geminis_folder_trust(project: Project, folders: dict[str, str], level: 
     assert findings == ([level] if level else [])
 
 
-@pytest.mark.parametrize(("agent", "asked"), [("gemini", False), ("qwen", True)])
+@pytest.mark.parametrize(("agent", "asks_for_trust"), [("gemini", False), ("qwen", True)])
 def test_folder_trust_that_is_switched(project: Project, agent: str, asks_for_trust: bool) -> None:
     """Gemini asks unless that is switched off, Qwen only if it is switched on."""
     hookrun(project, "install", agent)
@@ -517,7 +517,7 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
         (lambda line: line.replace("/.local/", "/gone/.local/"), "hookrun/claude does not exist any more"),

@@ -239,7 +239,7 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),

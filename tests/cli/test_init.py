@@ -303,7 +303,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "use letters, digits"),

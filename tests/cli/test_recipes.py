@@ -316,7 +316,7 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("add", "say-noo"), "did you mean `say-no`?"),
         (("add", "say-no", "--option", "wort=x"), 'did you mean "word"?'),

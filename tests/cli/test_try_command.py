@@ -137,7 +137,7 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "nothing to try"),
         (("a", "b"), "`hookrun try 'a b'`"),

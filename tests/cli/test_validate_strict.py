@@ -151,7 +151,7 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
 
 
 @pytest.mark.parametrize(
-    "given", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
+    "directory", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
 )
 def test_every_way_to_write_a_protected_directory(project: Project, directory: str) -> None:
     """Each is the directory that it names."""

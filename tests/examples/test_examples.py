@@ -691,7 +691,7 @@ def test_the_branch_of_the_agents_directory_counts(repository: Path, tmp_path: P
 
 @needs_git
 @pytest.mark.parametrize(
-    ("branch", "told"),
+    ("branch", "shown"),
     [
         (b'ABC-1-say-"hi"', 'ABC-1-say-"hi"'),
         ("ABC-1-größe-☃".encode(), "ABC-1-größe-☃"),

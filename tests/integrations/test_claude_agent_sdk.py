@@ -270,7 +270,7 @@ class TestWhatHooksSee:
         assert {key: ctx.get(key) for key in fields} == fields
 
     @pytest.mark.parametrize(
-        ("tool", "given", "seen"),
+        ("tool", "args", "seen"),
         [
             ("Write", {"file_path": "/w/a", "content": "x"}, ("write", {"file_path": "/w/a", "content": "x"}, "/w/a")),
             (

@@ -135,7 +135,7 @@ def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted"),
+    ("reported", "wanted"),
     [(12, 12), (0, 0), (3.5, 3.5), (-1, 2000), ("12", 2000), (True, 2000), (math.nan, 2000), (1e308, 2000)],
 )
 def test_what_the_agent_measured(

@@ -67,7 +67,7 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "a.hooktest.yaml:1:1: the file is empty; write {cases: [...]}, or remove the file"),
         ("- a\n", "a.hooktest.yaml:1:1: the file must be an object with `cases`"),
