@@ -136,7 +136,7 @@ def filled(command: str) -> str:
 
 
 def check(words: list[str]) -> None:
-    """Raise click.UsageError, UnknownAgentError or FireError where the command line of hookrun does not take these words."""
+    """Raise UsageError, UnknownAgentError or FireError where the command line of hookrun does not take these words."""
     if words == ["fire", "--help"]:
         return
     if words[0] == "fire":
