@@ -60,11 +60,11 @@ def _encode(context: Mapping[str, object]) -> bytes:
 class HookChain:
     """The hooks of one event on one context, and their results so far, also if the run is interrupted.
 
-    `off` returns why a hook is switched off, or None; `refusal` returns why it may not run whatever its files are:
-    once the chain has ended, such a hook is skipped. Both may be replaced until it runs. `encode` returns the JSON of a
-    context in bytes; with `encode_changes` a change that it rejects is a bad verdict of the hook that made it. `became`
-    maps the index of a candidate to its status. `keep_text` saves a text that is too long for an agent and returns its
-    path, or None.
+    `disabled_reason` returns why a hook is switched off, or None; `refusal` returns why it may not run whatever its
+    files are: once the chain has ended, such a hook is skipped. Both may be replaced until it runs. `encode` returns a
+    context as JSON in bytes; with `encode_changes` a change that it rejects is a bad verdict of the hook that made it.
+    `statuses` maps the index of a candidate to its status. `save_text` saves a text that is too long for an agent and
+    returns its path, or None.
     """
 
     def __init__(
@@ -73,25 +73,25 @@ class HookChain:
         context: dict[str, object],
         candidates: Candidates,
         *,
-        off: Callable[[Hook], str | None] = lambda _: None,
+        disabled_reason: Callable[[Hook], str | None] = lambda _: None,
         refusal: Callable[[Hook], Failure | None] = lambda _: None,
         encode: Callable[[Mapping[str, object]], bytes] = _encode,
         encode_changes: bool = True,
-        keep_text: Callable[[str], str | None] = lambda _text: None,
+        save_text: Callable[[str], str | None] = lambda _text: None,
     ) -> None:
         self.event = event
         self.context = context
         self.runs: list[HookResult] = []
         self.notes: list[str] = []
-        self.became: dict[int, str] = {}
+        self.statuses: dict[int, str] = {}
         self.ended_by: str | None = None
         self.changed = False
         self._candidates = candidates
-        self.off = off
+        self.disabled_reason = disabled_reason
         self.refusal = refusal
         self._encode = encode
         self._encode_changes = encode_changes
-        self._keep_text = keep_text
+        self._save_text = save_text
         self._lowest_change = 0
         self._given_metadata = _object(context.get("metadata"))
         self._encoded: dict[bool | str, bytes] = {}
@@ -211,12 +211,12 @@ class HookChain:
         if not self._candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not self._runs_after_end(index):
-            self.became.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
+            self.statuses.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
         hook = self._candidates.hook(index)
-        why = "mode is off" if hook.mode == "off" else self.off(hook)
+        why = "mode is off" if hook.mode == "off" else self.disabled_reason(hook)
         if why is not None:
-            self.became[index] = f"not run: {why}"
+            self.statuses[index] = f"not run: {why}"
             return None
         return hook
 
@@ -233,7 +233,7 @@ class HookChain:
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
             run.recheck = recheck
-            self.became[index] = "ran again on the changed arguments" if recheck else "ran"
+            self.statuses[index] = "ran again on the changed arguments" if recheck else "ran"
             self.runs.append(run)
             verdict = run.verdict
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
@@ -255,7 +255,7 @@ class HookChain:
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
 
-            return to_hook_result(hook, self.event, before, outcome, self._keep_text)
+            return to_hook_result(hook, self.event, before, outcome, self._save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, Verdict(), outcome=outcome)
         notes: list[str] = []

@@ -131,12 +131,12 @@ class UnknownEventError(LookupError):
     def __init__(self, name: str, known: Mapping[str, str]) -> None:
         """Make the message, which is safe to print; `known` maps every name to its canonical one."""
         import json
-        from difflib import get_close_matches
 
-        by_lower = {each.lower(): event for each, event in known.items()}
-        close = get_close_matches(name[:MAX_SHOWN].lower(), by_lower, n=1)
-        self.closest = by_lower[close[0]] if close else None
-        hint = f'did you mean "{self.closest}"?' if close else "`hookrun help events` lists the events"
+        from hookrun.text import closest  # only for an error
+
+        near = closest(name, known)
+        self.closest = known[near] if near else None
+        hint = f'did you mean "{self.closest}"?' if near else "`hookrun help events` lists the events"
         super().__init__(f"unknown event {json.dumps(name[:MAX_SHOWN])}\nhint: {hint}")
 
 

@@ -67,10 +67,10 @@ class InvalidVerdictError(ValueError):
     """A verdict's action does not exist. A hook that raises it may have meant to block: see `refusals`."""
 
     def __init__(self, action: object) -> None:
-        from difflib import get_close_matches
+        from hookrun.text import closest  # only for an error
 
-        near = get_close_matches(action.lower(), PRECEDENCE, n=1) if isinstance(action, str) else ()
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(PRECEDENCE)}"
+        near = closest(action, PRECEDENCE) if isinstance(action, str) else None
+        hint = f"did you mean {near!r}?" if near else f"expected one of {', '.join(PRECEDENCE)}"
         shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
         super().__init__(f"unknown action {shown}: {hint}")
 

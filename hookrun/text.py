@@ -41,12 +41,12 @@ def quote(value: object) -> str:
     return truncate(escape(json.dumps(value, ensure_ascii=False, default=repr)), MAX_QUOTED)
 
 
-def closest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of the valid names that is most like `name`, in any case, or None when none is like it."""
+def closest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the valid name that is most like `name`, in any case; None if no likeness is at least `cutoff`, 0 to 1."""
     from difflib import get_close_matches
 
     by_lower = {valid.lower(): valid for valid in names}
-    near = get_close_matches(name[:60].lower(), by_lower, n=1, cutoff=0.6)
+    near = get_close_matches(name[:60].lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[near[0]] if near else None
 
 

@@ -106,7 +106,7 @@ class Fire:
             "metadata": {},
             **(context or {}),
         }
-        self.chain = HookChain(event, given_context, Listed(hooks), off=lambda one: reasons.get(one.name))
+        self.chain = HookChain(event, given_context, Listed(hooks), disabled_reason=lambda one: reasons.get(one.name))
         self.chain.run(self._run)
         self.verdict = self.chain.combine()
 
@@ -174,7 +174,7 @@ def test_hooks_run_in_the_order_given_each_in_a_call_of_its_own() -> None:
     assert fire.calls == [["c"], ["a"], ["b"]]
     assert fire.action == "continue"
     assert [run.hook.name for run in fire.chain.runs] == ["c", "a", "b"]
-    assert fire.chain.became == {0: "ran", 1: "ran", 2: "ran"}
+    assert fire.chain.statuses == {0: "ran", 1: "ran", 2: "ran"}
 
 
 def test_without_hooks_there_is_no_objection() -> None:
@@ -187,7 +187,7 @@ def test_a_hook_that_does_not_apply_is_not_run_and_not_noted() -> None:
     """It has no run and no step: why not is explained elsewhere."""
     fire = Fire(hook("a", matcher=["write"]), hook("b", matcher=["bash"]))
     assert fire.order == ["b"]
-    assert fire.chain.became == {1: "ran"}
+    assert fire.chain.statuses == {1: "ran"}
 
 
 def test_a_change_is_seen_by_every_later_hook() -> None:
@@ -408,7 +408,7 @@ def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> N
         "pre_tool_use",
         context,
         Counting(hooks),
-        off=lambda _: None,
+        disabled_reason=lambda _: None,
     )
     chain.run(lambda jobs: [printed({"action": "continue"}) for _ in jobs])
     assert looks.count(1) == 1
@@ -438,7 +438,7 @@ def test_stop_block_and_skip_end_the_chain(action: str) -> None:
     assert fire.order == ["a", "log", "more"]
     assert fire.action == action
     assert fire.chain.ended_by == "a"
-    assert fire.chain.became[1] == fire.chain.became[3] == "not run: a already ended the chain"
+    assert fire.chain.statuses[1] == fire.chain.statuses[3] == "not run: a already ended the chain"
 
 
 @pytest.mark.parametrize("action", ["continue", "allow", "ask"])
@@ -501,14 +501,14 @@ def test_a_hook_that_is_off_is_not_run_and_the_step_says_why() -> None:
         hook("a", mode="off"), hook("b"), hook("c"), hook("d", mode="off", matcher=["write"]), off={"b": "said so"}
     )
     assert fire.order == ["c"]
-    assert fire.chain.became == {0: "not run: mode is off", 1: "not run: said so", 2: "ran"}
+    assert fire.chain.statuses == {0: "not run: mode is off", 1: "not run: said so", 2: "ran"}
 
 
 def test_a_guard_that_is_off_is_off_in_the_recheck_too() -> None:
     """Who switched a guard off has not switched it on by a project's change."""
     fire = Fire(hook("u", layer="user"), hook("a"), answers={"a": sets(x=1)}, off={"u": "said so"})
     assert fire.order == ["a"]
-    assert fire.chain.became[0] == "not run: said so"
+    assert fire.chain.statuses[0] == "not run: said so"
 
 
 # --- recheck
@@ -521,7 +521,7 @@ def test_a_user_guard_sees_what_a_project_made_and_blocks_it() -> None:
     assert fire.action == "block"
     assert fire.verdict.modified_args is None
     assert [run.recheck for run in fire.chain.runs] == [False, False, True]
-    assert fire.chain.became == {0: "ran again on the changed arguments", 1: "ran"}
+    assert fire.chain.statuses == {0: "ran again on the changed arguments", 1: "ran"}
 
 
 def test_a_managed_guard_sees_the_users_change_made_in_the_recheck() -> None:

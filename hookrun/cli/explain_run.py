@@ -219,7 +219,7 @@ class ExplainRun:
                 *result, details = _result(run)
                 yield str(index + 1), hook.name, *result, self.explanation.localize(details)
             if not runs:
-                step = chain.became.get(index)
+                step = chain.statuses.get(index)
                 cause = explain_mismatch(hook, chain.context) or "it did not match before a later hook made changes"
                 why_not = ("not run", "-", step.removeprefix("not run: ")) if step else ("no match", "-", cause)
                 yield str(index + 1), hook.name, *why_not
@@ -378,7 +378,7 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
         if run.failure is not None and run.failure.detail not in (verdict.message or "")
     ]
     if fire.candidates is not None:
-        skipped = [(index, step) for index, step in sorted(chain.became.items()) if step.startswith("not run")]
+        skipped = [(index, step) for index, step in sorted(chain.statuses.items()) if step.startswith("not run")]
         parts += [f"{fire.candidates.hook(index).name} {step}" for index, step in skipped]
     return f"{fire.event}: {'; '.join(parts)}"
 

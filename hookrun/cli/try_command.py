@@ -221,8 +221,9 @@ class Trial:
         found = []
         for fire, _ in self.fires:
             if fire.chain is not None and fire.candidates is not None:
-                steps = [(fire.candidates.hook(index).name, step) for index, step in sorted(fire.chain.became.items())]
-                found += [(name, step.removeprefix("not run: ")) for name, step in steps if step.startswith("not run")]
+                for index, step in sorted(fire.chain.statuses.items()):
+                    if step.startswith("not run"):
+                        found.append((fire.candidates.hook(index).name, step.removeprefix("not run: ")))
         left_out = set(self._skip.split(","))
         return [(name, why) for name, why in found if name not in left_out]
 

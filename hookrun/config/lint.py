@@ -26,7 +26,7 @@ from hookrun.files import relative_path
 from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.state import config_directory
-from hookrun.text import one_of, quote
+from hookrun.text import closest, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
@@ -124,14 +124,11 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
         at.warn(message, f"write {' or '.join(tools)} to match the tool in every agent")
         return
     word = re.sub(r"[*?]|\[[^]]*\]", "", pattern)
-    names = {name.lower(): name for name in (*_names(AGENTS), *ARGUMENTS)}
     is_separated = SEPARATED.fullmatch(word) is not None
     could_be = "*" in pattern or is_separated
-    from difflib import get_close_matches  # most patterns match a tool
-
-    near = get_close_matches(word.lower(), names, n=1, cutoff=NEAR if is_separated else 0.7 if could_be else 0.6)
+    near = closest(word, (*_names(AGENTS), *ARGUMENTS), NEAR if is_separated else 0.7 if could_be else 0.6)
     if near or not could_be:
-        hint = f"did you mean {quote(names[near[0]])}?" if near else f"hookrun's names are {', '.join(ARGUMENTS)}"
+        hint = f"did you mean {quote(near)}?" if near else f"hookrun's names are {', '.join(ARGUMENTS)}"
         at.warn(f"no agent has a tool {shown}: it never matches", hint)
 
 

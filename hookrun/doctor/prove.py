@@ -92,7 +92,7 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
 
 def recorded(agent: str) -> dict[str, dict[str, object]]:
     """Return the recorded messages of an agent, by its own names of events."""
-    text = resources.files("hookrun.doctor").joinpath("payloads.json").read_text("utf-8")
+    text = resources.files("hookrun.agents").joinpath("payloads.json").read_text("utf-8")
     data: dict[str, dict[str, dict[str, object]]] = json.loads(text)
     return data.get(agent, {})
 

@@ -34,7 +34,7 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
         context = chain.context if chain is not None else fire.context
         for index in range(candidates.count):
             hook = candidates.hook(index)
-            step = chain.became.get(index) if chain is not None else None
+            step = chain.statuses.get(index) if chain is not None else None
             runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
             yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.location()})", ""
             if not runs:

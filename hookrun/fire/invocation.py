@@ -233,11 +233,11 @@ class EventFire:
         )
         command.runners.append(runner)
         self.trust = runner.trust = trust = self._trust(around, runner.is_interrupted)
-        self.chain = HookChain(self.event, self.context, candidates, keep_text=self._keep_text)
+        self.chain = HookChain(self.event, self.context, candidates, save_text=self._save_text)
         if trust is not None:
-            self.chain.off, self.chain.refusal = trust.why_off, trust.refusal
+            self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal
         if command.skip:
-            self.chain.off = self._without_skipped(command.skip, self.chain.off)
+            self.chain.disabled_reason = self._without_skipped(command.skip, self.chain.disabled_reason)
         try:
             self.chain.run(runner)
         except Interrupted as interrupted:
@@ -263,7 +263,7 @@ class EventFire:
         skipped = {name.strip() for name in names.split(",")}
         return lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else otherwise(hook)
 
-    def _keep_text(self, text: str) -> str | None:
+    def _save_text(self, text: str) -> str | None:
         from hookrun.session import save_overflow_text
 
         return save_overflow_text(self.invocation.home, text)

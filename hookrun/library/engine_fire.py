@@ -80,11 +80,11 @@ class EngineFire:
                 self._event,
                 self._given,
                 self._selection,
-                off=self._why_off,
+                disabled_reason=self._why_off,
                 refusal=self._refusal,
                 encode=dumps,
                 encode_changes=False,
-                keep_text=self._keep_text,
+                save_text=self._save_text,
             )
         return self._made
 
@@ -168,7 +168,7 @@ class EngineFire:
         except StopIteration:
             return None
 
-    def _keep_text(self, text: str) -> str | None:
+    def _save_text(self, text: str) -> str | None:
         from hookrun.session import save_overflow_text
 
         home = self._services.home

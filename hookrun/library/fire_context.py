@@ -20,6 +20,7 @@ from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED, ContextError
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.library.event_contexts import CLASSES, Context, ContextField
+from hookrun.text import closest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 JSON_TYPES = (bool, int, float, str, list, dict)
@@ -96,8 +97,6 @@ def _likely_field(name: str, event: str) -> str | None:
 
 
 def _candidates(name: str, event: str) -> Iterator[str]:
-    from difflib import get_close_matches
-
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
     if instead and event in ALIASES:
@@ -110,7 +109,8 @@ def _candidates(name: str, event: str) -> Iterator[str]:
     given = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
     likely = {_letters(each): each for each in fields if len(given) >= UNAMBIGUOUS or each in FIELDS}
-    yield from (likely[near] for near in get_close_matches(given, likely, n=1, cutoff=SIMILAR))
+    if near := closest(given, likely, SIMILAR):
+        yield likely[near]
 
 
 def _letters(name: str) -> str:

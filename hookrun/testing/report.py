@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.terminal import rich_console, wants_color
 from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
-from hookrun.text import escape, one_line
+from hookrun.text import diff, escape, one_line
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
@@ -115,7 +114,8 @@ def difference_lines(found: Difference) -> Iterator[str]:
         isinstance(each, dict | list) for each in (found.expected, found.actual)
     ):
         yield f"  {found.key}:"
-        yield from (f"{line[0]}   {line[2:]}" for line in difflib.ndiff(expected, actual) if line[0] != "?")
+        lines = diff("\n".join(expected), "\n".join(actual), context=len(expected))
+        yield from (f"{line[0]}   {line[1:]}" for line in lines[1:])
     else:
         yield from (f"- {line}" for line in _as_field(found.key, expected))
         yield from (f"+ {line}" for line in _as_field(found.key, actual))

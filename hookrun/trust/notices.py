@@ -51,7 +51,7 @@ def combine_failures(
 
 def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[Hook, Failure]]:
     """Return the unapproved hooks that did not run because the chain had ended."""
-    hooks = [candidates.hook(index) for index, status in chain.became.items() if status.endswith(HAD_ENDED)]
+    hooks = [candidates.hook(index) for index, status in chain.statuses.items() if status.endswith(HAD_ENDED)]
     refused = [(hook, trust.refusal(hook)) for hook in hooks if hook.mode != "off" and trust.reason_off(hook) is None]
     return [(hook, why) for hook, why in refused if why is not None]
 
