@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "freestanding.h"
+
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* macOS has SO_NOSIGPIPE */
 #endif

@@ -19,7 +19,6 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.library import Result
-from hookrun.library.calls import result_at_once
 from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
@@ -342,7 +341,7 @@ class CaseRunner:
         concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
-            fired = result_at_once(fire.run(sync=True))
+            fired = fire.run_sync()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -364,7 +363,7 @@ class CaseRunner:
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
         fire = CaseFire(self._services_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
-        (run,) = result_at_once(fire.run(sync=True)).runs
+        (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
