@@ -22,8 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "freestanding.h"
-
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* macOS has SO_NOSIGPIPE */
 #endif

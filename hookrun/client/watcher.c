@@ -6,17 +6,10 @@
  * process. Standard output is a pipe to read: each line of it is one more hook, `=` means that no hook runs any more.
  */
 
-#ifdef __linux__
-#define _GNU_SOURCE /* mremap */
-#endif
-
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "freestanding.h"
 
 /* Read until the end; what is there of it is kept if there is no more memory. */
 static size_t read_all(int fd, char **text) {

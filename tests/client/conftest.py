@@ -27,8 +27,6 @@ print(sys.stdin.read() if sys.stdin else "no stdin", end="")
 sys.exit(7)
 """
 GONE = 'echo "gone|$*"\n'
-FREESTANDING = ("-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-U_FORTIFY_SOURCE")
-"""As in scripts/build_client.py."""
 
 
 class Result(NamedTuple):
@@ -117,29 +115,17 @@ class Launcher:
         return Result(process.returncode, stdout, stderr)
 
 
-def compiled(program: Path, *ways: tuple[str, ...]) -> Path:
-    """Compile the client in the first of these ways that the system has, without a warning."""
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the client, without a warning."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
+    program = tmp_path_factory.mktemp("client") / "hookrun-client"
     command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE)]
-    for way in ways:
-        if not subprocess.run([*command, *way], capture_output=True, check=False).returncode:
-            return program
-    subprocess.run(command, check=True)
+    if subprocess.run([*command, "-static"], capture_output=True, check=False).returncode:
+        subprocess.run(command, check=True)
     return program
-
-
-@pytest.fixture(scope="session")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the client as it is installed."""
-    return compiled(tmp_path_factory.mktemp("client") / "hookrun-client", FREESTANDING, ("-static",))
-
-
-@pytest.fixture(scope="session")
-def client_of_libc(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the client with the system's C library."""
-    return compiled(tmp_path_factory.mktemp("libc") / "hookrun-client")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.client.conftest import Launcher, Result
+    from tests.client.conftest import Launcher
 
 GONE = (0, "gone|claude Stop --deadline 5\n", "")
 
@@ -30,7 +29,7 @@ def cold(reason: str) -> tuple[int, str, str]:
     return 7, f"cold|fire|--agent|claude|--cold|{reason}|Stop|--deadline|5\na message", ""
 
 
-def run(launcher: Launcher) -> Result:
+def run(launcher: Launcher) -> tuple[int, str, str]:
     """Run the launcher with the arguments that `cold` and GONE have."""
     return launcher.run("Stop", "--deadline", "5")
 
@@ -50,20 +49,6 @@ def test_no_server(launcher: Launcher) -> None:
     launcher.socket.unlink()
     launcher.run_directory.rmdir()
     assert run(launcher) == cold("no-server")
-
-
-def test_a_client_with_a_c_library(launcher: Launcher, client_of_libc: Path) -> None:
-    """Where it cannot be built without one, it is the same program."""
-    shutil.copy(client_of_libc, launcher.program)
-    assert run(launcher) == cold("no-server")
-
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(b"go 0\n")
-        Request(connection)
-        connection.sendall(b"X\x05")
-
-    launcher.serve(serve)
-    assert run(launcher).status == 5
 
 
 def test_a_full_queue(launcher: Launcher) -> None:
