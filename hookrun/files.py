@@ -47,6 +47,15 @@ def read_regular(path: str, limit: int) -> bytes:
         os.close(fd)
 
 
+def read_or_none(path: str, limit: int = -1) -> bytes | None:
+    """Return the bytes of a file, at most `limit`; None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit)
+    except (OSError, ValueError):
+        return None
+
+
 class Locked:
     """The exclusive lock of a file, created with mode 0600 if missing, or of a directory, held in a `with`.
 

@@ -88,13 +88,15 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
     atomic_write(path, data, mode=mode, exact=True, durable=True)
 
 
-def update_socket(path: str, command: list[str], socket: str | None) -> bool:
+def update_socket(path: str, command: list[str], socket: str | None, renewed: list[str] | None = None) -> bool:
     """Make a launcher that starts `command` look for the server at `socket`; return whether the file had to change.
+
+    `renewed` is what it starts from then on.
 
     A launcher that starts another hookrun is left alone. Raises OSError.
     """
-    found = read(path)
-    if found is None or found.command != command or found.socket == socket:
+    found, wanted = read(path), LauncherFile(renewed or command, socket)
+    if found is None or found.command != command or found.text() == wanted.text():
         return False
-    write(path, os.fsencode(LauncherFile(command, socket).text()))
+    write(path, os.fsencode(wanted.text()))
     return True

@@ -1,4 +1,4 @@
-"""Start hookrun: `python -I -S -X utf8 .../hookrun/start.py fire ...`. Compiled at every start, so kept short."""
+"""Start hookrun: `python -I -S -X utf8 [-c START] .../hookrun/start.py fire ...`. Kept short: START may be missing."""
 
 import marshal
 import posix

@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MAX_QUOTED = 60
 """Characters of a value that a message shows."""
@@ -48,6 +48,14 @@ def closest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     by_lower = {valid.lower(): valid for valid in names}
     near = get_close_matches(name[:60].lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[near[0]] if near else None
+
+
+def did_you_mean(
+    name: object, names: Iterable[str], otherwise: str | None = None, show: Callable[[str], str] = quote
+) -> str | None:
+    """Return the hint that names the closest of the valid names, as `show` writes it; `otherwise` if none is close."""
+    near = closest(name, names) if isinstance(name, str) else None
+    return f"did you mean {show(near)}?" if near else otherwise
 
 
 def one_of(words: Iterable[str], before_last: str = "or") -> str:

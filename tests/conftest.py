@@ -163,10 +163,10 @@ class Project:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return an environment in which nothing of the account's own is seen."""
-        kept = {n: v for n, v in os.environ.items() if not n.startswith("HOOKRUN") and n not in AGENT_MARKS}
+        clean = {n: v for n, v in os.environ.items() if not n.startswith("HOOKRUN") and n not in AGENT_MARKS}
         # `hookrun install` refuses a hookrun in a temporary directory, which a clone or a copy must not seem to be in
-        kept["TMPDIR"] = str(self.temporary)
-        return {**kept, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
+        clean["TMPDIR"] = str(self.temporary)
+        return {**clean, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of hookrun."""

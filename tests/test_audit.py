@@ -221,12 +221,12 @@ def test_details_say_how_much_of_a_call_is_kept(project: Project, details: str) 
         project.user_hooks(audit={"details": details})
     project.hooks({"name": "reads", "command": "cat > /dev/null"}, {"name": "changes", "command": CHANGE})
     fired = project.fire({**PRIVATE, "file_path": "notes.txt"})
-    kept = project.audit_path.read_text()
-    assert '"changed":["command","content"]' in kept
-    assert ("private" in kept) == (details == "full")
+    log = project.audit_path.read_text()
+    assert '"changed":["command","content"]' in log
+    assert ("private" in log) == (details == "full")
     fire, changes = fired.audit[-1], fired.record("changes").get("changes")
     if details == "none":
-        assert "the-" not in kept
+        assert "the-" not in log
         assert changes is None
         return
     assert (fire["command"], fire["file"]) == ("the-command", f"{project.root}/notes.txt")
@@ -253,10 +253,10 @@ def test_a_command_is_kept_short_and_without_credentials(project: Project, name:
     """200 characters, cut after the credentials in it, and in what follows, were taken out."""
     text, secret = SECRETS[name]
     command = f"echo {text}; " + "x" * 190 + f" {text}"
-    kept = str(project.fire({"tool_name": "bash", "tool_args": {"command": command}}).audit[-1]["command"])
-    assert secret not in kept
-    assert kept.startswith("echo ")
-    assert len(kept) == audit.MAX_COMMAND + len("...")
+    log = str(project.fire({"tool_name": "bash", "tool_args": {"command": command}}).audit[-1]["command"])
+    assert secret not in log
+    assert log.startswith("echo ")
+    assert len(log) == audit.MAX_COMMAND + len("...")
 
 
 @pytest.mark.slow
@@ -271,8 +271,8 @@ def test_the_quick_look_for_credentials_misses_none(around: str, data: st.DataOb
 
 def test_texts_of_hooks_are_kept(project: Project) -> None:
     """The reason, the text for the model and the text for the user."""
-    said = {"action": "block", "message": "M", "additional_context": "C", "system_message": "S"}
-    (project.root / "says").write_text(json.dumps(said))
+    answer = {"action": "block", "message": "M", "additional_context": "C", "system_message": "S"}
+    (project.root / "says").write_text(json.dumps(answer))
     project.hooks({"name": "says", "command": "cat says"})
     record = project.fire().record("says")
     assert (record["message"], record["additional_context"], record["system_message"]) == ("M", "C", "S")
@@ -297,8 +297,8 @@ def test_credentials_are_taken_out(project: Project, name: str) -> None:
         {"name": "stderr", "command": f"echo 'before {text}' >&2; exit 3"},
     )
     fired = project.fire()
-    kept = project.audit_path.read_text()
-    assert secret not in kept
+    log = project.audit_path.read_text()
+    assert secret not in log
     assert "before" in str(fired.record("message")["message"])
     assert "before" in str(fired.record("stderr")["detail"])
 
@@ -403,21 +403,21 @@ def in_own_mounts(kind: str, options: str, directory: Path) -> tuple[str, ...]:
     return (*wrap, mount + 'exec "$@"', "sh")
 
 
-def assert_unharmed(project: Project, *, wrap: tuple[str, ...] = (), told: str) -> None:
+def assert_unharmed(project: Project, *, wrap: tuple[str, ...] = (), message: str) -> None:
     """See that a block and a continue are what they are, and that stderr says that the audit could not be written."""
     for command, status, action in ((BLOCK, 2, "block"), ("true", 0, "continue")):
         project.hooks({"command": command})
         fired = project.fire(wrap=wrap)
         assert (fired.status, fired.action) == (status, action), fired.stderr
         assert "warning: the audit could not be written: " in fired.stderr
-        assert told in fired.stderr
+        assert message in fired.stderr
 
 
 def test_a_directory_that_cannot_be_written_changes_no_verdict(project: Project) -> None:
     """An audit directory without the right to write leaves the verdict as it is, and stderr names the file."""
     directory = project.audit_path.parent
     directory.mkdir(parents=True)
-    assert_unharmed(project, wrap=read_only(directory), told=str(project.audit_path))
+    assert_unharmed(project, wrap=read_only(directory), message=str(project.audit_path))
     assert not project.audit_path.exists()
 
 
@@ -425,14 +425,14 @@ def test_a_file_where_the_directory_should_be_changes_no_verdict(project: Projec
     """With a file at the path of the directory the verdict is unchanged, and the file is left alone."""
     project.audit_path.parent.parent.mkdir(parents=True)
     project.audit_path.parent.write_text("mine")
-    assert_unharmed(project, told=str(project.audit_path.parent))
+    assert_unharmed(project, message=str(project.audit_path.parent))
     assert project.audit_path.parent.read_text() == "mine"
 
 
 def test_a_home_that_is_a_file_changes_no_verdict(project: Project) -> None:
     """Where not even a directory can be made below the home, the verdict is what it is."""
     (project.home / ".local").write_text("mine")
-    assert_unharmed(project, told="Not a directory")
+    assert_unharmed(project, message="Not a directory")
 
 
 def test_a_directory_where_the_file_should_be_changes_no_verdict(project: Project) -> None:
@@ -467,7 +467,7 @@ def test_a_full_disk_changes_no_verdict(project: Project) -> None:
     directory.mkdir(parents=True)
     wrap = in_own_mounts("tmpfs", "size=16k", directory)
     filled = (*wrap[:-2], wrap[-2].replace("exec", f'{{ cat /dev/zero > "{directory}/fill"; }} 2>&- ; exec'), wrap[-1])
-    assert_unharmed(project, wrap=filled, told="No space left on device")
+    assert_unharmed(project, wrap=filled, message="No space left on device")
 
 
 def test_a_limit_on_the_size_of_files_changes_no_verdict(project: Project) -> None:
@@ -475,7 +475,7 @@ def test_a_limit_on_the_size_of_files_changes_no_verdict(project: Project) -> No
     project.audit_path.parent.mkdir(parents=True)
     project.audit_path.write_text('{"v": 1}\n' * 57)
     assert project.audit_path.stat().st_size > 512
-    assert_unharmed(project, wrap=("sh", "-c", 'ulimit -f 1; exec "$@"', "sh"), told=str(project.audit_path))
+    assert_unharmed(project, wrap=("sh", "-c", 'ulimit -f 1; exec "$@"', "sh"), message=str(project.audit_path))
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit here")
@@ -587,16 +587,16 @@ def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project
         assert writer.stdin is not None
         writer.stdin.close()
         writer.stdin = None
-    told = b"".join(writer.communicate(timeout=ENOUGH)[0] for writer in writers)
+    message = b"".join(writer.communicate(timeout=ENOUGH)[0] for writer in writers)
     lines = [line for path in files(project.home) for line in path.read_bytes().splitlines()]
     whole = [json.loads(line) for line in lines if line]
-    kept = [(str(record["session_id"]), int(str(record["number"]))) for record in whole]
+    log = [(str(record["session_id"]), int(str(record["number"]))) for record in whole]
     expected = [(str(number), each) for number in range(PROCESSES) for each in range(FIRES * RECORDS)]
-    assert sorted(kept) == sorted(expected)
+    assert sorted(log) == sorted(expected)
     sizes = [path.stat().st_size for path in files(project.home)]
     assert len(sizes) > 2, "it was put aside in between, how often is for who writes while another moves the files"
     assert min(sizes[:-1]) > TOO_LARGE, "no file was put aside twice, or before its time"
-    assert (told, lines.count(b"")) == (b"", 0), "errors told although all is written; empty lines"
+    assert (message, lines.count(b"")) == (b"", 0), "errors told although all is written; empty lines"
 
 
 @pytest.mark.slow
@@ -615,8 +615,8 @@ def test_200_fires_of_8_at_once_into_one_audit_lose_nothing(project: Project) ->
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(fire, range(200)))
     assert done == [(0, b"")] * 200
-    told = [r for r in records(project.home) if r["kind"] != "start"]  # those began to last, on a slow machine
-    kept = sorted((int(str(r["session_id"])), str(r["kind"]), str(r.get("hook"))) for r in told)
+    message = [r for r in records(project.home) if r["kind"] != "start"]  # those began to last, on a slow machine
+    log = sorted((int(str(r["session_id"])), str(r["kind"]), str(r.get("hook"))) for r in message)
     each = [("fire", "None"), ("hook", "h0"), ("hook", "h1")]
-    assert kept == [(number, *what) for number in range(200) for what in each]
+    assert log == [(number, *what) for number in range(200) for what in each]
     assert len(files(project.home)) > 2

@@ -21,6 +21,7 @@ from hookrun import agents, boot, boot_writer
 from hookrun.config import cache_writer
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.wiring import wired_command
 from tests import test_import_budget as budget
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 PACKAGE = Path(boot_writer.__file__).resolve().parent
-START = ("-I", "-S", "-X", "utf8")
+OPTIONS = ("-I", "-S", "-X", "utf8")
+START = (*OPTIONS, "-c", wired_command.START)
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
 
 LOADED = """
@@ -106,7 +108,7 @@ def code_file(package: Path) -> Path:
 def loaded(project: Project, package: Path) -> dict[str, bool]:
     """Return the modules at the end of a run, and of each whether it was in the file."""
     done = subprocess.run(
-        [sys.executable, *START, "-c", LOADED, str(package / "start.py"), "fire", "pre_tool_use"],
+        [sys.executable, *OPTIONS, "-c", LOADED, str(package / "start.py"), "fire", "pre_tool_use"],
         input=json.dumps(CONTEXT).encode(),
         capture_output=True,
         cwd=project.root,
@@ -530,7 +532,7 @@ def test_without_a_free_descriptor_it_ends_in_one_line(project: Project, package
     assert status == 1
 
 
-ASKED = """
+PROGRAM = """
 import sys
 
 boot = sys.modules["hookrun.boot"] = type(sys)("hookrun.boot")
@@ -550,7 +552,7 @@ assert "os" not in vars(module) and "site" in sys.modules
 
 def test_no_module_is_asked_for_what_it_does_not_have(package: Path) -> None:
     """Some import more then: `shell/lazy_re.py` the whole of `re`."""
-    done = subprocess.run([sys.executable, *START, "-c", ASKED, str(package)], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, *OPTIONS, "-c", PROGRAM, str(package)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
@@ -593,7 +595,7 @@ assert exists("/") and join("/a", "b") == "/a/b"
 
 def test_the_light_os_path_answers_as_the_real_one(package: Path) -> None:
     """Whatever the path; the real one is loaded for what the light one does not know."""
-    done = subprocess.run([sys.executable, *START, "-c", PATHS, str(package)], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, *OPTIONS, "-c", PATHS, str(package)], capture_output=True, check=False)
     assert (done.stdout, done.stderr.decode()) == (b"", "")
 
 
@@ -634,7 +636,7 @@ def test_a_line_is_parsed_without_what_the_parser_s_package_imports(
 ) -> None:
     """Neither `site` nor `enum` is needed, unless the parser is not where it was."""
     boot_writer.write(str(package))
-    words = [sys.executable, *START, "-c", PARSED, str(package), str(code_file(package)), change]
+    words = [sys.executable, *OPTIONS, "-c", PARSED, str(package), str(code_file(package)), change]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (f"program{loaded_besides}\n", "")
 

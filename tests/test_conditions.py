@@ -271,12 +271,12 @@ def conditions_on(draw: st.DrawFn, context: dict[str, object]) -> dict[str, list
 @given(contexts, st.data())
 def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], data: st.DataObject) -> None:
     """Any context, any dotted paths: `holds` is the reference, `when` needs it and `unless` forbids it."""
-    asked = data.draw(conditions_on(context))
-    expected = reference_holds(asked, context)
-    assert conditions.ConditionEvaluator(context).all_match(asked) is expected
-    assert conditions.applies(hook(when=asked), context) is expected
-    exempt = reference_holds(asked, context, every=False)
-    assert conditions.applies(hook(unless=asked), context) is not exempt
+    drawn = data.draw(conditions_on(context))
+    expected = reference_holds(drawn, context)
+    assert conditions.ConditionEvaluator(context).all_match(drawn) is expected
+    assert conditions.applies(hook(when=drawn), context) is expected
+    exempt = reference_holds(drawn, context, every=False)
+    assert conditions.applies(hook(unless=drawn), context) is not exempt
 
 
 @settings(deadline=None)
@@ -284,12 +284,12 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
 def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], data: st.DataObject) -> None:
     """What was looked up for one hook does not change the answer to the next, in any order, asked again too."""
     context |= {"tool_name": "bash", "agent_tool_name": "Bash"}
-    asked = data.draw(st.lists(conditions_on(context), min_size=2, max_size=4))
+    drawn = data.draw(st.lists(conditions_on(context), min_size=2, max_size=4))
     matchers = data.draw(
         st.lists(st.lists(st.sampled_from(["b*", "B*", "x", "*"]), min_size=1), min_size=4, max_size=4)
     )
     view = conditions.ConditionEvaluator(context)
-    for each, matcher in [*zip(asked, matchers, strict=False)] * 2:
+    for each, matcher in [*zip(drawn, matchers, strict=False)] * 2:
         fresh = conditions.ConditionEvaluator(context)
         assert view.all_match(each) is fresh.all_match(each)
         assert view.tool_matches(matcher) is fresh.tool_matches(matcher)

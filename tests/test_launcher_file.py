@@ -87,6 +87,8 @@ def test_the_socket_is_mended_in_the_file_of_this_hookrun_only(tmp_path: Path) -
     found = read(path)
     assert found is not None
     assert (found.command, found.socket) == (COMMAND, "/new")
+    assert update_socket(path, COMMAND, "/new", ["/usr/bin/python3", "/opt/hookrun/other.py", "fire"])
+    assert not update_socket(path, COMMAND, "/new")
     assert os.listdir(tmp_path) == [launcher_file.NAME]
 
 

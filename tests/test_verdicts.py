@@ -509,12 +509,12 @@ def test_advice_is_told_and_not_done(action: str) -> None:
     """In mode advise any deed is reported to the user and to the model, its own words and contexts kept."""
     wanted = Verdict(action, "why", additional_context="c", system_message="s", modified_context={"k": 1})
     advice = verdicts.apply_policies(hook(mode="advise"), wanted)
-    told = f"hook guard (advise) would {action}: why"
+    note = f"hook guard (advise) would {action}: why"
     assert advice.to_dict() == {
         "action": "continue",
-        "message": told,
+        "message": note,
         "additional_context": "c",
-        "system_message": f"{told}\ns",
+        "system_message": f"{note}\ns",
         "modified_context": {"k": 1},
     }
 
@@ -540,8 +540,8 @@ def test_an_adviser_that_has_no_objection_is_left_alone() -> None:
 def test_a_failing_adviser_only_tells() -> None:
     """With on_failure block the failure of an advising hook is shown as advice."""
     advice = verdicts.apply_policies(hook(mode="advise", on_failure="block"), Failure("timeout", "after 5 s"))
-    told = "hook guard (advise) would block: hook guard failed (timeout): after 5 s"
-    assert advice.to_dict() == {"action": "continue", "message": told, "system_message": told}
+    note = "hook guard (advise) would block: hook guard failed (timeout): after 5 s"
+    assert advice.to_dict() == {"action": "continue", "message": note, "system_message": note}
     assert verdicts.apply_policies(hook(mode="advise"), Failure("timeout", "after 5 s")).action == "continue"
 
 

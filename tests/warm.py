@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from hookrun.client import compiled_client
 from hookrun.launcher_file import LauncherFile, path_in, read, update_socket, write
 from hookrun.server_socket import socket_here
+from hookrun.wiring.wired_command import HookrunProgram
 from tests.torture.reaper import command_line
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class WarmServer:
         for made in (self.runtime, self.launchers):
             made.mkdir(mode=0o700)
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory)}
-        self.cold = [*PYTHON, str(start), "fire"]
+        self.cold = HookrunProgram.started_by([sys.executable, str(start), "fire"]).cold_command()
         self.options = options
         self.socket = Path()
 

@@ -54,10 +54,9 @@ def load(name: str) -> Agent:
     """Return the module of the agent. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
-        from hookrun.text import closest, quote
+        from hookrun.text import did_you_mean, quote
 
-        near = closest(name, AGENTS)
-        hint = f"did you mean {quote(near)}?" if near else f"use one of {', '.join(AGENTS)}"
+        hint = did_you_mean(name, AGENTS, f"supported agents are {', '.join(AGENTS)}")
         raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")
     __import__(path)
     from sys import modules

@@ -124,8 +124,8 @@ class Message:
     @property
     def session_id(self) -> str | None:
         """The ID of the session."""
-        given = self.calls[0].fields.get("session_id") if self.calls else None
-        return given if isinstance(given, str) else None
+        session_id = self.calls[0].fields.get("session_id") if self.calls else None
+        return session_id if isinstance(session_id, str) else None
 
 
 MAX_TIMEOUT = 600.0
@@ -158,12 +158,12 @@ def knows_tool(agent: Agent, message: Message) -> bool:
     return message.calls[0].fields.get("tool_name") != tool
 
 
-def native_event(agent: Agent, given: str) -> str:
+def native_event(agent: Agent, event_name: str) -> str:
     """Return the agent's name for an event installed under any name; an unknown name is returned as given."""
-    if given in agent.EVENTS:
-        return given
-    event = EVENTS.get(given)
-    return next((native for native, name in agent.EVENTS.items() if name == event), given)
+    if event_name in agent.EVENTS:
+        return event_name
+    event = EVENTS.get(event_name)
+    return next((native for native, name in agent.EVENTS.items() if name == event), event_name)
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
@@ -219,10 +219,10 @@ def native_args_of_single_call(names: NameMap, tool: str, args: object) -> ToNat
     """Return a `to_native_args` for a message with one call, whose present arguments are `args`."""
     if not isinstance(args, dict):
         return no_native_args
-    given: Arguments = args
+    present: Arguments = args
 
     def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:
-        return names.to_native(tool, wanted[0] if wanted and wanted[0] is not None else given)
+        return names.to_native(tool, wanted[0] if wanted and wanted[0] is not None else present)
 
     return to_native_args
 

@@ -90,24 +90,24 @@ class Caller:
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
-        given = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
-        given |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in given}
-        if "tool_name" in given and not event:  # by Devin's documentation, messages do not name the event
-            event = "PostToolUse" if "tool_response" in given else "PreToolUse"
-        native = given.get("hook_event_name", event)
+        fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
+        fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
+        if "tool_name" in fields and not event:  # by Devin's documentation, messages do not name the event
+            event = "PostToolUse" if "tool_response" in fields else "PreToolUse"
+        native = fields.get("hook_event_name", event)
         if not isinstance(native, str) or not native:
             raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
         roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
-        given.update(hook_event_name=base.native_event(self, native))
-        outer = given.get("tool_input")
+        fields.update(hook_event_name=base.native_event(self, native))
+        outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
-            outer = given["tool_input"] = known_tools.beginning(str(outer))
-        wraps = isinstance(outer, dict) and outer.get("tool_name") == given.get("tool_name") is not None
+            outer = fields["tool_input"] = known_tools.beginning(str(outer))
+        wraps = isinstance(outer, dict) and outer.get("tool_name") == fields.get("tool_name") is not None
         if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
-            given["tool_input"] = outer.get("tool_input")
-        given.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
-        message = base.read_claude_style(given, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
+            fields["tool_input"] = outer.get("tool_input")
+        fields.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
+        message = base.read_claude_style(fields, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
         if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
             known_tools.name_tool(message, self.TOOLS)

@@ -111,10 +111,10 @@ TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspa
 
 def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message, with a call for each of several commands. Raises UnreadableMessageError without an event."""
-    given = payload.get("hookName", event)
-    if not isinstance(given, str) or not given:
-        raise base.UnreadableMessageError(f"hookName is {given!r}, not the name of an event of {DISPLAY_NAME}")
-    native = HOOK_NAMES.get(given, given)
+    name = payload.get("hookName", event)
+    if not isinstance(name, str) or not name:
+        raise base.UnreadableMessageError(f"hookName is {name!r}, not the name of an event of {DISPLAY_NAME}")
+    native = HOOK_NAMES.get(name, name)
     fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
     listed = payload.get("workspaceRoots")
     roots = [base.string_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
@@ -224,8 +224,8 @@ def _take_result(call: base.CanonicalCall, output: object, error: object) -> Non
         call.fields["tool_result_output"] = text
         return
     call.event = "post_tool_failure"
-    said = [base.text_of(part["error"]) for part in parts or () if part.get("error") is not None]
-    call.fields["tool_result_error"] = "\n".join(said) or (base.text_of(error) if error is not None else text)
+    errors = [base.text_of(part["error"]) for part in parts or () if part.get("error") is not None]
+    call.fields["tool_result_error"] = "\n".join(errors) or (base.text_of(error) if error is not None else text)
 
 
 def _before_tool(reply: Reply, message: base.Message) -> Json:

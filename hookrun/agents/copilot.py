@@ -111,22 +111,22 @@ TRANSLATED = frozenset(
 
 def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message in either dialect. Raises UnreadableMessageError if neither it nor `event` names one."""
-    given = payload.get("hook_event_name", payload.get("hookName", event))
-    if not isinstance(given, str) or not given:
-        raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {given!r})")
-    native = CAMEL.get(given, given)
+    name = payload.get("hook_event_name", payload.get("hookName", event))
+    if not isinstance(name, str) or not name:
+        raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {name!r})")
+    native = CAMEL.get(name, name)
     dialect = "" if "hook_event_name" in payload else "camel"
-    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=given)
+    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=name)
     of_subagent = SUBAGENTS.get(native) if fields.get("agent_id") else None
     call = base.CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)
     roots = [payload.get("cwd")]
     if payload.get("error") is not None:
         error = payload["error"]
-        said = base.text_of(error.get("message") if isinstance(error, dict) else error)
+        text = base.text_of(error.get("message") if isinstance(error, dict) else error)
         if call.event == "post_tool_failure":
-            fields["tool_result_error"] = said
+            fields["tool_result_error"] = text
         else:
-            fields["error_info"] = {"error_message": said}
+            fields["error_info"] = {"error_message": text}
     tool = payload.get("tool_name", payload.get("toolName"))
     if not isinstance(tool, str):
         return base.Message(native, [call], roots=roots, dialect=dialect)

@@ -176,8 +176,8 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     tool, first = message.tool, message.calls[0]
     if tool is None or is_mcp(tool):
         return None
-    given = first.fields.get("tool_args")
-    args: Arguments = given if isinstance(given, dict) else {}
+    raw = first.fields.get("tool_args")
+    args: Arguments = raw if isinstance(raw, dict) else {}
     text = _patch(args)
     if text is not None:
         split = patch.split_by_file(message, text)

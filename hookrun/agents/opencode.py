@@ -150,21 +150,21 @@ def read(payload: dict[str, object], event: str) -> base.Message:
         raise base.UnreadableMessageError(
             f"hook is {native!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
         )
-    given = _object(payload.get("input"))
+    data = _object(payload.get("input"))
     output = _object(payload.get("output"))
     properties = _object(happened.get("properties")) if isinstance(happened, dict) else {}
     fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=native)
     fields["payload"] = payload
-    _take_session(fields, payload, given, properties)
+    _take_session(fields, payload, data, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
     call = base.CanonicalCall(name or EVENTS.get(native), fields)
     roots = [payload.get("directory"), payload.get("worktree")]
     _take_texts(call, payload, output, properties)
-    tool = given.get("tool")
+    tool = data.get("tool")
     if not isinstance(tool, str):
         return base.Message(native, [call], roots=roots)
-    args = given.get("args", output.get("args"))
-    fields.update(base.tool_fields(NAMES, tool, args), tool_use_id=given.get("callID"))
+    args = data.get("args", output.get("args"))
+    fields.update(base.tool_fields(NAMES, tool, args), tool_use_id=data.get("callID"))
     if call.event == "post_tool_use":
         fields["tool_result_output"] = base.text_of(output.get("output"))
     message = base.Message(native, base.add_file_changed([call]), roots=roots, tool=tool)
@@ -181,10 +181,10 @@ def _object(value: object) -> dict[str, object]:
 
 
 def _take_session(
-    fields: dict[str, object], payload: dict[str, object], given: dict[str, object], properties: dict[str, object]
+    fields: dict[str, object], payload: dict[str, object], data: dict[str, object], properties: dict[str, object]
 ) -> None:
     info = _object(properties.get("info"))
-    session = given.get("sessionID") or properties.get("sessionID") or info.get("id")
+    session = data.get("sessionID") or properties.get("sessionID") or info.get("id")
     parent = base.string_in(payload, "parent")
     fields["session_id"] = session if isinstance(session, str) else None
     fields["root_session_id"] = fields["session_id"] if parent is None else parent

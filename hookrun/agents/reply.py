@@ -43,12 +43,12 @@ FOR_PERSON = "hookrun has a message for the user; pass it on: "
 
 
 def degrade(
-    original: Reply, able: frozenset[str], event: str, tool: str | None = None, kept: Reply | None = None
+    original: Reply, able: frozenset[str], event: str, tool: str | None = None, deferred: Reply | None = None
 ) -> tuple[Reply, list[str]]:
     """Return the part of a reply that an event can express, and the names of the DEGRADATIONS applied.
 
-    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's. `kept` gets the
-    texts for a later event.
+    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's. `deferred` gets
+    the texts for a later event.
     """
     # In one place, before rendering: no agent's format gets what it cannot express, and the published table is the one
     # in use.
@@ -59,7 +59,7 @@ def degrade(
     else:
         _grants(reply, able, event, tool, names)
         _refusals(reply, able, names)
-    _texts(reply, able, names, kept or Reply())
+    _texts(reply, able, names, deferred or Reply())
     return reply, names
 
 
@@ -124,13 +124,13 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
         reply.action, reply.reason = "continue", None
 
 
-def _texts(reply: Reply, able: frozenset[str], names: list[str], kept: Reply) -> None:
+def _texts(reply: Reply, able: frozenset[str], names: list[str], deferred: Reply) -> None:
     # Text for the model may go into the reason, text for the user through the model; or both are kept for later.
     if reply.user_message and "user_message" not in able:
         later = "user_message later" in able
         if later:
             names.append("system_message -> later")
-            kept.user_message = reply.user_message
+            deferred.user_message = reply.user_message
         if "context" in able:
             names.append("system_message -> context")
             reply.context = join_paragraphs(reply.context, FOR_PERSON + reply.user_message)
@@ -146,7 +146,7 @@ def _texts(reply: Reply, able: frozenset[str], names: list[str], kept: Reply) ->
             reply.reason = join_paragraphs(reply.reason, reply.context)
         elif "context later" in able:
             names.append("context -> later")
-            kept.context = reply.context
+            deferred.context = reply.context
         else:
             names.append("context -> nothing")
         reply.context = None
@@ -159,17 +159,17 @@ NO_WORDS: frozenset[str] = frozenset()
 class AgentResponse:
     """The response to an agent: the JSON object `data`, which may be empty.
 
-    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS; `kept` has the texts for
-    a later event of the session.
+    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS; `deferred` has the texts
+    for a later event of the session.
     """
 
-    __slots__ = ("data", "degraded", "kept", "reply")
+    __slots__ = ("data", "deferred", "degraded", "reply")
 
-    def __init__(self, data: dict[str, object], reply: Reply, names: list[str], kept: Reply) -> None:
+    def __init__(self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply) -> None:
         self.data = data
         self.reply = reply
         self.degraded = names
-        self.kept = kept
+        self.deferred = deferred
 
     def stdout(self) -> bytes:
         """Return the bytes for stdout: nothing, or one line of JSON in ASCII."""
@@ -194,19 +194,19 @@ def build_response(
     able = able if own else able - ARGUMENTS
     if message.session_id is None and not able.isdisjoint(KEPT):  # shown now: without a session there is no later
         able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
-    kept = Reply()
-    reply, names = degrade(merged, able, message.event, message.tool, kept)
+    deferred = Reply()
+    reply, names = degrade(merged, able, message.event, message.tool, deferred)
     if form is None:
-        return AgentResponse({}, reply, names, kept)
+        return AgentResponse({}, reply, names, deferred)
     if not reply.allows and reply.action != "ask":
         _name_hooks(reply, able, message.event, *refused_by())
     names += form.caveats(reply, message)
     shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
     lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
-    for shown, able_to in ((reply, "user_message"), (kept, "user_message later")):
+    for shown, able_to in ((reply, "user_message"), (deferred, "user_message later")):
         if lost and able_to in able and (text := notice(lost)):
             shown.user_message = join_paragraphs(shown.user_message, text)
-    return AgentResponse(form.render(reply, message), reply, names, kept)
+    return AgentResponse(form.render(reply, message), reply, names, deferred)
 
 
 def static_answer(agent: Agent, event: str, reply: Reply) -> str:

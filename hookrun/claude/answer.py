@@ -107,24 +107,24 @@ class Interpretation:
         self.result: Verdict | Failure = self.verdict
         self.notes: list[str] = []
         self.lost: list[str] = []
-        said = self._said()
+        answer = self._read_answer()
         if outcome.failure is not None:
             self.result = outcome.failure
             if outcome.stdout.strip():
                 self._note("its partial output is ignored")
         elif outcome.exit_code == VETO:
-            self._veto(said)
-        elif isinstance(said, dict):
-            self._take(said)
+            self._veto(answer)
+        elif isinstance(answer, dict):
+            self._take(answer)
             self._ended(outcome)
-        elif isinstance(said, Failure):
-            self.result = said
+        elif isinstance(answer, Failure):
+            self.result = answer
         elif outcome.exit_code:
             self.result = verdicts.exit_failure(outcome)
-        elif said and self.hook.kind == "url":
-            self.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(said[:80])}")
-        elif said:
-            self._plain(said)
+        elif answer and self.hook.kind == "url":
+            self.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(answer[:80])}")
+        elif answer:
+            self._plain(answer)
         self._continue_turn()
 
     def _ended(self, outcome: Outcome) -> None:
@@ -142,7 +142,7 @@ class Interpretation:
         if self.native in GOES_ON and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
-    def _said(self) -> dict[str, object] | str | Failure:
+    def _read_answer(self) -> dict[str, object] | str | Failure:
         """Return the answer, the plain text, or why the output is neither."""
         outcome = self.outcome
         if outcome.truncated and outcome.stdout.lstrip().startswith(b"{"):
@@ -152,12 +152,12 @@ class Interpretation:
         except UnreadableOutputError as error:
             return Failure("bad_verdict", f"{error}{verdicts.stderr_tail(outcome)}")
 
-    def _veto(self, said: dict[str, object] | str | Failure) -> None:
+    def _veto(self, answer: dict[str, object] | str | Failure) -> None:
         """Apply exit status 2: block where the event allows it, with the answer's reason or stderr."""
-        if isinstance(said, dict):
-            self._take(said)
-        elif said:
-            self._note(f"its stdout is ignored because of exit status 2: {_shown(said)}")
+        if isinstance(answer, dict):
+            self._take(answer)
+        elif answer:
+            self._note(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
         for note in verdicts.note_broken_script(self.hook, self.outcome):
             self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
@@ -166,8 +166,8 @@ class Interpretation:
             return
         verdict = self.verdict
         if self.rules.exit_2 == PERSON:
-            told = f"hook {self.hook.name}: {reason or 'exit status 2, no reason given'}"
-            verdict.system_message = "\n".join(filter(None, (told, verdict.system_message)))
+            message = f"hook {self.hook.name}: {reason or 'exit status 2, no reason given'}"
+            verdict.system_message = "\n".join(filter(None, (message, verdict.system_message)))
             return
         if verdict.action not in ("block", "stop"):
             verdict.action, verdict.message, verdict.modified_args = "block", None, None
@@ -186,17 +186,17 @@ class Interpretation:
 
     # --- an answer
 
-    def _take(self, said: Fields) -> None:
+    def _take(self, answer: Fields) -> None:
         """Apply the fields of an answer that have an effect at the event."""
-        if said.get("async") is True:
+        if answer.get("async") is True:
             self._unsupported(
                 "its answer asks to continue in the background, which hookrun does not support: it is ignored"
             )
             return
-        given = said.get("hookSpecificOutput")
-        own: Fields = given if isinstance(given, dict) else {}
-        self._discard(said)
-        top = {name: said[name] for name in self.rules.obeys if name in said}
+        specific = answer.get("hookSpecificOutput")
+        own: Fields = specific if isinstance(specific, dict) else {}
+        self._discard(answer)
+        top = {name: answer[name] for name in self.rules.obeys if name in answer}
         verdict = self.verdict
         verdict.system_message = _text(top.get("systemMessage"))
         if "additionalContext" in (self.rules.fields or {}) and "additionalContext" not in self.rules.lost:
@@ -205,12 +205,12 @@ class Interpretation:
             self._before_tool(own)
         elif self.native == "PermissionRequest":
             self._permission(own.get("decision"))
-        self._top(top, said)
+        self._top(top, answer)
 
-    def _top(self, top: Fields, said: Fields) -> None:
+    def _top(self, top: Fields, answer: Fields) -> None:
         """Apply `decision` and `continue`, which override the fields of the event."""
         verdict = self.verdict
-        reason = _text(said.get("reason"))
+        reason = _text(answer.get("reason"))
         if top.get("decision") == "block":
             verdict.action, verdict.message, verdict.modified_args = "block", reason or verdict.message, None
         elif (
@@ -225,7 +225,7 @@ class Interpretation:
         if top.get("continue") is False:
             why = verdict.message if verdict.action == "block" else None
             verdict.action, verdict.modified_args = "stop", None
-            verdict.message = "\n".join(filter(None, (why, _text(said.get("stopReason"))))) or None
+            verdict.message = "\n".join(filter(None, (why, _text(answer.get("stopReason"))))) or None
 
     def _before_tool(self, own: Fields) -> None:
         verdict = self.verdict
@@ -263,28 +263,28 @@ class Interpretation:
         if reason:
             self._note(f"its reason has no effect when it allows: {_shown(reason)}")
 
-    def _discard(self, said: Fields) -> None:
+    def _discard(self, answer: Fields) -> None:
         """Report fields without effect, at this event or in hookrun."""
-        given = said.get("hookSpecificOutput")
-        own: Fields = given if isinstance(given, dict) else {}
-        lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & said.keys()))
+        specific = answer.get("hookSpecificOutput")
+        own: Fields = specific if isinstance(specific, dict) else {}
+        lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & answer.keys()))
         if lost:
             self._unsupported(f"{', '.join(lost)} of its answer cannot be passed on")
-        vain = sorted(name for name in DISCARDED - self.rules.obeys if name in said and said[name] is not True)
+        vain = sorted(name for name in DISCARDED - self.rules.obeys if name in answer and answer[name] is not True)
         if vain:
             self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
-        self._misplaced(said, own)
+        self._misplaced(answer, own)
 
-    def _misplaced(self, said: Fields, own: Fields) -> None:
+    def _misplaced(self, answer: Fields, own: Fields) -> None:
         """Report unknown and misplaced fields; notes suffice where an answer addresses several agents."""
-        tell = self._unsupported if DECIDES.isdisjoint(said) else self._note
+        tell = self._unsupported if DECIDES.isdisjoint(answer) else self._note
         fields = self.rules.fields or {}
-        outside = sorted(said.keys() & (fields.keys() - TOP.keys()))
+        outside = sorted(answer.keys() & (fields.keys() - TOP.keys()))
         if outside:
             tell(f"{', '.join(outside)} of its answer is outside hookSpecificOutput, where it has no effect")
-        if "action" in said:
+        if "action" in answer:
             tell('its answer has the field "action" of hookrun\'s dialect, which is ignored')
-        unknown = sorted([*(said.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
+        unknown = sorted([*(answer.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
             self._note(f"unknown keys in its answer: {', '.join(unknown)}")
 
@@ -300,8 +300,8 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _shown(said: str | Failure) -> str:
-    text = said.detail if isinstance(said, Failure) else said
+def _shown(answer: str | Failure) -> str:
+    text = answer.detail if isinstance(answer, Failure) else answer
     return dumps(text[:200])
 
 
@@ -374,11 +374,11 @@ def _check(answer: Answer, event: str) -> None:
         _check_fields(decision, DENIES if decision["behavior"] == "deny" else ALLOWS, where)
 
 
-def _check_fields(given: Mapping[str, object], fields: FieldTypes, where: str) -> None:
+def _check_fields(answer: Mapping[str, object], fields: FieldTypes, where: str) -> None:
     for name, holds in fields.items():
-        if name in given and not _holds(given[name], holds):
+        if name in answer and not _holds(answer[name], holds):
             expected = " or ".join(map(dumps, holds)) if isinstance(holds, tuple) else holds
-            raise UnreadableOutputError(f"{where}{name} is {_quoted(given[name])}, not {expected}")
+            raise UnreadableOutputError(f"{where}{name} is {_quoted(answer[name])}, not {expected}")
 
 
 def _holds(value: object, holds: Holds) -> bool:

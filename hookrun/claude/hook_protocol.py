@@ -85,10 +85,10 @@ def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
     return {table.get(str(key), str(key)): value for key, value in args.items()}
 
 
-def canonical_arguments(context: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+def canonical_arguments(context: Mapping[str, object], native: Mapping[str, object]) -> dict[str, object]:
     """Return arguments by hookrun's names: the inverse of `native_arguments`."""
     table = {theirs: ours for ours, theirs in ARGUMENTS.get(native_tool(context) or "", {}).items()}
-    args = {table.get(key, key): value for key, value in given.items()}
+    args = {table.get(key, key): value for key, value in native.items()}
     before = context.get("tool_args")
     if isinstance(before, dict) and _path_is_absolute(context) and args.get("file_path") == context["file_path"]:
         args["file_path"] = before["file_path"]
@@ -296,10 +296,10 @@ def build_payload(event: str, context: Context) -> Payload:
     `event` is hookrun's name. The arguments include the changes of earlier hooks.
     """
     native = native_event(event)
-    given = context.get("payload")
-    if context.get("agent") == "claude" and isinstance(given, dict) and given.get("hook_event_name") == native:
+    original = context.get("payload")
+    if context.get("agent") == "claude" and isinstance(original, dict) and original.get("hook_event_name") == native:
         changed = {"tool_input": native_arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
-        return {**given, **changed}
+        return {**original, **changed}
     payload: Payload = {name: _text(context.get(field)) for name, field in COMMON.items()}
     payload |= {name: context[field] for name, field in ANYWHERE.items() if context.get(field) is not None}
     if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:

@@ -65,8 +65,8 @@ def file_of(context_path: object, args: object, cwd: str) -> str | None:
     """Return the absolute path of a tool call's file, or None."""
     if isinstance(context_path, str) and context_path:
         return os.path.normpath(os.path.join(cwd, context_path))
-    given = args.get("file_path", args.get("path")) if isinstance(args, dict) else None
-    return os.path.normpath(os.path.join(cwd, given)) if isinstance(given, str) and given else None
+    path = args.get("file_path", args.get("path")) if isinstance(args, dict) else None
+    return os.path.normpath(os.path.join(cwd, path)) if isinstance(path, str) and path else None
 
 
 COMMANDS = frozenset({"Bash"})

@@ -37,6 +37,7 @@ troubleshooting, trust, verdicts
 
 USER_ERRORS = frozenset(
     {
+        "hookrun.agents.UnknownAgentError",
         "hookrun.agents.base.UnreadableMessageError",
         "hookrun.state.NoHomeError",
         "hookrun.context.ContextError",

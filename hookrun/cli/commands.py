@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import wraps
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 from hookrun.cli.printing import CommandReport
 from hookrun.files import relative_path
 from hookrun.state import home_directory
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -157,13 +158,13 @@ def report_options(function: Callable[..., None]) -> Callable[..., int]:
     return with_report
 
 
-def parse_pairs(given: Iterable[str], form: str, option: str) -> dict[str, str]:
+def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
     """Return the values of a repeatable option that takes NAME=VALUE.
 
     Raises click.BadParameter for a value of another form or a repeated name; `form` describes it.
     """
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"{quote(text)} is not {form}", param_hint=option)
@@ -171,6 +172,16 @@ def parse_pairs(given: Iterable[str], form: str, option: str) -> dict[str, str]:
             raise click.BadParameter(f"{quote(name)} is given twice", param_hint=option)
         pairs[name] = value
     return pairs
+
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the seconds of a duration such as `1h30m` (units: s, m, h, d, w); None for any other text."""
+    if not re.fullmatch(r"(?:\d{1,9}[smhdw])+", text, re.ASCII):
+        return None
+    return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)([smhdw])", text))
 
 
 # --- where a command runs, and the configuration there
@@ -221,14 +232,13 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
     """Return the project in a directory, by default the working directory, with the user's decisions about it."""
     from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
 
-    declarations = read_config(config, home, directory).declarations
-    return Project(declarations, directory or working_directory(), resolve_home(home))
+    found = read_config(config, home, directory)
+    return Project(found.declarations, found.project, resolve_home(home))
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
     """Return the error for a name that none of the hooks has."""
-    near = closest(name, [hook.name for hook in hooks])
-    hint = f"did you mean {quote(near)}?" if near else "`hookrun list` lists the hooks"
+    hint = did_you_mean(name, [hook.name for hook in hooks], "`hookrun list` lists the hooks")
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
@@ -245,17 +255,10 @@ def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
 
 
 def agents_named(names: Iterable[str]) -> list[Agent]:
-    """Return the agents with these names, each once. Raises click.ClickException for an unknown name."""
-    from hookrun.agents import AGENTS, load  # many commands are about none
+    """Return the agents with these names, each once. Raises UnknownAgentError."""
+    from hookrun.agents import load  # many commands are about none
 
-    found = []
-    for name in dict.fromkeys(names):
-        if name not in AGENTS:
-            near = closest(name, AGENTS)
-            hint = f"did you mean {quote(near)}?" if near else f"supported agents are {', '.join(AGENTS)}"
-            raise click.ClickException(f"unknown agent {quote(name)}\nhint: {hint}")
-        found.append(load(name))
-    return found
+    return [load(name) for name in dict.fromkeys(names)]
 
 
 def install_location(home: str | None) -> InstallLocation:
@@ -264,8 +267,8 @@ def install_location(home: str | None) -> InstallLocation:
     from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
 
     cwd, named = working_directory(), resolve_home(home)
-    found = find(cwd, named)
-    return InstallLocation(named, found.repository or cwd, {} if home is not None else dict(os.environ))
+    project = find(cwd, named).project_root(None)
+    return InstallLocation(named, project, {} if home is not None else dict(os.environ))
 
 
 def declarations_at(location: InstallLocation) -> Declarations:

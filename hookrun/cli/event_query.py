@@ -135,7 +135,7 @@ class ConfigSources:
         self.events = compiled.events if compiled is not None else []
         self.problems = compiled.problems if compiled is not None else []
         self.settings = compiled.settings if compiled is not None else {}
-        self.project = (compiled and compiled.root) or self._found.repository or cwd
+        self.project = self._found.project_root(compiled.root if compiled is not None else None)
 
     @cached_property
     def _examined(self) -> LoadedConfig:

@@ -159,9 +159,9 @@ class Explanation:
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         project, settings, home = self.sources.project, self.sources.settings, self.sources.home
-        around = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
-        trust = (UserDecisions if self.for_user else Approvals)(home, project, around, settings)
-        return DryRun(trust, around, self._skipped).predict(self.hooks, context, self.query.known)
+        environment = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
+        trust = (UserDecisions if self.for_user else Approvals)(home, project, environment, settings)
+        return DryRun(trust, environment, self._skipped).predict(self.hooks, context, self.query.known)
 
     def _skipped(self, hook: Hook) -> str | None:
         names = os.environ.get("HOOKRUN_SKIP", "") if self.query.agent is None else ""

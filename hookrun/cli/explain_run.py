@@ -231,8 +231,8 @@ class ExplainRun:
             if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
                 continue
             stdin = self.inputs.get(id(run.outcome), b"")
-            given = _without_name(stdin)
-            same, last_input = given == last_input, given
+            current = _without_name(stdin)
+            same, last_input = current == last_input, current
             lines += [("", ""), (run.name, BOLD)]
             for title, data in (("input", stdin), ("output", run.outcome.stdout), ("stderr", run.outcome.stderr)):
                 if title == "input" and same:
@@ -366,10 +366,10 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
         return f"{fire.event}: interrupted by signal {fire.invocation.interrupted}: every hook was ended"
     by = f" by {chain.ended_by}" if chain.ended_by is not None else ""
     parts = [f"{verdict.action}{by}{f' ({verdict.message})' if verdict.message else ''}"]
-    ran = list(dict.fromkeys(run.name for run in chain.runs if was_started(run)))
+    started = list(dict.fromkeys(run.name for run in chain.runs if was_started(run)))
     background = list(dict.fromkeys(run.name for run in chain.runs if runs_in_background(run)))
-    if ran or not background:
-        parts.append(f"ran: {', '.join(ran)}" if ran else "no hook ran")
+    if started or not background:
+        parts.append(f"ran: {', '.join(started)}" if started else "no hook ran")
     if background:
         parts.append(f"started in the background: {', '.join(background)}")
     parts += [

@@ -13,7 +13,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, command, json_option, topics
 from hookrun.cli.printing import print_json
-from hookrun.text import closest, escape, quote
+from hookrun.text import closest, did_you_mean, escape, quote
 
 SYNONYMS = {
     "approve": "trust",
@@ -94,8 +94,10 @@ def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
     found = _command_help(root, words)
     if found is None and not is_topic:
         name = " ".join(words)
-        near = closest(name, [*topics(), *COMMANDS])
-        hint = f"did you mean `hookrun help {near}`?" if near else "`hookrun help all` lists commands and topics"
+        known = [*topics(), *COMMANDS]
+        hint = did_you_mean(
+            name, known, "`hookrun help all` lists commands and topics", lambda near: f"`hookrun help {near}`"
+        )
         raise click.ClickException(f'no help for "{escape(name)}"\nhint: {hint}')
     if is_topic:
         with open(os.path.join(TOPICS, f"{words[0]}.txt"), encoding="utf-8") as file:
@@ -142,18 +144,18 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help` shows the usage"
 
 
-def unknown_command(ctx: click.Context, given: str, commands: Iterable[str]) -> str:
+def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
     """Return the message for an unknown command of a group."""
     group = ctx.command_path
-    if given == "bench":
+    if name == "bench":
         measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
         return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
-    meant = SYNONYMS.get(given.lower()) if ctx.parent is None else None
-    near = closest(given, commands)
-    if near is None or (meant is not None and near.lower() != given.lower()):
+    meant = SYNONYMS.get(name.lower()) if ctx.parent is None else None
+    near = closest(name, commands)
+    if near is None or (meant is not None and near.lower() != name.lower()):
         near = meant
     hint = f"did you mean `{group} {near}`?" if near else f"`{group} --help` lists the commands"
-    return f'unknown command "{escape(given)}"\nhint: {hint}'
+    return f'unknown command "{escape(name)}"\nhint: {hint}'
 
 
 def _text(error: click.UsageError) -> str:
@@ -185,16 +187,16 @@ def _text(error: click.UsageError) -> str:
         return f"invalid value for `{name}`: {message}" if name else message
     message = error.format_message()
     if message.startswith("No such command") and error.ctx is not None and isinstance(error.ctx.command, click.Group):
-        given = message.partition("'")[2].partition("'")[0]
-        return unknown_command(error.ctx, given, error.ctx.command.commands)
+        typed = message.partition("'")[2].partition("'")[0]
+        return unknown_command(error.ctx, typed, error.ctx.command.commands)
     return _plain(EXTRA.sub(r"unexpected \1 `\2`", message))
 
 
-def _option_meant(given: str, options: list[str]) -> str | None:
+def _option_meant(typed: str, options: list[str]) -> str | None:
     for option, others in OPTION_SYNONYMS.items():
-        if given in others and option in options:
+        if typed in others and option in options:
             return option
-    near = closest(given.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
+    near = closest(typed.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
     return f"--{near}" if near else None
 
 

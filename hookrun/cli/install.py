@@ -189,14 +189,14 @@ class Installation:
         self.report = report
         self.agent = agent
         self.when_missing = when_missing
-        self.wish = InstallRequest(agent, scope, location, this_program())
+        self.request = InstallRequest(agent, scope, location, this_program())
         declarations = declarations_at(location)
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         # A project's settings get all events: a hook that somebody adds then needs no new install.
         all_events = all_events or scope == "project"
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, self.declared)
-        if not self.events and not any(each.is_ours for each in plan.wired_events(self.wish)):
+        if not self.events and not any(each.is_ours for each in plan.wired_events(self.request)):
             if declarations.problems and not declarations.hooks:
                 cause = "nothing to install: the config has errors\nhint: run `hookrun validate`"
             elif self.declared:
@@ -215,54 +215,54 @@ class Installation:
 
         Raises FileError where the user has not asked for that, now or before.
         """
-        program, home = self.wish.program, self.wish.spot.home
-        directory = ephemeral.ephemeral_directory(program, home) if self.wish.scope == "user" else None
+        program, home = self.request.program, self.request.spot.home
+        directory = ephemeral.ephemeral_directory(program, home) if self.request.scope == "user" else None
         if directory is None:
             return False
         if wanted or program.main in Ledger(home).from_here:
             return True
         raise FileError(
             f"this hookrun is in {directory}, which may be deleted at any time, and no hook would run then\n"
-            f"hint: install it with {ephemeral.lasting_installation()}, then run {self.wish.command('install')}\n"
-            f"hint: or install this one anyway with {self.wish.command('install', '--from-here')}"
+            f"hint: install it with {ephemeral.lasting_installation()}, then run {self.request.command('install')}\n"
+            f"hint: or install this one anyway with {self.request.command('install', '--from-here')}"
         )
 
     def show_diff(self) -> None:
         """Show what would change."""
-        ledger = Ledger(self.wish.spot.home)
-        changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
-        trust = plan.plan_trust(self.wish, changes[0], ledger)
-        every = [*launchers.plan_launcher(self.wish), *changes, *([trust] if trust is not None else [])]
+        ledger = Ledger(self.request.spot.home)
+        changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
+        trust = plan.plan_trust(self.request, changes[0], ledger)
+        every = [*launchers.plan_launcher(self.request), *changes, *([trust] if trust is not None else [])]
         self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
         with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
-            boot_writer.write(os.path.dirname(self.wish.program.main))
-        ledger = Ledger(self.wish.spot.home)
+            boot_writer.write(os.path.dirname(self.request.program.main))
+        ledger = Ledger(self.request.spot.home)
         with ledger.locked():
-            changes = plan.plan_install(self.wish, self.events, ledger, self.when_missing)
+            changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
             if self.from_here:
-                ledger.keep_from_here(self.wish.program.main)
-            before = program_of(launcher_path(self.wish.spot.home, self.agent.NAME))
-            launcher = launchers.plan_launcher(self.wish)
+                ledger.keep_from_here(self.request.program.main)
+            before = program_of(launcher_path(self.request.spot.home, self.agent.NAME))
+            launcher = launchers.plan_launcher(self.request)
             for file in launcher:
                 file.write()
             for each in changes:
                 _write(each, ledger)
             self._report(changes, launcher)
-            if (note := launchers.describe(self.wish, before)) is not None:
+            if (note := launchers.describe(self.request, before)) is not None:
                 self.report.note(f"{self.agent.NAME}: {note}")
-            self._trust(plan.plan_trust(self.wish, changes[0], ledger), ledger, given=trust)
+            self._trust(plan.plan_trust(self.request, changes[0], ledger), ledger, agreed=trust)
 
     def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
-        name, wired = self.agent.NAME, plan.wired_events(self.wish)
+        name, wired = self.agent.NAME, plan.wired_events(self.request)
         events = count(len({each.event for each in wired if each.is_ours}), "event")
         self.report.add_files([*launcher, *changes])
         files = ", ".join(dict.fromkeys(relative_path(each.path) for each in changes))
         state = "installed" if any(each.has_effect for each in [*launcher, *changes]) else "already installed"
         self.report.note(f"{name}: {state} for {events} in {files}")
-        if self.wish.scope == "project":
+        if self.request.scope == "project":
             self.report.note(f"{name}: commit this file to share it; everyone who works here needs hookrun")
         _warn_of_lines_by_hand(self.report, wired, "each hook runs twice")
         unsent = plan.unsent_events(self.agent, self.declared)
@@ -271,19 +271,19 @@ class Installation:
         if self.unknown:
             self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
 
-    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, given: bool) -> None:
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, agreed: bool) -> None:
         """Mark the hooks as trusted in the agent's config if the user agrees; the agent skips them otherwise."""
         if needed is None or not needed.has_effect:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
         question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
-        if given or (user_is_present(self.report) and confirm(question)):
+        if agreed or (user_is_present(self.report) and confirm(question)):
             _write(needed, ledger)
             self.report.add_files([needed])
             self.report.note(f"{name}: hooks marked as trusted in {path}")
             return
         self.report.ok = False
-        trusting = self.wish.command("install", "--trust")
+        trusting = self.request.command("install", "--trust")
         self.report.warn(
             f"{name}: silently skips hooks that are not trusted\nhint: run {trusting}, or /hooks in {name}"
         )
@@ -323,33 +323,33 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
             report.fail(f"{agent.NAME}: {error}")
 
 
-def _is_connected(wish: InstallRequest) -> bool:
+def _is_connected(request: InstallRequest) -> bool:
     try:
-        return any(each.is_ours for each in plan.wired_events(wish))
+        return any(each.is_ours for each in plan.wired_events(request))
     except FileError:  # uninstall shows the error
         return True
 
 
-def _uninstall(wish: InstallRequest, report: CommandReport) -> None:
-    name, ledger = wish.agent.NAME, Ledger(wish.spot.home)
+def _uninstall(request: InstallRequest, report: CommandReport) -> None:
+    name, ledger = request.agent.NAME, Ledger(request.spot.home)
     if report.dry_run:
-        changes = plan.plan_uninstall(wish, ledger)
-        report.show_diff([*changes, *launchers.plan_removal(wish, ledger, changes)], f"{name}: nothing to change")
+        changes = plan.plan_uninstall(request, ledger)
+        report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")
         return
     changed = []
     with ledger.locked():
-        changes = plan.plan_uninstall(wish, ledger)
+        changes = plan.plan_uninstall(request, ledger)
         for each in reversed(changes):  # last file first: then a directory of ours is empty
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
-        launcher = launchers.plan_removal(wish, ledger, changes)  # once no settings name it
+        launcher = launchers.plan_removal(request, ledger, changes)  # once no settings name it
         for file in launcher:
             file.write()
     files = ", ".join(relative_path(each.path) for each in changed)
     report.add_files([*changed, *launcher])
     report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
-    _warn_of_lines_by_hand(report, plan.wired_events(wish), "hookrun still runs there")
+    _warn_of_lines_by_hand(report, plan.wired_events(request), "hookrun still runs there")
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:

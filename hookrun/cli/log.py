@@ -311,12 +311,12 @@ def _decision(fired: FireRecords) -> str:
     if action in VERBS and action != "allow":
         return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
     failed = [f"{each.get('hook')} failed ({each['failure']})" for each in fired.hooks if each.get("failure")]
-    ran = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
+    ran_hooks = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
     declared = header.get("declared")
     none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
     problems = [] if failed else [*_problems(header)]
-    reasons = "; ".join(failed or problems or ([] if ran else [none]))
-    return f"continued: {reasons}" if reasons else f"continued (ran: {ran})"
+    reasons = "; ".join(failed or problems or ([] if ran_hooks else [none]))
+    return f"continued: {reasons}" if reasons else f"continued (ran: {ran_hooks})"
 
 
 def _reason(record: Record) -> str:
@@ -347,13 +347,13 @@ def _details(fired: FireRecords) -> Iterator[Line]:
         yield f"{first} ({_source(record)})", style
         yield from more
     yield from ((f"  {problem}", WARNING) for problem in _problems(header))
-    ran = len({str(each.get("hook")) for each in fired.hooks})
+    run_count = len({str(each.get("hook")) for each in fired.hooks})
     declared = header.get("declared")
-    if isinstance(declared, int) and declared > ran:
-        given = [f"{option} {shlex.quote(str(header[key]))}" for key, option in CALL if header.get(key)]
-        given += [f"--arg {shlex.quote(f'{name}={header[key]}')}" for key, name in ARGUMENTS if header.get(key)]
-        options = " ".join(["", *given])
-        others = count(declared - ran, "hook" if not ran else "other hook")
+    if isinstance(declared, int) and declared > run_count:
+        words = [f"{option} {shlex.quote(str(header[key]))}" for key, option in CALL if header.get(key)]
+        words += [f"--arg {shlex.quote(f'{name}={header[key]}')}" for key, name in ARGUMENTS if header.get(key)]
+        options = " ".join(["", *words])
+        others = count(declared - run_count, "hook" if not run_count else "other hook")
         yield f"  {others} did not run: `hookrun explain {header.get('event')}{options}` shows why", DIM
 
 

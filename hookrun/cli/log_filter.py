@@ -13,15 +13,13 @@ import click
 from hookrun import audit_reader
 from hookrun.agents import AGENTS
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.commands import home_option, read_config, resolve_home
+from hookrun.cli.commands import home_option, parse_duration, read_config, resolve_home
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.model import PRECEDENCE
 from hookrun.text import closest, quote
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-DURATION = re.compile(r"(?:\d+[smhdw])+")
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
 """The first part of a record's time, which is UTC."""
@@ -166,9 +164,9 @@ def parse_time(text: str) -> datetime:
     days = {"now": now, "today": _midnight(now), "yesterday": _midnight(now - timedelta(days=1))}
     if text in days:
         return days[text]
-    if DURATION.fullmatch(text):
-        parts = re.findall(r"(\d+)([smhdw])", text)
-        return now - timedelta(seconds=sum(int(number) * SECONDS[unit] for number, unit in parts))
+    seconds = parse_duration(text)
+    if seconds is not None:
+        return now - timedelta(seconds=seconds)
     if CLOCK.fullmatch(text):
         text = f"{now:%Y-%m-%d} {text.zfill(len('14:30') if text.count(':') == 1 else len('14:30:00'))}"
     return datetime.fromisoformat(text).astimezone()

@@ -107,9 +107,7 @@ def _beside_project(plugin: str, home: str) -> str:
 
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
-    directory = working_directory()
-    config = load_config(find(directory, home))
-    root = config.declarations.root or config.found.repository or directory
+    root = load_config(find(working_directory(), home)).project
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"
@@ -140,11 +138,11 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
     if migrated.rest:
         name = REST if not now.path.endswith("local.json") else REST.replace(".json", ".local.json")
         rest = existing(f"{directory}/{name}")
-        kept_hooks: dict[str, object] = {"hooks": migrated.rest}
+        rest_data: dict[str, object] = {"hooks": migrated.rest}
         if migrated.env:
-            kept_hooks["hookrun"] = {"defaults": {"env": migrated.env}}
-        kept = json.dumps(kept_hooks, indent=2, ensure_ascii=False) + "\n"
-        changes.append(FileChange(rest.path, rest, rest.encoded(kept)))
+            rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
+        rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
+        changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
         if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
             text = text.add((), {}, "hookrun")
         text = _with(text, ("hookrun", "include"), [name], now)

@@ -178,9 +178,9 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
     if wrap and excess > 0:
-        given = min(excess, max(widths[-1] - MIN_WRAPPED, 0))
-        widths[-1] -= given
-        excess -= given
+        reduction = min(excess, max(widths[-1] - MIN_WRAPPED, 0))
+        widths[-1] -= reduction
+        excess -= reduction
     while excess > 0 and max(widths) > 1:
         others = max(widths[1:], default=0)
         widths[widths.index(others, 1) if others > MIN_COLUMN else widths.index(max(widths))] -= 1

@@ -159,8 +159,8 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
-    given = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
-    named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in given]
+    pairs = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
+    named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
     options = parse_pairs(named, "NAME=VALUE", "--option")
     for name, value in options.items():
         expected = wanted[0].wrong_value(name, value)
@@ -302,9 +302,9 @@ def test_recipes_command(recipes: tuple[str, ...], *, as_json: bool) -> int:
     from hookrun.testing.sandbox import config_from_data
 
     found = [catalog.find(name) for name in dict.fromkeys(recipes or catalog.names())]
-    given = config_from_data({"hooks": [dict(hook) for recipe in found for hook in recipe.hooks]})
+    config = config_from_data({"hooks": [dict(hook) for recipe in found for hook in recipe.hooks]})
     files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in found]
-    return 0 if report_run(files, given, as_json=as_json) else FAILED
+    return 0 if report_run(files, config, as_json=as_json) else FAILED
 
 
 for each_command in (

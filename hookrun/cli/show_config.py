@@ -126,8 +126,8 @@ def list_command(
         }
         print_json(report)
     elif not hooks:
-        given = {"--hook": hook, "--event": event, "--agent": agent}
-        filters = " ".join(f"{option} {value}" for option, value in given.items() if value is not None)
+        options = {"--hook": hook, "--event": event, "--agent": agent}
+        filters = " ".join(f"{option} {value}" for option, value in options.items() if value is not None)
         if filters:
             print_line(f"no hooks match {filters}")
         elif not problems:

@@ -76,7 +76,7 @@ def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project = load_project(None, home)
     errors = list(project.declarations.problems)
-    agents = [case for case in _inspected(home) if case.is_here or case.scopes]
+    agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
     pauses: list[dict[str, object]] = []
     try:
@@ -115,10 +115,10 @@ def status_command(home: str | None, *, as_json: bool) -> int:
     return FAILED if errors else 0
 
 
-def _connection(case: AgentState) -> dict[str, object]:
+def _connection(agent: AgentState) -> dict[str, object]:
     """Return in which scopes hookrun is connected, and the events that have a hook but no connection."""
-    missing = case.missing_events if case.scopes else []
-    return {"connected": case.scopes, "missing": missing, "unreadable": case.unreadable}
+    missing = agent.missing_events if agent.scopes else []
+    return {"connected": agent.scopes, "missing": missing, "unreadable": agent.unreadable}
 
 
 def _to_approve(states: Counter[str]) -> int:
@@ -140,8 +140,8 @@ def _lines(
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
-    for index, case in enumerate(agents):
-        yield (f"{'' if index else 'agents':<11}{_agent(case)}", OK if case.scopes else WARNING)
+    for index, agent in enumerate(agents):
+        yield (f"{'' if index else 'agents':<11}{_agent(agent)}", OK if agent.scopes else WARNING)
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
     total = sum(states.values())
@@ -164,17 +164,16 @@ def _server(home: str) -> Iterator[Line]:
         yield f"server     {server}", "" if well else WARNING
 
 
-def _agent(case: AgentState) -> str:
-    name = (
-        f"{case.agent.NAME} {case.installed.version or '' if case.installed is not None else '(not on PATH)'}".strip()
-    )
-    if case.unreadable:
-        return f"{name:<20} settings cannot be read: `hookrun doctor {case.agent.NAME}`"
-    if not case.scopes:
-        return f"{name:<20} not connected: run `hookrun install {case.agent.NAME}`"
-    missing = case.missing_events
-    more = f", {count(len(missing), 'event')} missing: run `hookrun install {case.agent.NAME}`" if missing else ""
-    return f"{name:<20} connected ({' and '.join(case.scopes)}){more}"
+def _agent(agent: AgentState) -> str:
+    version = "(not on PATH)" if agent.installed is None else agent.version or ""
+    name = f"{agent.agent.NAME} {version}".strip()
+    if agent.unreadable:
+        return f"{name:<20} settings cannot be read: `hookrun doctor {agent.agent.NAME}`"
+    if not agent.scopes:
+        return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`"
+    missing = agent.missing_events
+    more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
+    return f"{name:<20} connected ({' and '.join(agent.scopes)}){more}"
 
 
 def _run(last: dict[str, object] | None) -> str:
@@ -193,11 +192,11 @@ def _run(last: dict[str, object] | None) -> str:
 @home_option
 def agents_command(home: str | None, *, as_json: bool) -> None:
     """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    cases = _inspected(home)
+    inspected = _inspected(home)
     if as_json:
-        print_json({"agents": [_agent_to_json(each) for each in cases]})
+        print_json({"agents": [_agent_to_json(each) for each in inspected]})
     else:
-        print_table(COLUMNS, [*map(_agent_row, cases)], wrap=True)
+        print_table(COLUMNS, [*map(_agent_row, inspected)], wrap=True)
 
 
 def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:
@@ -205,29 +204,28 @@ def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentSta
     return inspect_agents(agents_named(names), location, declarations_at(location))
 
 
-def _agent_to_json(case: AgentState) -> dict[str, object]:
+def _agent_to_json(agent: AgentState) -> dict[str, object]:
     return {
-        **case.to_json(),
-        "wired": {scope: [each.event for each in found] for scope, found in case.wired.items() if found},
+        **agent.to_json(),
+        "wired": {scope: [each.event for each in found] for scope, found in agent.wired.items() if found},
         "hand_written": {
-            scope: [each.event for each in found if not each.is_ours] for scope, found in case.wired.items()
+            scope: [each.event for each in found if not each.is_ours] for scope, found in agent.wired.items()
         },
-        "when_missing": next((each.command.form.when_missing for each in case.all_wired if each.command.form), None),
-        "narrowed": {each.event: each.only for each in case.all_wired if each.only},
-        "unreadable": case.unreadable,
-        "declared": case.declared,
-        "not_wired": case.missing_events,
+        "when_missing": next((each.command.form.when_missing for each in agent.all_wired if each.command.form), None),
+        "narrowed": {each.event: each.only for each in agent.all_wired if each.only},
+        "unreadable": agent.unreadable,
+        "declared": agent.declared,
+        "not_wired": agent.missing_events,
     }
 
 
-def _agent_row(case: AgentState) -> list[str]:
-    version = "not found" if case.installed is None else case.installed.version or "?"
-    scopes = [
-        f"{scope} (by hand)" if any(not each.is_ours for each in case.wired[scope]) else scope for scope in case.scopes
-    ]
-    wired = "unreadable" if case.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in case.all_wired))
-    return [case.agent.NAME, version, wired, events or "-", ", ".join(case.missing_events) or "-"]
+def _agent_row(agent: AgentState) -> list[str]:
+    version = "not found" if agent.installed is None else agent.version or "?"
+    by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
+    scopes = [f"{scope} (by hand)" if scope in by_hand else scope for scope in agent.scopes]
+    wired = "unreadable" if agent.unreadable else " and ".join(scopes) or "no"
+    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in agent.all_wired))
+    return [agent.agent.NAME, version, wired, events or "-", ", ".join(agent.missing_events) or "-"]
 
 
 # --- hookrun doctor
@@ -247,21 +245,21 @@ def doctor_command(agents: tuple[str, ...], home: str | None, *, proving: bool, 
 
     Without a name: every agent on this machine. Your hooks are not run, even with --prove.
     """
-    cases = _inspected(home, agents or AGENTS)
+    inspected = _inspected(home, agents or AGENTS)
     unapproved, undecided = _unapproved(home)
-    for case in cases:
-        case.unapproved, case.undecided = unapproved, undecided
-    shown = [case for case in cases if agents or case.is_here]
+    for agent in inspected:
+        agent.unapproved, agent.undecided = unapproved, undecided
+    shown = [agent for agent in inspected if agents or agent.is_here]
     if proving:
         from hookrun.doctor.prove import prove  # rarely asked for
-    examined = [(case, [*run_checks(case), *(prove(case) if proving else ())]) for case in shown]
+    examined = [(agent, [*run_checks(agent), *(prove(agent) if proving else ())]) for agent in shown]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
-        report = [{**case.to_json(), "findings": list(map(asdict, found))} for case, found in examined]
+        report = [{**agent.to_json(), "findings": list(map(asdict, found))} for agent, found in examined]
         print_json({"ok": not wrong, "agents": report})
     else:
-        for case, findings in examined:
-            _print_findings(case, findings)
+        for agent, findings in examined:
+            _print_findings(agent, findings)
         if not examined:
             click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
     return FAILED if wrong else 0
@@ -276,7 +274,7 @@ def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
 
 
-def _print_findings(case: AgentState, findings: list[Finding]) -> None:
+def _print_findings(agent: AgentState, findings: list[Finding]) -> None:
     problems = [each.found for each in findings if each.level == PROBLEM]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     result = f"{problems[0]}{more}" if problems else "no problems"
@@ -284,11 +282,11 @@ def _print_findings(case: AgentState, findings: list[Finding]) -> None:
     for each in findings:
         rows.append((f"  {each.level}", CHECK_NAMES.get(each.check, each.check), each.found))
         rows += [("", "", text) for text in (each.cause, f"hint: {each.remedy}" if each.remedy else "") if text]
-    title = f"{case.agent.NAME}: {case.agent.DISPLAY_NAME} {_version(case)}: {result}"
+    title = f"{agent.agent.NAME}: {agent.agent.DISPLAY_NAME} {_version(agent)}: {result}"
     print_table((), rows, title=title, styles=LEVEL_STYLES, wrap=True)
 
 
-def _version(case: AgentState) -> str:
-    if case.installed is None:
-        return f"({case.agent.INSTALL['program']} is not on PATH)"
-    return case.installed.version or "(unknown version)"
+def _version(agent: AgentState) -> str:
+    if agent.installed is None:
+        return f"({agent.agent.INSTALL['program']} is not on PATH)"
+    return agent.version or "(unknown version)"

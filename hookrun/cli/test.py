@@ -76,8 +76,8 @@ class TestOptions:
     @property
     def filters(self) -> str:
         """The options that leave only some of the tests."""
-        given = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
-        return " ".join(f"{option} {quote(value)}" for option, value in given.items() if value is not None)
+        options = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
+        return " ".join(f"{option} {quote(value)}" for option, value in options.items() if value is not None)
 
     def keep(self, run: CaseRun) -> bool:
         """Return whether the filters leave a run of a test: by its event, its agent, and the hooks that may run."""
@@ -131,10 +131,10 @@ class TestOptions:
 @click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
 @click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
 def test_command(
-    *, paths: tuple[str, ...], recorded: str | None, into: str | None, home: str | None, watch: bool, **given: Any
+    *, paths: tuple[str, ...], recorded: str | None, into: str | None, home: str | None, watch: bool, **parameters: Any
 ) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
-    options = TestOptions(paths or (".",), **given)
+    options = TestOptions(paths or (".",), **parameters)
     if recorded is not None:
         _nothing_to_run(click.get_current_context())
         if into is not None and options.as_json:
@@ -164,7 +164,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
         from hookrun.testing.update import update  # rarely asked for
 
         updated = update(tested.results)
-        good = not (updated.problems or tested.problems or any(ran.problems for ran in tested.results))
+        good = not (updated.problems or tested.problems or any(run.problems for run in tested.results))
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
@@ -185,7 +185,7 @@ def _run_shown(
     cases: list[Case],
     *,
     at_once: int | None = None,
-    given: CaseConfig | None = None,
+    config: CaseConfig | None = None,
     keep: Callable[[CaseRun], bool] = lambda _: True,
 ) -> TestRun:
     """Run these cases with a progress bar, and print the errors of their configs."""
@@ -193,7 +193,7 @@ def _run_shown(
     gc.set_threshold(FEW_COLLECTIONS)
     failed = 0
 
-    def ran(run: CaseRun) -> None:
+    def report(run: CaseRun) -> None:
         nonlocal failed
         failed += not run.passed
         bar.step(f"tests, {failed} failed" if failed else "tests")
@@ -201,15 +201,15 @@ def _run_shown(
     with ProgressBar("tests") as bar:
         where = working_directory()
         tested = run_cases(
-            files, cases, at_once=at_once, given=given, directory=where, keep=keep, on_begin=bar.begin, on_ran=ran
+            files, cases, at_once=at_once, config=config, directory=where, keep=keep, on_begin=bar.begin, on_ran=report
         )
     print_problems(tested.config_problems)
     return tested
 
 
-def report_run(files: list[CaseFile], given: CaseConfig, *, as_json: bool) -> bool:
+def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> bool:
     """Run every case of these files with a configuration, report, and return whether all passed."""
-    tested = _run_shown(files, select_cases(files, None), given=given)
+    tested = _run_shown(files, select_cases(files, None), config=config)
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
     else:
@@ -251,8 +251,8 @@ def _watch(options: TestOptions) -> None:
 def _nothing_to_run(ctx: click.Context) -> None:
     """Raise click.UsageError for an option of a test run: `--from-log` runs nothing."""
     for param in ctx.command.params:
-        given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-        if given and param.name not in FOR_RECORDED:
+        is_given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_given and param.name not in FOR_RECORDED:
             what = param.opts[0] if isinstance(param, click.Option) else "a path"
             raise click.UsageError(f"--from-log runs nothing: leave {what} out.")
 

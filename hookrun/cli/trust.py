@@ -88,10 +88,10 @@ def trust_command(
     every matching call. Any change to a hook's declaration, or to a file that
     it names, needs a new approval.
     """
-    given = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
+    to_approve = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
-    if bool(given) != yes or len(paths) > 1:
-        error = f"a digest needs `--yes`: {quote(given[0])}" if given else "more than one PATH"
+    if bool(to_approve) != yes or len(paths) > 1:
+        error = f"a digest needs `--yes`: {quote(to_approve[0])}" if to_approve else "more than one PATH"
         if yes:
             error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
         raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests")
@@ -102,7 +102,7 @@ def trust_command(
     hooks = project.hooks()
     if yes:
         refuse_if_run_by_agent("approve hooks")
-        hooks = _approve_exactly(project, hooks, given)
+        hooks = _approve_exactly(project, hooks, to_approve)
     elif as_json:
         print_json([_to_json(found) for found in hooks])
     elif digests:
@@ -144,14 +144,14 @@ def _to_json(found: ProjectHook) -> dict[str, object]:
     }
 
 
-def _approve_exactly(project: Project, hooks: list[ProjectHook], given: list[str]) -> list[ProjectHook]:
+def _approve_exactly(project: Project, hooks: list[ProjectHook], digests: list[str]) -> list[ProjectHook]:
     """Approve the hooks that have these digests, all or none. Raises click.ClickException for an unknown digest."""
     by_digest = {found.digest: found for found in hooks if found.digest}
-    for digest in given:
+    for digest in digests:
         if digest not in by_digest:
             hint = "`hookrun trust --digest` prints the digests"
             raise click.ClickException(f"no hook has the digest {quote(digest)}\nhint: {hint}")
-    for digest in given:
+    for digest in digests:
         project.approve(by_digest[digest], approved_texts(by_digest[digest]))
         print_line(f"approved {by_digest[digest].hook.name} ({digest})")
     return project.hooks()

@@ -39,6 +39,7 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.events import resolve_event
+from hookrun.files import read_or_none
 from hookrun.fire.explanation import runs_in_background, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
@@ -140,20 +141,12 @@ def _fields(
         path = os.path.abspath(file)
         args: dict[str, object] = {"file_path": path}
         if tool in (None, "write"):
-            args["content"] = _content(path)
+            now = read_or_none(path, MAX_FILE)  # a file that does not exist yet is written empty
+            args["content"] = "" if now is None else now.decode("utf-8", "replace")
         return {"tool_name": tool or "write", "tool_args": args, "file_path": path}
     if command_line is not None:
         return {"tool_name": tool or "bash", "tool_args": {"command": command_line}}
     return {"tool_name": tool} if tool is not None else {}
-
-
-def _content(path: str) -> str:
-    """Return what the file holds now, as the text to write; empty where it is new or no text."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(MAX_FILE).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 class UnloggedInvocation(FireInvocation):
@@ -277,8 +270,8 @@ class Trial:
         if repeated:
             yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", DIM
         if self._agent is not None:
-            told, degraded = self._answer(self._agent)
-            yield f"{self._agent.DISPLAY_NAME} gets: {told or 'nothing, and continues'}", ""
+            answer, degraded = self._answer(self._agent)
+            yield f"{self._agent.DISPLAY_NAME} gets: {answer or 'nothing, and continues'}", ""
             for name in degraded:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
@@ -304,7 +297,7 @@ class Trial:
 
     def json(self, *, repeated: bool) -> dict[str, object]:
         """Return the results as a JSON object."""
-        told, degraded = self._answer(self._agent) if self._agent is not None else (None, [])
+        answer, degraded = self._answer(self._agent) if self._agent is not None else (None, [])
         return {
             "event": self.event,
             "agent": self._agent.NAME if self._agent is not None else None,
@@ -319,7 +312,7 @@ class Trial:
             ],
             "not_run": [{"name": name, "why": why} for name, why in self._not_run()],
             "not_approved": self._unapproved(),
-            "told": told,
+            "told": answer,
             "degraded": degraded,
             "problems": self.problems,
         }

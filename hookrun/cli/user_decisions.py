@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import time
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import command, config_option, home_option, hooks_named, load_project, resolve_home
+from hookrun.cli.commands import (
+    command,
+    config_option,
+    home_option,
+    hooks_named,
+    load_project,
+    parse_duration,
+    resolve_home,
+)
 from hookrun.cli.printing import count, is_interactive, print_line, print_wrapped, warn
-from hookrun.files import relative_path
+from hookrun.files import read_or_none, relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
@@ -35,9 +42,6 @@ if TYPE_CHECKING:
 
 APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
 """What `hookrun trust` is for, after a command that has written a hook."""
-
-SECONDS = {"s": 1, "m": 60, "h": 3600}
-DURATION = re.compile(r"(?:[0-9]{1,6}[smh])+")
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
@@ -118,7 +122,10 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     Each run that would have included a paused hook says so, and hookrun list shows it.
     """
     require_terminal("pause hooks")
-    seconds = _seconds(duration)
+    seconds = parse_duration(duration)
+    if seconds is None or not 0 < seconds <= MAX_PAUSE:
+        hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
+        raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     project = load_project(config, home)
     if hook is not None:
         hooks = hooks_named(hook, project.declarations.hooks)
@@ -131,16 +138,6 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     what = f"{hook} is" if hook is not None else "all hooks except managed ones are"
     ending = "hookrun resume" if hook is None else f"hookrun resume {shlex.quote(hook)}"
     print_wrapped(f"{what} paused until {clock(now + seconds)}; `{ending}` ends the pause")
-
-
-def _seconds(duration: str) -> int:
-    seconds = 0
-    if DURATION.fullmatch(duration):
-        seconds = sum(int(each[:-1]) * SECONDS[each[-1]] for each in re.findall(r"[0-9]+[smh]", duration))
-    if not 0 < seconds <= MAX_PAUSE:
-        hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
-        raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
-    return seconds
 
 
 @command("resume", "resume", "resume no-force-push")
@@ -226,13 +223,5 @@ def _is_as_written(found: ProjectHook, project: Project, written: dict[str, byte
     root = os.path.realpath(project.root)
     paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
     counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
-    as_written = all(path in written and _read(path) == written[path] for path in counted)
+    as_written = all(path in written and read_or_none(path) == written[path] for path in counted)
     return as_written and project.inspect(found.hook).digest == found.digest
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return None

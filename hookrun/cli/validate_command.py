@@ -16,7 +16,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
 from hookrun.cli.printing import count, print_json
-from hookrun.config.document import Diagnostic, did_you_mean
+from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.files import relative_path
@@ -26,7 +26,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.terminal import render_message, terminal_width, wants_color, wrap
-from hookrun.text import message_lines, one_of
+from hookrun.text import did_you_mean, message_lines, one_of
 
 MAX_LINES = 3
 """Lines of a problem on a terminal that are not exceeded to show the line of the file."""
@@ -118,15 +118,14 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
         return []
     from hookrun.config.lint import lint_script  # few configs have such hooks
 
-    root = examined.declarations.root or working_directory()
-    found = [problem for hook in hooks for problem in lint_script(hook, root)]
+    found = [problem for hook in hooks for problem in lint_script(hook, examined.project)]
     if probe:
         from hookrun.doctor.prove import run_samples  # rarely asked for
 
         here = working_directory()
         found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"],
-            root,
+            examined.project,
             examined.found.home,
             examined.declarations.settings,
         )
@@ -143,11 +142,12 @@ def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
 
 def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
     declarations = examined.declarations
-    around = HookEnvironment({}, project=declarations.root or "/", request_id="", settings=declarations.settings)
+    root, settings = declarations.root or "/", declarations.settings
+    hook_environment = HookEnvironment({}, project=root, request_id="", settings=settings)
     for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
-        environment, directory = around.variables_and_directory(hook)
+        environment, directory = hook_environment.variables_and_directory(hook)
         if hook.kind == "python" and hook.interpreter is None:
             missing = _missing_function(str(hook.target), directory)
         else:

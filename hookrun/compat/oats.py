@@ -97,7 +97,7 @@ class HookEngine:
     """
 
     def __init__(self, hooks: list[dict[str, Any]] | None = None) -> None:
-        self.engine = Engine(hooks=[_given(hook) if isinstance(hook, dict) else hook for hook in hooks or []])
+        self.engine = Engine(hooks=[_without_nones(hook) if isinstance(hook, dict) else hook for hook in hooks or []])
 
     async def fire(self, event: HookEvent, context: HookContext) -> HookResult:
         """Run the matching hooks and return the result; a hook that fails blocks nothing by itself."""
@@ -105,9 +105,9 @@ class HookEngine:
         return _result(await self.engine.fire(HookEvent(event).value, data))
 
 
-def _given(hook: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in hook.items() if value is not None}
-    return {**given, "timeout": NO_LIMIT} if "timeout" in hook and hook["timeout"] is None else given
+def _without_nones(hook: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: value for name, value in hook.items() if value is not None}
+    return {**fields, "timeout": NO_LIMIT} if "timeout" in hook and hook["timeout"] is None else fields
 
 
 def _result(result: Result) -> HookResult:

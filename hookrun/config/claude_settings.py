@@ -10,7 +10,7 @@ from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.document import Document, Invalid, Location, did_you_mean
+from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, validate_into
@@ -27,7 +27,7 @@ from hookrun.config.validate import (
 )
 from hookrun.events import EVENTS
 from hookrun.shell.fire_call import fire_calls
-from hookrun.text import closest, quote
+from hookrun.text import closest, did_you_mean, quote
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Keys of a handler that Claude Code ignores in a group."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.config.interpreters import LIBRARY_VARIABLES, Program
 from hookrun.shell.words import UNKNOWN, Word, absolute
+from hookrun.shell.wrappers import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from hookrun.config.executed import CodeReader
     from hookrun.shell.simple_command import SimpleCommand
 
-NO_FILES = frozenset({"", "-", "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty", "."})
+NO_FILES = STDIN | {"", ".", "/dev/null", "/dev/tty"}
 """Words that name no file of code but the command's input."""
 
 

@@ -31,39 +31,22 @@ SLOW_TO_PARSE = ("|", "<<", "=(")
 MAX_SLOW = 128
 """Limit on the tokens of SLOW_TO_PARSE in a line."""
 
-SHELL_LETTERS = "aefuvx"
-SHELL_FLAGS = ("--norc", "--noprofile", "--posix")
-SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
-
-
-class Interpreter(NamedTuple):
-    """Flags without a value, after which the next word is the script: `letters` may be combined, `flags` not.
-
-    With `suffixes` only a word that ends in one of them is a script: others may be resolved to something else.
-    """
-
-    letters: str = ""
-    flags: tuple[str, ...] = ()
-    suffixes: tuple[str, ...] = ()
-
-
-PYTHON = Interpreter("uBIsSEObqvP")
-INTERPRETERS = {
-    "bash": Interpreter(SHELL_LETTERS, SHELL_FLAGS),
-    "bun": Interpreter(suffixes=SCRIPT_SUFFIXES),
-    "dash": Interpreter(SHELL_LETTERS),
-    "ksh": Interpreter(SHELL_LETTERS),
-    "lua": Interpreter(),
-    "node": Interpreter(suffixes=SCRIPT_SUFFIXES),
-    "perl": Interpreter("wWXTt"),
-    "php": Interpreter("nq"),
-    "pypy": PYTHON,
-    "python": PYTHON,
-    "Rscript": Interpreter(flags=("--vanilla",)),
-    "ruby": Interpreter("w"),
-    "sh": Interpreter(SHELL_LETTERS),
-    "zsh": Interpreter(SHELL_LETTERS),
+SCRIPT_FLAGS = {
+    **dict.fromkeys(("bash", "dash", "ksh", "sh", "zsh"), "aefuvx"),
+    **dict.fromkeys(("pypy", "python"), "uBIsSEObqvP"),
+    **dict.fromkeys(("Rscript", "bun", "lua", "node"), ""),
+    "perl": "wWXTt",
+    "php": "nq",
+    "ruby": "w",
 }
+"""Interpreters -> flags without a value, which may be combined. After these the next word is the script."""
+
+LONG_FLAGS = {"bash": ("--norc", "--noprofile", "--posix"), "Rscript": ("--vanilla",)}
+
+SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+RESOLVING = frozenset({"bun", "node"})
+"""Those whose script has one of SCRIPT_SUFFIXES: other words may be resolved to something else."""
+
 VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
 """Names with a version at the end: python3, python3.12, ruby3.2, lua5.4, php8."""
 
@@ -178,28 +161,20 @@ def _named(words: list[ShellWord], *, sure: bool = True) -> Iterator[tuple[str, 
         return
     program = words[0].text
     yield program, True
-    interpreter = _interpreter(program.rpartition("/")[2])
-    if interpreter is None:
-        return
-    for word in words[1:]:
-        if not word.plain or not word.text:
-            return
-        if not word.text.startswith(("-", "+")):
-            if word.text.endswith(interpreter.suffixes or ("",)) or (not sure and "/" in word.text):
-                yield word.text, False
-            return
-        if not _is_harmless(word.text, interpreter):
-            return
-
-
-def _interpreter(name: str) -> Interpreter | None:
+    name = program.rpartition("/")[2]
     versioned = VERSIONED.fullmatch(name)
-    return INTERPRETERS.get(versioned.group(1) if versioned else name)
-
-
-def _is_harmless(flag: str, interpreter: Interpreter) -> bool:
-    letters = flag.removeprefix("-")
-    return flag in interpreter.flags or (flag[0] == "-" and letters != "" and set(letters) <= set(interpreter.letters))
+    name = versioned[1] if versioned else name
+    for word in words[1:] if name in SCRIPT_FLAGS else ():
+        text = word.text
+        if not word.plain or not text:
+            return
+        if not text.startswith(("-", "+")):
+            if name not in RESOLVING or text.endswith(SCRIPT_SUFFIXES) or (not sure and "/" in text):
+                yield text, False
+            return
+        letters = text[1:] if text[0] == "-" else ""
+        if text not in LONG_FLAGS.get(name, ()) and (not letters or letters.strip(SCRIPT_FLAGS[name])):
+            return
 
 
 def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[ShellWord]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hookrun import __version__
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, did_you_mean, read
+from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.schema import SETTINGS
@@ -22,7 +22,7 @@ from hookrun.config.validate import validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.state import data_dir
-from hookrun.text import one_of, quote
+from hookrun.text import did_you_mean, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files that only hookrun reads: an unknown top-level key is an error."""

@@ -58,6 +58,10 @@ class ConfigFiles:
         self.searched: list[str] = []
         self.files: list[tuple[str, str, Identity]] = []
 
+    def project_root(self, configured: str | None) -> str:
+        """Return the project's root: where it is `configured`, else the repository, else the working directory."""
+        return configured or self.repository or self.cwd or "/"
+
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
         """Add the file if it exists or is `named` by the user, even if it cannot be examined: its hooks are unknown."""
         try:

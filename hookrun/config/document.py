@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, PositionedData, parse_json
-from hookrun.text import closest, escape, one_line, quote
+from hookrun.text import did_you_mean, escape, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,12 +85,6 @@ def problem_message(problem: str) -> str:
     text, semicolon, hint = rest.partition("; ")
     shown = files.relative_path(path) if path.startswith("/") else path
     return f"{shown}{colon}{text}" + (f"\nhint: {hint}" if semicolon else "")
-
-
-def did_you_mean(name: object, names: Iterable[str], otherwise: str | None = None) -> str | None:
-    """Return the hint that names the closest of the valid names; `otherwise` if none is close."""
-    near = closest(name, names) if isinstance(name, str) else None
-    return f"did you mean {quote(near)}?" if near else otherwise
 
 
 def key_text(path: KeyPath) -> str:

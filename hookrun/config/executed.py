@@ -186,6 +186,8 @@ class CodeReader:
             self.path(word, command.directory, "program")
         elif text not in BUILTINS:
             self.on_path(text, command)
+            if not INSTALLED.isdisjoint(command.wrappers):  # `npx -c LINE`
+                self.up(f"node_modules/.bin/{text}", command.directory)
 
     def on_path(self, name: str, command: SimpleCommand) -> None:
         """Add a program that is looked for on the PATH, which the line itself may set."""

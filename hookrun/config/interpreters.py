@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal, TypedDict, Unpack
 
+from hookrun.shell.prefilter import READERS
+from hookrun.shell.simple_command import NAMING_CODE
+
 Operand = Literal["path", "inline", "node", "run", "maybe", "data"]
 """What an operand is: as in OptionKinds, or a program with its arguments, what may be code, no code."""
 
@@ -181,7 +184,7 @@ _SCRIPTED = (
     "runhaskell csi fennel janet gnuplot pytest py.test"
 )
 PROGRAMS: dict[str, Program] = {
-    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"), _SHELL),
+    **dict.fromkeys(READERS, _SHELL),
     **dict.fromkeys(("python", "pythonw", "pypy", "micropython"), _PYTHON),
     **dict.fromkeys(("node", "nodejs"), _NODE),
     **dict.fromkeys(("bun", "deno", "tsx", "ts-node", "esno", "jiti", "qjs", "gjs"), _RUNNER),
@@ -272,14 +275,6 @@ _CONTENTS = (
 CONTENTS = frozenset(_CONTENTS.split())
 """Programs that print, copy or name files: these are code in a line that runs its own output."""
 
-_CODE_PATHS = (
-    "BASH_ENV DOCKER_CONFIG DYLD_INSERT_LIBRARIES ENV GCONV_PATH GIT_CONFIG GIT_CONFIG_GLOBAL INPUTRC LD_AUDIT "
-    "LD_PRELOAD LUA_INIT MAKEFILES NPM_CONFIG_USERCONFIG OPENSSL_CONF PERL5DB PHPRC PIP_CONFIG_FILE PYTHONSTARTUP "
-    "R_ENVIRON_USER R_PROFILE_USER"
-)
-CODE_PATHS = frozenset(_CODE_PATHS.split())
-"""Variables that name files of code, between spaces or colons."""
-
 OPTION_VARIABLES = {
     "NODE_OPTIONS": "node",
     "PERL5OPT": "perl",
@@ -308,6 +303,9 @@ LIBRARY_VARIABLES = {
     "GIT_TEMPLATE_DIR": ("", "hooks/*"),
 }
 """Variables that name directories of code -> the language of the modules, and which files are code."""
+
+CODE_PATHS = NAMING_CODE.difference({"PATH"}, OPTION_VARIABLES, LIBRARY_VARIABLES) | {"GIT_CONFIG", "GIT_CONFIG_GLOBAL"}
+"""Variables that name files of code, between spaces or colons."""
 
 EXECUTING_OPTIONS = re.compile(
     r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE

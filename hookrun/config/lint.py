@@ -18,15 +18,15 @@ from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.config import command_words
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles
-from hookrun.config.document import MAX_BYTES, Diagnostic, Location, did_you_mean
+from hookrun.config.document import MAX_BYTES, Diagnostic, Location
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.files import relative_path
+from hookrun.files import read_or_none, relative_path
 from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.state import config_directory
-from hookrun.text import closest, one_of, quote
+from hookrun.text import closest, did_you_mean, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
@@ -261,11 +261,8 @@ def _listed(directory: str) -> list[str]:
 def _has_hooks(path: str) -> bool:
     if not os.path.isfile(path):
         return False
-    try:
-        with open(path, "rb") as file:
-            return "hookrun" in os.path.basename(path).lower() or b"hooks" in file.read(MAX_BYTES)
-    except OSError:
-        return True
+    data = read_or_none(path, MAX_BYTES)
+    return data is None or "hookrun" in os.path.basename(path).lower() or b"hooks" in data
 
 
 # --- hooks in Claude Code's form
@@ -414,12 +411,8 @@ def _scripts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
         yield "the command", hook.target
     for word in hook.look:
         path = os.path.join(root, word.replace("${CLAUDE_PROJECT_DIR}", root))
-        try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST)
-        except (OSError, ValueError):
-            continue
-        if b"\0" not in data:
+        data = read_or_none(path, LARGEST)
+        if data is not None and b"\0" not in data:
             yield f"`{relative_path(path)}`", data.decode("utf-8", "replace")
 
 

@@ -75,8 +75,8 @@ class LoadedConfig:
 
     @property
     def project(self) -> str:
-        """The project's root: where its configuration is, else the repository, else the working directory."""
-        return self.declarations.root or self.found.repository or self.found.cwd or "/"
+        """The project's root."""
+        return self.found.project_root(self.declarations.root)
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 import hookrun
-from hookrun.config.document import Diagnostic, Document, Location, did_you_mean
+from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
 from hookrun.model import Hook
-from hookrun.text import quote
+from hookrun.text import did_you_mean, quote
 
 Entry = dict[str, object]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from hookrun.config.document import Invalid, Location, did_you_mean, field_name
-from hookrun.text import one_of, quote
+from hookrun.config.document import Invalid, Location, field_name
+from hookrun.text import did_you_mean, one_of, quote
 
 Schema = dict[str, object]
 

@@ -79,6 +79,11 @@ class AgentState:
         return self.agent.DISPLAY_NAME
 
     @property
+    def version(self) -> str | None:
+        """The version of its program, as far as it is known."""
+        return self.installed.version if self.installed is not None else None
+
+    @property
     def spec(self) -> InstallSpec:
         """Where the agent reads its hooks, and how they are written there."""
         return self.agent.INSTALL
@@ -132,7 +137,7 @@ class AgentState:
             "agent": self.agent.NAME,
             "title": self.title,
             "program": self.installed.program if self.installed is not None else None,
-            "version": self.installed.version if self.installed is not None else None,
+            "version": self.version,
         }
 
 

@@ -65,8 +65,7 @@ def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
 
 def check_version(agent: AgentState) -> Iterable[Finding]:
     """Was this version of the agent measured, or a newer one?"""
-    version = agent.installed.version if agent.installed is not None else None
-    newest = plan.newest_measured(agent.agent)
+    version, newest = agent.version, plan.newest_measured(agent.agent)
     if version is not None and plan.version_number(version) > plan.version_number(newest):
         found = f"version {version} is newer than {newest}, the newest tested version"
         cause = "its messages may have changed"
@@ -176,10 +175,10 @@ def _setting(agent: AgentState, key: str) -> tuple[str, object]:
 
 def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
     """Does the agent trust each of hookrun's hooks, where it asks for that?"""
-    kept = trust_format(agent.agent)
-    if kept is None or not agent.all_wired:
+    form = trust_format(agent.agent)
+    if form is None or not agent.all_wired:
         return
-    where = os.path.join(agent_directory(agent.spec, agent.spot), kept.CONFIG)
+    where = os.path.join(agent_directory(agent.spec, agent.spot), form.CONFIG)
     try:
         config = Toml(existing(where).text())
     except (FileError, ParseError) as error:
@@ -192,13 +191,13 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         events = [each.event for each in trusts if not each.is_granted(config)]
         if events:
             missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
-            remedy = f"run {agent.request(scope).command('install', '--trust')}, or {kept.REMEDY}"
+            remedy = f"run {agent.request(scope).command('install', '--trust')}, or {form.REMEDY}"
             yield Finding("trust", PROBLEM, missing, skips, remedy)
         off = [each.event for each in trusts if each.is_disabled(config)]
         if off:
-            disabled = f"{where}: the hook for {', '.join(off)} is disabled ({kept.ENABLED} = false)"
-            yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {kept.REMEDY}")
-        key, trusted = kept.project_trust(agent.spot.project)
+            disabled = f"{where}: the hook for {', '.join(off)} is disabled ({form.ENABLED} = false)"
+            yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {form.REMEDY}")
+        key, trusted = form.project_trust(agent.spot.project)
         if scope == "project" and found and config.at(key) != trusted:
             folder = f"{agent.spot.project} is not trusted in {where}"
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")

@@ -233,9 +233,9 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
     """Run each hook on a sample and yield warnings about its answer. The hook runs with all its side effects."""
 
     def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
-        around = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
+        environment = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
         runner = ProcessRunner(
-            around,
+            environment,
             locks=lambda: str(context["working_dir"]),
             on_background_end=lambda _hook, _outcome: None,
             deadline=monotonic() + SAMPLE_TIMEOUT,
@@ -286,5 +286,5 @@ def _sample_findings(
             yield Diagnostic.of_hook(hook, message, "exit 0 where stop_hook_active is true in the input")
 
 
-def _blocks(given: Verdict | Failure) -> bool:
-    return isinstance(given, Verdict) and given.action == "block"
+def _blocks(answer: Verdict | Failure) -> bool:
+    return isinstance(answer, Verdict) and answer.action == "block"

@@ -48,8 +48,8 @@ class Toml:
         for edited in self._with_line(key, name, line, newline):
             if edited.at((*key, name)) == value:
                 return edited
-        around = ".".join(key[:-1])
-        raise ParseError(0, f"`{around}` is an inline table", f"write it with a header: [{around}]")
+        table = ".".join(key[:-1])
+        raise ParseError(0, f"`{table}` is an inline table", f"write it with a header: [{table}]")
 
     def remove(self, key: TableKey) -> Toml:
         """Remove the table `key`, header and all, with one blank line before it. What is inline stays."""

@@ -28,8 +28,8 @@ class Yaml(SpanEditor):
         return Yaml(text)
 
     def _has(self, path: KeyPath) -> bool:
-        around = None if self.blank else self._node(path[:-1])
-        return _child(around, path[-1]) is not None
+        parent = None if self.blank else self._node(path[:-1])
+        return _child(parent, path[-1]) is not None
 
     # --- edits
 
@@ -55,9 +55,9 @@ class Yaml(SpanEditor):
         return self._with_lines(self.text[:start].rstrip(" "), self._lines(item, column), self._line_end(end))
 
     def _with_value(self, path: KeyPath, value: object) -> str:
-        around, node = self._node(path[:-1]), self._node(path)
+        parent, node = self._node(path[:-1]), self._node(path)
         start, end = node.start_mark.index, _end(node, self.text)
-        if isinstance(around, yaml.SequenceNode) and not around.flow_style:
+        if isinstance(parent, yaml.SequenceNode) and not parent.flow_style:
             start = self._dash(node)
             written = self._lines([value], self._column_of(start)).strip(" \r\n")
         else:
@@ -68,23 +68,23 @@ class Yaml(SpanEditor):
 
     def _without(self, path: KeyPath) -> Iterator[str]:
         """Remove the item of a list, with its lines."""
-        around, node = self._node(path[:-1]), self._node(path)
-        if not isinstance(around, yaml.SequenceNode):
+        parent, node = self._node(path[:-1]), self._node(path)
+        if not isinstance(parent, yaml.SequenceNode):
             raise EditError
         end = _end(node, self.text)
-        position = around.value.index(node)
-        if around.flow_style:
+        position = parent.value.index(node)
+        if parent.flow_style:
             start = node.start_mark.index
             if position:
-                start = _end(around.value[position - 1], self.text)
-            elif len(around.value) > 1:
-                end = around.value[1].start_mark.index
+                start = _end(parent.value[position - 1], self.text)
+            elif len(parent.value) > 1:
+                end = parent.value[1].start_mark.index
             yield self.text[:start] + self.text[end:]
             return
         start = self.text.rfind("\n", 0, self._dash(node)) + 1
         rest = self.text[self._line_end(end) :].removeprefix(self.newline)
         head = self.text[:start]
-        if len(around.value) == 1:
+        if len(parent.value) == 1:
             pair = _pair(self._node(path[:-2]), path[-2]) if len(path) > 1 else None
             if pair is None:
                 raise EditError

@@ -295,10 +295,10 @@ class AgentFire:
         told = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
         replies = [*saids, self._kept_texts(), self._own_failure(), told]
         answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
-        if self.message.session_id and (answer.kept.context or answer.kept.user_message):
+        if self.message.session_id and (answer.deferred.context or answer.deferred.user_message):
             from hookrun.session import keep_texts
 
-            texts = (("context", answer.kept.context), ("user_message", answer.kept.user_message))
+            texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
             keep_texts(self._command().home, self.message.session_id, texts)
         return answer
 

@@ -269,14 +269,14 @@ def _again(result: Result, attempts: int) -> float | None:
     It is `{"attempt": number of the next attempt, "of": most attempts, "after_s": seconds}`. There is no retry if the
     seconds are more than LONGEST_WAIT or not a number.
     """
-    wish = (result.modified_context or {}).get("retry")
-    if result.action not in ("continue", "allow") or not isinstance(wish, dict):
+    retry = (result.modified_context or {}).get("retry")
+    if result.action not in ("continue", "allow") or not isinstance(retry, dict):
         return None
-    most, after = wish.get("of"), wish.get("after_s", 0)
+    most, after = retry.get("of"), retry.get("after_s", 0)
     if not isinstance(most, int) or attempts >= most:
         return None
     if not isinstance(after, (int, float)) or not after <= LONGEST_WAIT:
-        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", wish, LONGEST_WAIT)
+        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, LONGEST_WAIT)
         return None
     return float(max(0, after))
 

@@ -12,7 +12,7 @@ from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
 from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.refusals import bare, from_exception
-from hookrun.text import describe_exception
+from hookrun.text import describe_exception, truncate
 from hookrun.verdicts import NO_OBJECTION, WRONG_FIELD
 
 if TYPE_CHECKING:
@@ -202,8 +202,7 @@ class HandlerCall:
         elif value is Skip or value is Abort:
             outcome.answer = value().verdict()
         else:
-            text = repr(value)
-            text = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+            text = truncate(repr(value), SHOWN)
             wrong = f"it returned {text} ({type(value).__name__}) instead of {ANSWERS}"
             outcome.failure = Failure("bad_verdict", wrong)
 

@@ -17,7 +17,7 @@ from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import check
+from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, check
 from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
 from hookrun.model import Hook
 from hookrun.process.loop import MAX_PROCESSES
@@ -97,7 +97,7 @@ class Engine:
         self._given = handlers.declared_hooks(hooks, self._own_events)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
-        self._names: dict[object, str] = {}
+        self._names: dict[str, tuple[str, frozenset[str]]] = {}
         self._closed = False
         self._load: Callable[[], None] | None = None
 
@@ -153,8 +153,7 @@ class Engine:
             LOG.error("%s", problem)
         services.problems = problems
         services.take_settings(compiled.settings if compiled is not None else {})
-        root = compiled.root if compiled is not None else None
-        services.project = root or found.repository or services.directory
+        services.project = found.project_root(compiled.root if compiled is not None else None)
         self._declared_events = set(compiled.events) if compiled is not None else set()
         self._names = {}
         self._registry.declare([*self._given, *(compiled.hooks() if compiled is not None else [])])
@@ -275,7 +274,10 @@ class Engine:
         'Take the key out first.'
         """
         fire = self._begin(event, context, fields, state, deadline)
-        return fire if isinstance(fire, Result) else await fire.run()
+        if isinstance(fire, Result):
+            return fire
+        await fire.run()
+        return fire.result()
 
     def fire_sync(
         self,
@@ -300,7 +302,7 @@ class Engine:
         >>> engine.close_sync()
         """
         fire = self._begin(event, context, fields, state, deadline)
-        return fire if isinstance(fire, Result) else result_at_once(fire.run(sync=True))
+        return fire if isinstance(fire, Result) else fire.run_sync()
 
     def _begin(
         self,
@@ -311,17 +313,19 @@ class Engine:
         deadline: float | None,
     ) -> EngineFire | Result:
         """Return the fire to run, or a result at once if no hook matches."""
-        if not isinstance(event, str) and isinstance(event, Context):  # checking an abstract class costs ten times more
+        if not isinstance(event, str) and not isinstance(event, Context):  # the latter takes ten times as long
+            event = handlers.event_name(event, self._known_events(), "fire")
+        if not isinstance(event, str):
             state = event.state if state is None else state
             context, event = ({**event.given, **context} if context is not None else event.given), event.event
-        elif context is not None and state is None and hasattr(context, "state") and isinstance(context, Context):
+        elif type(context) is not dict and state is None and hasattr(context, "state") and isinstance(context, Context):
             state = context.state
-        data: Mapping[str, object] = fields if context is None else {**context, **fields}
-        name = self._names.get(event) if isinstance(event, str) else None
-        if name is None:
-            name = self._names[event] = handlers.event_name(event, self._known_events(), "fire")
-        check(data, name)
-        table = self._registry.table(name)
+        data: Mapping[str, object] = fields
+        if context is not None:
+            data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
+        name, known = self._names.get(event) or self._resolve(event)
+        check(data, name, known)
+        table = self._registry.tables.get(name) or self._registry.table(name)
         concerned = table.candidates_for(data)
         if not concerned:
             result = Result()
@@ -333,6 +337,12 @@ class Engine:
         until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
         selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
+
+    def _resolve(self, event: str) -> tuple[str, frozenset[str]]:
+        """Return the canonical name of an event, and the known fields of its context. Raises UnknownEventError."""
+        name = handlers.event_name(event, self._known_events(), "fire")
+        found = self._names[event] = name, KNOWN.get(name, KNOWN_ANYWHERE)
+        return found
 
     # --- closing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
-from os import urandom
+from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ class EngineFire:
         self._class = CLASSES.get(event, Context)
         self._processes: Processes | None = None
         self._reported = 0
-        self._request_id = urandom(8).hex()  # the program may seed `random` alike in several of its processes
+        self._request_id = _new_id()
         self._selection = selection
         self._given = contexts.with_defaults(data, event, self._request_id, services.directory)
         self._made: HookChain | None = None
@@ -93,11 +93,14 @@ class EngineFire:
         """The current context, with or without a chain."""
         return self._given if self._made is None else self._made.context
 
-    async def run(self, *, sync: bool = False) -> Result:
-        """Run the chain in the current task. If that is cancelled, no hook is left running.
+    def run_sync(self) -> Result:
+        """Run the chain in this thread, and async handlers in the loop of a thread of the engine."""
+        for _ in self.run(sync=True).__await__():  # unlike `send`, this takes no exception to end
+            raise RuntimeError("a synchronous run has waited")
+        return self.result()
 
-        With `sync` this never waits: it runs in any thread, and async handlers in the loop of a thread of the engine.
-        """
+    async def run(self, *, sync: bool = False) -> None:
+        """Run the chain in the current task, or with `sync` without waiting. If cancelled, no hook is left running."""
         nesting = self._go_deeper()
         try:
             hooks = self._first()
@@ -131,7 +134,6 @@ class EngineFire:
             raise
         finally:
             _come_back(nesting)
-        return self._result()
 
     # --- in a task or a thread
 
@@ -147,7 +149,7 @@ class EngineFire:
 
     def _first(self) -> list[Hook] | None:
         alone = self._selection.only_candidate()
-        if alone is not None and self._why_off(alone) is None:
+        if alone is not None and (isinstance(alone, Handler) or self._why_off(alone) is None):
             return [alone]
         self._steps = self._chain.steps()
         return next(self._steps, None)
@@ -199,7 +201,8 @@ class EngineFire:
         return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
 
     def _context(self, handler: Handler) -> Context:
-        return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
+        data = self._given if self._made is None else self._made.context
+        return self._class.of({**data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, since no fire waits for it."""
@@ -245,7 +248,8 @@ class EngineFire:
             return None
         return wanted if is_awaitable(wanted) else None
 
-    def _result(self) -> Result:
+    def result(self) -> Result:
+        """Return the result of the run, and record it in the audit log."""
         services = self._services
         result = Result()
         if self._quiet is not None:
@@ -300,6 +304,20 @@ class EngineFire:
             error = describe_exception(mistake)
         if error is not None:
             LOG.warning("the audit could not be written: %s", error)
+
+
+_IDS: list[str] = []
+register_at_fork(after_in_child=_IDS.clear)
+
+
+def _new_id() -> str:
+    """Return 16 hexadecimal digits; not from `random`, which a program may seed alike in several of its processes."""
+    try:
+        return _IDS.pop()
+    except IndexError:
+        digits = urandom(8 * 64).hex()  # a system call for each costs a tenth of a fire
+        _IDS.extend(digits[start : start + 16] for start in range(16, len(digits), 16))
+        return digits[:16]
 
 
 def _come_back(nesting: contextvars.Token[int]) -> None:

@@ -35,7 +35,7 @@ class TrustStoreCache:
     """The store as last read. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: tuple[tuple[object, ...], Store] | None = None
+        self._cached: tuple[tuple[object, ...], Store] | None = None
 
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
         """Return the decisions, as `store.load` does. Raises StoreError."""
@@ -46,12 +46,12 @@ class TrustStoreCache:
         except OSError:
             return stores.load(home, owners)
         current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in found))
-        kept = self._kept
-        if kept is not None and kept[0] == current:
-            return kept[1]
+        cached = self._cached
+        if cached is not None and cached[0] == current:
+            return cached[1]
         store = stores.load(home, owners)
         if now_ns() - max(each.st_ctime_ns for each in found) > YOUNG:
-            self._kept = current, store
+            self._cached = current, store
         return store
 
     def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
@@ -109,8 +109,8 @@ class EngineState:
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""
         self.settings = settings
-        said = settings.get("audit")
-        self.journal = Journal(self.home, said) if self.home is not None and said is not False else None
+        setting = settings.get("audit")
+        self.journal = Journal(self.home, setting) if self.home is not None and setting is not False else None
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
         """Return the environment that the configured hooks of one fire share."""
@@ -192,10 +192,10 @@ class Background:
         if isinstance(error, asyncio.CancelledError):
             LOG.warning("hook %s was cancelled before it finished", label)
         elif error is not None:
-            said = describe_exception(error)
-            LOG.error("hook %s failed in the background: %s", label, said)
+            message = describe_exception(error)
+            LOG.error("hook %s failed in the background: %s", label, message)
             if failed is not None:
-                wanted = failed(Failure("exception", f"its background work raised {said}", error))
+                wanted = failed(Failure("exception", f"its background work raised {message}", error))
                 if wanted is not None:
                     self._await(wanted, label)
         self._running.pop(future, None)

@@ -36,12 +36,16 @@ def _fields(cls: type[Context]) -> dict[str, type]:
     return {name: each.kind for name, each in own.items()}
 
 
-KNOWN = {event: {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)} for event, cls in CLASSES.items()}
+def _known(cls: type[Context]) -> frozenset[str]:
+    return frozenset((*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)))
+
+
+KNOWN = {event: _known(cls) for event, cls in CLASSES.items()}
 """Canonical event -> the known fields of its context."""
-KNOWN_ANYWHERE = {*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(Context)}
+KNOWN_ANYWHERE = _known(Context)
 
 
-def check(data: Mapping[str, object], event: str) -> None:
+def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> None:
     """Raise ContextError for a field of the wrong type, or one that is probably a misspelling of a known one.
 
     A field counts as the program's own if it resembles no known field, if that field is given too (null is enough), or
@@ -54,11 +58,11 @@ def check(data: Mapping[str, object], event: str) -> None:
     ...     print(str(error).partition("?")[0])
     fire pre_tool_use: unknown field 'tool_nam': did you mean tool_name
     """
-    try:
-        contexts.check(data, f"fire {event}")
-    except ContextError as error:
-        raise _by_its_type(error, data) from None
-    known = KNOWN.get(event, KNOWN_ANYWHERE)
+    for name, value in data.items():
+        if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
+            raise _wrong_type(data, event)
+    if known.issuperset(data):
+        return
     for name in data:
         if name in known:
             continue
@@ -72,14 +76,18 @@ def check(data: Mapping[str, object], event: str) -> None:
             )
 
 
-def _by_its_type(error: ContextError, data: Mapping[str, object]) -> ContextError:
-    """Return the error with the type of the value, if JSON has no form for the value."""
+def _wrong_type(data: Mapping[str, object], event: str) -> ContextError:
+    """Return the error for a field of the wrong type; with the type of the value, if JSON has no form for the value."""
+    try:
+        contexts.check(data, f"fire {event}")
+    except ContextError as error:
+        wrong = error
     for name, value in data.items():
-        where, found, _ = str(error).partition(f": {name} is ")
+        where, found, _ = str(wrong).partition(f": {name} is ")
         if found and type(value) not in JSON_TYPES:
             expected = "a str" if FIELDS[name] is str else "a dict"
             return ContextError(f"{where}{found}of type {type(value).__name__}, not {expected} or None")
-    return error
+    return wrong
 
 
 @lru_cache(maxsize=1024)
@@ -98,10 +106,10 @@ def _candidates(name: str, event: str) -> Iterator[str]:
             wanted = prefix != "user" or event == "user_prompt_submit"
         if wanted:
             yield instead
-    given = _letters(name)
+    letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
-    likely = {_letters(each): each for each in fields if len(given) >= UNAMBIGUOUS or each in FIELDS}
-    if near := closest(given, likely, SIMILAR):
+    likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
+    if near := closest(letters, likely, SIMILAR):
         yield likely[near]
 
 

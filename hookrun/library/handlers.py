@@ -26,7 +26,7 @@ Answer = Verdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
 OnError = Callable[[Failure, Context], object]
 Event = str | type[Context]
-Key = tuple[object, object, object, str]
+Key = tuple[object, object, object, str | None]
 
 LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024
@@ -140,9 +140,9 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
 
     `who` begins the message. Raises RegistrationError for an unknown event.
     """
-    given = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
+    name = event.event_name if isinstance(event, type) and issubclass(event, Context) else event
     try:
-        return resolve_event(given if isinstance(given, str) else repr(given), own_events)
+        return resolve_event(name if isinstance(name, str) else repr(name), own_events)
     except UnknownEventError as error:
         given_to = "declare custom events with Engine(events=[...])"
         raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
@@ -231,13 +231,13 @@ class Registry:
         self._declared: list[Hook] = []
         self._handlers: dict[str, Handler] = {}
         self._off: set[str] = set()
-        self._tables: dict[str, HookTable] = {}
+        self.tables: dict[str, HookTable] = {}
 
     def declare(self, hooks: Iterable[Hook]) -> None:
         """Replace the configured hooks."""
         with self._lock:
             self._declared = list(hooks)
-            self._tables = {}
+            self.tables = {}
 
     def register(self, handler: Handler, *, named: bool, replace: bool = False) -> None:
         """Add a handler; one of the same name is replaced and loses its position.
@@ -261,14 +261,14 @@ class Registry:
                 held = self._handlers.get(handler.name)
             replaced = self._handlers.pop(handler.name, None)
             self._handlers[handler.name] = handler
-            self._tables = {}
+            self.tables = {}
         if replaced is not None:
             LOG.info("hook %s is replaced: %s instead of %s", handler.name, handler.target, replaced.target)
 
     def remove(self, name: str) -> bool:
         """Remove a handler; return whether there was one."""
         with self._lock:
-            self._tables = {}
+            self.tables = {}
             return self._handlers.pop(name, None) is not None
 
     def switch(self, name: str, *, on: bool) -> None:
@@ -278,7 +278,7 @@ class Registry:
                 self._handlers[name].enabled = on
             if any(hook.name == name for hook in self._declared):
                 (self._off.discard if on else self._off.add)(name)
-            self._tables = {}
+            self.tables = {}
 
     def hooks(self, event: str | None = None) -> list[Hook]:
         """Return all hooks, or those of an event, in running order, including disabled ones."""
@@ -300,9 +300,9 @@ class Registry:
 
     def table(self, event: str) -> HookTable:
         """Return the enabled hooks of an event."""
-        table = self._tables.get(event)
+        table = self.tables.get(event)
         if table is None:
-            tables = self._tables
+            tables = self.tables
             hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
             table = tables[event] = HookTable(hooks)
         return table
@@ -328,8 +328,9 @@ class HookTable:
 
     def candidates_for(self, data: Mapping[str, object]) -> frozenset[int]:
         """Return the indexes of the hooks whose matcher and agents match, before their other conditions."""
-        possible = str(data.get("possible_tool_names", ""))
-        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), possible)
+        possible = data.get("possible_tool_names")  # a list, which is no key
+        text = None if possible is None else str(possible)
+        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), text)
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)

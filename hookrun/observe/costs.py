@@ -145,7 +145,7 @@ class CostTracker:
         *,
         clock: Clock = time.time,
     ) -> None:
-        self._prices = {model: _price(model, given) for model, given in prices.items()}
+        self._prices = {model: _price(model, price) for model, price in prices.items()}
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
         self._clock = clock
@@ -270,10 +270,10 @@ def _amount(value: object, name: str) -> float:
     return float(value)
 
 
-def _price(model: str, given: Price | Mapping[str, float]) -> Price:
-    if not isinstance(given, Price | Mapping):
-        raise ValueError(f"prices[{quote(model)}] is {quote(given)}, expected input and output")  # noqa: TRY004
-    amounts = asdict(given) if isinstance(given, Price) else {**given}
+def _price(model: str, price: Price | Mapping[str, float]) -> Price:
+    if not isinstance(price, Price | Mapping):
+        raise ValueError(f"prices[{quote(model)}] is {quote(price)}, expected input and output")  # noqa: TRY004
+    amounts = asdict(price) if isinstance(price, Price) else {**price}
     known = [each.name for each in fields(Price)]
     for name in amounts:
         if name not in known:

@@ -150,8 +150,8 @@ def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping
     common |= {
         name: value for name, value in (("files", paths[:MAX_FILES]), ("file_types", types), ("tools", tools)) if value
     }
-    given = checkpoint.get("patterns")
-    for each in given if isinstance(given, list | tuple) else ():
+    listed = checkpoint.get("patterns")
+    for each in listed if isinstance(listed, list | tuple) else ():
         if isinstance(each, str) and each.strip():
             yield "given", each, common
         elif isinstance(each, dict) and isinstance(each.get("title"), str) and each["title"].strip():

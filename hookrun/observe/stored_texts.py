@@ -9,6 +9,7 @@ from hashlib import sha256
 from hookrun.credentials import HIDDEN, redact
 from hookrun.observe.context_fields import encodable
 from hookrun.process.prepare import looks_like_credential
+from hookrun.text import truncate
 
 MAX_EXAMINED = 50_000
 """Characters of a string that are examined."""
@@ -46,8 +47,7 @@ def clean_text(value: str, longest: int) -> str:
 
 def clean_line(value: str, longest: int) -> str:
     """Return a string as one line without credentials, cut at its end."""
-    value = encodable(" ".join(redact(_shorten(value, MAX_EXAMINED)).split()))
-    return value if len(value) <= longest else value[: max(longest - 3, 0)] + "..."
+    return truncate(encodable(" ".join(redact(_shorten(value, MAX_EXAMINED)).split())), longest)
 
 
 def clean_json(value: object, longest: int) -> str:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 CASES = "cases/{module}.hooktest.yaml"
 """The path of a recipe's tests, relative to its module's directory."""
@@ -25,8 +25,7 @@ def names() -> list[str]:
 def find(name: str) -> Recipe:
     """Return a recipe by its name. Raises UnknownRecipeError."""
     if name not in names():
-        near = closest(name, names())
-        hint = f"did you mean `{near}`?" if near else "`hookrun recipes` lists them"
+        hint = did_you_mean(name, names(), "`hookrun recipes` lists them", "`{}`".format)
         raise UnknownRecipeError(f"unknown recipe {quote(name)}\nhint: {hint}")
     recipe = import_module(_module(name)).RECIPE
     if not isinstance(recipe, Recipe):

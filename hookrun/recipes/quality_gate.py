@@ -8,6 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from hookrun import Verdict
+from hookrun.recipes.output_excerpt import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,5 +110,4 @@ def _is_score(value: object) -> TypeGuard[float]:
 def _shown(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = json.dumps(value, default=repr)
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
+    return cut(json.dumps(value, default=repr), MAX_SHOWN)

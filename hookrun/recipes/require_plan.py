@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, read_or_none
 from hookrun.globs import glob
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Option, Recipe, words
@@ -112,8 +112,4 @@ def _is_free(path: str, root: str) -> bool:
 
 
 def _has_content(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return bool(file.read(4096).strip())
-    except OSError:
-        return False
+    return bool((read_or_none(path, 4096) or b"").strip())

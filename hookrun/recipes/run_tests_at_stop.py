@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from hookrun.files import read_or_none
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
@@ -302,8 +303,4 @@ def _there(root: str, name: str) -> bool:
 
 
 def _text(root: str, name: str) -> str:
-    try:
-        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_BYTES)
-    except OSError:
-        return ""
+    return (read_or_none(os.path.join(root, name), MAX_BYTES) or b"").decode("utf-8", "replace")

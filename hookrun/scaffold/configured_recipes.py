@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
-from hookrun.config.document import Diagnostic, did_you_mean, read
+from hookrun.config.document import Diagnostic, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
-from hookrun.files import relative_path
+from hookrun.files import read_or_none, relative_path
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
-from hookrun.text import diff, quote
+from hookrun.text import did_you_mean, diff, quote
 
 Entry = dict[str, object]
 
@@ -201,8 +201,8 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
     env = entry.get("env")
-    given = env if isinstance(env, dict) else {}
-    return {option: str(given[key]) for option, key in option_variables(name).items() if key in given}
+    variables = env if isinstance(env, dict) else {}
+    return {option: str(variables[key]) for option, key in option_variables(name).items() if key in variables}
 
 
 def digest(entry: Mapping[str, object]) -> str:
@@ -234,8 +234,8 @@ def _examples(recipe: Recipe) -> str:
     lines = existing(path).text().splitlines(keepends=True)
     starts = [0, *(document.position(("cases", index))[0] - 1 for index in range(len(cases))), len(lines)]
     pieces = [lines[start:end] for start, end in pairwise(starts)]
-    kept = [piece for index, piece in enumerate(pieces, -1) if index in {-1, *chosen}]
-    return "".join("".join(_without_last_comments(piece)) for piece in kept)
+    chosen_pieces = [piece for index, piece in enumerate(pieces, -1) if index in {-1, *chosen}]
+    return "".join("".join(_without_last_comments(piece)) for piece in chosen_pieces)
 
 
 def _without_last_comments(lines: list[str]) -> list[str]:
@@ -331,8 +331,4 @@ def _has(root: str, mark: str) -> bool:
     path = os.path.join(root, name)
     if not text:
         return os.path.exists(path)
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return text in file.read(MAX_BYTES)
-    except OSError:
-        return False
+    return text.encode() in (read_or_none(path, MAX_BYTES) or b"")

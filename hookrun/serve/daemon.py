@@ -29,6 +29,7 @@ from hookrun.server_start import LOCK
 from hookrun.shell.syntax_tree import parse
 from hookrun.state import make_private_dir
 from hookrun.wiring.launchers import renew_launchers
+from hookrun.wiring.wired_command import HookrunProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,11 +184,12 @@ def main(argv: list[str], package: WatchedPackage) -> int:
 def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, blocks: bool) -> str | None:
     """Let the launchers of a home find this server, and serve it; return why that is not possible, else None."""
     base = socket_base(home, identity=package.identity)
+    renewed = HookrunProgram.started_by(command).cold_command()
     try:
-        renew_launchers(home, command)  # first: one of another version must not find this server
+        renew_launchers(home, renewed)  # first: one of another version must not find this server
     except (OSError, FileError) as error:
         return f"a launcher cannot be renewed: {str(error).partition(os.linesep)[0]}"
-    launcher_file.update_socket(launcher_file.path_in(home), command, base)
+    launcher_file.update_socket(launcher_file.path_in(home), command, base, renewed)
     if base is None:
         return "the path of the socket is too long"
     make_private_dir(os.path.dirname(base))

@@ -286,6 +286,17 @@ def _of_tmux(argv: Argv) -> NestedLine | None:
     return _joined(argv[position:]) if argv[position:] else None
 
 
+def _of_npx(argv: Argv) -> NestedLine | None:
+    """`npx -c LINE`, `npm exec --call=LINE`; behind an operand the options are those of the program."""
+    words = argv[2:] if len(argv) > 1 and argv[1].text in {"dlx", "exec", "x"} else argv[1:]
+    while words and words[0].text[:1] == "-":
+        option, equals, value = words[0].text.partition("=")
+        if option in {"-c", "--call"}:
+            return NestedLine(Word(value)) if equals else NestedLine(words[1]) if words[1:] else None
+        words = words[1 + (option in {"-p", "--package"} and not equals) :]
+    return None
+
+
 TMUX = frozenset({
     "new", "new-session", "new-window", "neww", "respawn-pane", "run", "run-shell", "split-window", "splitw",
 })  # fmt: skip
@@ -301,6 +312,7 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
 OWN_LINES: dict[str, Callable[[Argv], NestedLine | None]] = {
     "eval": _of_eval,
     "git": _of_git,
+    **dict.fromkeys(("npm", "npx", "pnpm", "pnpx"), _of_npx),
     "tmux": _of_tmux,
     "trap": _of_trap,
     "watch": _of_watch,

@@ -19,7 +19,6 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.library import Result
-from hookrun.library.calls import result_at_once
 from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
@@ -67,7 +66,7 @@ def run_cases(
     cases: Iterable[Case] | None = None,
     *,
     at_once: int | None = None,
-    given: CaseConfig | None = None,
+    config: CaseConfig | None = None,
     directory: str | None = None,
     keep: Callable[[CaseRun], bool] = lambda _: True,
     on_begin: Callable[[int], object] = lambda _: None,
@@ -75,7 +74,7 @@ def run_cases(
 ) -> TestRun:
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
-    At most `at_once` hooks run at a time, many cases in several processes. `given` is a configuration from
+    At most `at_once` hooks run at a time, many cases in several processes. `config` is a configuration from
     `config_from_data` or `config_from_files` to use instead of the files around the cases; `directory` is where to look
     for one where a file of cases has none around it. Only those runs are started that `keep` returns True for;
     `on_begin` is called with their number, `on_ran` with each that is finished.
@@ -84,7 +83,7 @@ def run_cases(
     started = monotonic()
     to_run = cases if cases is not None else [case for file in files for case in file.cases]
     width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
-    with CaseRunner(width, given, directory) as runner:
+    with CaseRunner(width, config, directory) as runner:
         prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
         runs = [run for each in prepared for run in each if keep(run)]
         on_begin(len(runs))
@@ -211,15 +210,15 @@ class CaseRunner:
 
     Safe to use from many threads, and in forked processes, which share the directory and only `stop` it.
 
-    `given` is a configuration to use instead of the files around the cases; `directory` is where to look for one where
+    `config` is a configuration to use instead of the files around the cases; `directory` is where to look for one where
     a file of cases has none around it (outside of a repository, directories above a file are not searched).
     """
 
     def __init__(
-        self, at_once: int = MAX_PROCESSES, given: CaseConfig | None = None, directory: str | None = None
+        self, at_once: int = MAX_PROCESSES, config: CaseConfig | None = None, directory: str | None = None
     ) -> None:
         self.at_once = at_once
-        self._given = given
+        self._config = config
         self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
         self._coprocesses = Coprocesses(files_of)
@@ -273,7 +272,7 @@ class CaseRunner:
         if run.problems:
             return [run]
         directories = [case.file.directory, *([self._directory] if self._directory is not None else [])]
-        run.config = self._given or self.config_for(directories, case.file.config)
+        run.config = self._config or self.config_for(directories, case.file.config)
         run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
         if run.problems or not _serves(case, run.config):
             return [run]
@@ -302,8 +301,8 @@ class CaseRunner:
         run.directory = sandbox.directory
         context = sandbox.expand(case.context)
         if sandbox.directory is not None:
-            given = context.get("working_dir")
-            below = given if isinstance(given, str) else ""
+            working_dir = context.get("working_dir")
+            below = working_dir if isinstance(working_dir, str) else ""
             context["working_dir"] = os.path.join(sandbox.directory, below) if below else sandbox.directory
         if case.setup is not None:
             self._run_setup(case.setup, context, config, sandbox)
@@ -342,7 +341,7 @@ class CaseRunner:
         concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
-            fired = result_at_once(fire.run(sync=True))
+            fired = fire.run_sync()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -364,7 +363,7 @@ class CaseRunner:
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
         fire = CaseFire(self._services_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
-        (run,) = result_at_once(fire.run(sync=True)).runs
+        (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"

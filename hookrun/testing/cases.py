@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
-from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, did_you_mean, read
+from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, read
 from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
 from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.state import identity
 from hookrun.testing import is_case_file
-from hookrun.text import one_of, quote
+from hookrun.text import did_you_mean, one_of, quote
 
 if TYPE_CHECKING:
     from hookrun.state import Identity
@@ -262,10 +262,10 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
         own = CASE.check(entry, at)
     except Invalid:
         return case
-    given = entry if isinstance(entry, dict) else {}
+    fields = entry if isinstance(entry, dict) else {}
     if "name" in own:
         case.name = str(own["name"])
-    elif "name" not in given:
+    elif "name" not in fields:
         at.report("the case has no name", "add a `name` that says what the hook should do")
     values: dict[str, Any] = {**defaults, **own}
     for name in MERGED_FIELDS:
@@ -274,13 +274,13 @@ def _case(file: CaseFile, index: int, entry: object, defaults: dict[str, object]
             values[name] = {**before, **after}
     if "event" in values:
         case.event = str(values["event"])
-    elif "event" not in given:
+    elif "event" not in fields:
         at.report("the case has no event", "add `event: pre_tool_use` or another event")
     case.expect = values.get("expect", {})
     _set_environment(case, values)
     case.context = _context(case, values)
     if not case.temporary:
-        _needs_no_directory(case, given.get("expect"))
+        _needs_no_directory(case, fields.get("expect"))
     return case
 
 
@@ -316,8 +316,8 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
             case.place("context_file").report(
                 message, hint.removesuffix(", or - for stdin") or "correct the file or its path"
             )
-    if isinstance(given := values.get("context"), dict):
-        context = {**context, **given}
+    if isinstance(more := values.get("context"), dict):
+        context = {**context, **more}
     for name, short in (("tool_name", "tool"), ("tool_args", "args")):
         if short in values:
             context[name] = values[short]

@@ -93,16 +93,16 @@ def as_agent_sees_it(result: CaseResult, answer: AgentResponse) -> CaseResult:
 
     An agent gets the message of an action that allows the call as context; it stays the message here.
     """
-    said = answer.reply
-    result.action, result.degraded = said.action, list(dict.fromkeys(answer.degraded))
-    if said.allows:
-        result.message = result.message if result.message and result.message in (said.context or "") else None
+    reply = answer.reply
+    result.action, result.degraded = reply.action, list(dict.fromkeys(answer.degraded))
+    if reply.allows:
+        result.message = result.message if result.message and result.message in (reply.context or "") else None
     else:
-        result.message = said.reason
-    if not (result.additional_context and said.context and result.additional_context in said.context):
-        result.additional_context = said.context if said.context != result.message else None
-    result.system_message = said.user_message
-    if said.args is None:
+        result.message = reply.reason
+    if not (result.additional_context and reply.context and result.additional_context in reply.context):
+        result.additional_context = reply.context if reply.context != result.message else None
+    result.system_message = reply.user_message
+    if reply.args is None:
         result.args = _original_args(result.context)
     return result
 
@@ -257,26 +257,26 @@ class TestRun:
     @property
     def failed(self) -> int:
         """The number of cases that did not pass."""
-        return sum(not ran.passed for ran in self.results)
+        return sum(not run.passed for run in self.results)
 
     @property
     def configured(self) -> list[CaseRun]:
         """The results of all cases but those whose configuration has errors."""
-        return [ran for ran in self.results if ran.config is None or not ran.config.problems]
+        return [run for run in self.results if run.config is None or not run.config.problems]
 
     @property
     def config_problems(self) -> list[str]:
         """The errors of the configurations, a line each, each once."""
-        configs = (ran.config for ran in self.results if ran.config is not None)
+        configs = (run.config for run in self.results if run.config is not None)
         return list(dict.fromkeys(problem for config in configs for problem in config.problems))
 
     @property
     def files(self) -> set[str]:
         """The files that affected the results, other than files of cases."""
         found: set[str] = set()
-        for ran in self.results:
-            found.update(ran.case.reads)
-        for config in {ran.config for ran in self.results if ran.config is not None}:
+        for run in self.results:
+            found.update(run.case.reads)
+        for config in {run.config for run in self.results if run.config is not None}:
             found.update(config.files)
             for hook in config.hooks:
                 named = [reference.partition(":")[2] for reference in hook.words]
@@ -322,13 +322,13 @@ class Coverage:
 
     def __init__(self, results: Iterable[CaseRun]) -> None:
         self._hooks: dict[Key, HookCoverage] = {}
-        for ran in results:
-            for hook in ran.config.hooks if ran.config is not None else ():
+        for case_run in results:
+            for hook in case_run.config.hooks if case_run.config is not None else ():
                 if hook.mode != "off" and hook_key(hook) not in self._hooks:
                     self._hooks[hook_key(hook)] = HookCoverage(hook, list(_wanted(hook)))
-            if ran.result is not None:
-                for run in ran.result.runs:
-                    self._note(run, ran.result)
+            if case_run.result is not None:
+                for run in case_run.result.runs:
+                    self._note(run, case_run.result)
 
     def _note(self, run: HookResult, result: CaseResult) -> None:
         of = self._hooks.get(hook_key(run.hook))

@@ -15,6 +15,7 @@ from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.validate import validate_settings
 from hookrun.events import UnknownEventError, resolve_event
+from hookrun.files import read_or_none
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
@@ -24,7 +25,7 @@ from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
-from hookrun.text import closest, one_line
+from hookrun.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,8 +68,7 @@ class CaseConfig:
         known = [hook.name for hook in self.hooks]
         for name in names:
             if name not in known:
-                near = closest(name, known)
-                hint = f"did you mean `{near}`?" if near else "run `hookrun list` to see all hooks"
+                hint = did_you_mean(name, known, "run `hookrun list` to see all hooks", "`{}`".format)
                 raise CannotRunError(f"unknown hook `{name}`\nhint: {hint}")
         return frozenset(names)
 
@@ -137,7 +137,8 @@ class Sandbox:
     def read_files(self, paths: object) -> dict[str, str | None]:
         """Return the content of these files of the directory, None for one that does not exist."""
         names = paths if isinstance(paths, dict) and self.directory is not None else ()
-        return {str(name): _read(os.path.join(self.directory or "", str(name))) for name in names}
+        found = {str(name): read_or_none(os.path.join(self.directory or "", str(name))) for name in names}
+        return {name: None if data is None else data.decode("utf-8", "replace") for name, data in found.items()}
 
 
 def write_files(directory: str, files: Mapping[str, str]) -> None:
@@ -149,14 +150,6 @@ def write_files(directory: str, files: Mapping[str, str]) -> None:
             file.write(text)
         if text.startswith("#!"):
             os.chmod(path, 0o755)  # noqa: S103  # in a directory of our own
-
-
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
-            return file.read()
-    except OSError:
-        return None
 
 
 def expand_placeholders(value: Any, words: Mapping[str, str]) -> Any:
@@ -207,10 +200,11 @@ class CaseState(EngineState):
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
         """Return the environment that the hooks of one fire share."""
-        around = CaseEnvironment(context, project=self.project, request_id=request_id, program=program, may_fork=False)
-        around.coprocesses = self.sandbox.coprocesses
-        around.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
-        return around
+        project = self.project
+        environment = CaseEnvironment(context, project=project, request_id=request_id, program=program, may_fork=False)
+        environment.coprocesses = self.sandbox.coprocesses
+        environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
+        return environment
 
 
 class CaseFire(EngineFire):

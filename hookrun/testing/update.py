@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from hookrun.testing.sandbox import expand_placeholders
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hookrun.audit_reader import Record
+    from hookrun.audit_reader import FireRecords, Record
     from hookrun.config.parse import KeyPath
 
     Update = tuple[Case, list[tuple[KeyPath, object]], int]
@@ -121,24 +122,23 @@ def _check_unchanged(file: CaseFile) -> None:
 
 def case_from_log(home: str, request_id: str) -> dict[str, object]:
     """Return the case of a recorded fire, given by the beginning of its id or LAST. Raises NoCaseError."""
-    recorded = list(audit_reader.newest_first(home))[::-1]
-    fires = [record for record in recorded if record.get("kind") == audit_reader.FIRE]
-    if request_id == LAST:
-        fires = [record for record in fires if "context" in record][-1:]
-    else:
-        fires = [record for record in fires if str(record.get("request_id", "")).startswith(request_id)]
-    if not fires and request_id == LAST:
+    last = request_id == LAST
+
+    def wanted(run: FireRecords) -> bool:
+        return run.fire is not None and ("context" in run.fire if last else run.request_id.startswith(request_id))
+
+    runs = audit_reader.latest_fires(home, wanted, 1 if last else sys.maxsize)
+    if not runs and last:
         raise NoCaseError(f"no run was recorded with its context\nhint: {HOW}")
-    if not fires:
+    if not runs:
         raise NoCaseError(f"no run with the id {request_id}\nhint: `hookrun log` lists the runs")
-    if len({record.get("request_id") for record in fires}) > 1:
-        raise NoCaseError(f"{len(fires)} runs have an id that begins with {request_id}\nhint: give more of the id")
-    fire = fires[-1]
-    context = fire.get("context")
+    if len(runs) > 1:
+        raise NoCaseError(f"{len(runs)} runs have an id that begins with {request_id}\nhint: give more of the id")
+    (run,) = runs
+    context = run.header.get("context")
     if not isinstance(context, dict):
-        raise NoCaseError(f"run {fire['request_id']} was recorded without its context\nhint: {HOW}")
-    of_fire = [each for each in recorded if each.get("request_id") == fire["request_id"]]
-    return _case(fire, context, [each for each in of_fire if each.get("kind") == audit_reader.HOOK])
+        raise NoCaseError(f"run {run.request_id} was recorded without its context\nhint: {HOW}")
+    return _case(run.header, context, [each for each in run.hooks if each.get("kind") == audit_reader.HOOK])
 
 
 def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from hookrun.nesting import NESTING
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.state import data_dir, make_private_dir
-from hookrun.text import closest, quote, truncate
+from hookrun.text import did_you_mean, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
@@ -109,8 +109,7 @@ class Project:
         """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
-            near = closest(name, [hook.name for hook in self.untrusted_hooks])
-            hint = f"did you mean {quote(near)}?" if near else "`hookrun list` lists the hooks"
+            hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], "`hookrun list` lists the hooks")
             raise UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
         return [self.inspect(hook) for hook in found]
 

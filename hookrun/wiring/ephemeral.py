@@ -12,15 +12,15 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from hookrun.files import is_within
+from hookrun.files import is_within, read_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hookrun.wiring.wired_command import HookrunProgram
 
 TIMEOUT = 10.0
-"""Seconds for uv or pipx to print a directory."""
+"""Seconds for a program to print what it is asked for."""
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
 """How the file CACHEDIR.TAG of a cache begins (https://bford.info/cachedir): uv and pipx put it into theirs."""
@@ -88,13 +88,18 @@ def _printed_by(program: str, *arguments: str) -> Iterator[str]:
 
 @cache  # pipx takes half a second, and `hookrun doctor` asks for each agent
 def _output(*command: str) -> str:
+    done = run_for_output(command, "/")
+    return os.fsdecode(done.stdout).strip() if done is not None and done.returncode == 0 else ""
+
+
+def run_for_output(command: Sequence[str], cwd: str) -> subprocess.CompletedProcess[bytes] | None:
+    """Return the finished command; None if it cannot be started or takes longer than TIMEOUT."""
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False, cwd="/"
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False, cwd=cwd
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return os.fsdecode(done.stdout).strip() if done.returncode == 0 else ""
+        return None
 
 
 def _tagged_cache(program: HookrunProgram) -> str | None:
@@ -104,12 +109,8 @@ def _tagged_cache(program: HookrunProgram) -> str | None:
     """
     directory = os.path.dirname(os.path.dirname(os.path.dirname(program.python)))
     while directory != os.path.dirname(directory):
-        try:
-            with open(f"{directory}/CACHEDIR.TAG", "rb") as file:
-                if file.read(len(CACHE_TAG)) == CACHE_TAG:
-                    return directory
-        except OSError:
-            pass
+        if read_or_none(f"{directory}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG:
+            return directory
         directory = os.path.dirname(directory)
     return None
 

@@ -46,13 +46,13 @@ def trust_format(agent: Agent) -> TrustFormat | None:
 
 def required_trust(path: str, hooks: Json, layout: EntryLayout, agent: Agent) -> list[HookTrust]:
     """Return the trust that hookrun's hooks in the file at `path` need; none if the agent asks for none."""
-    kept, trusts = trust_format(agent), []
-    if kept is None:
+    form, trusts = trust_format(agent), []
+    if form is None:
         return []
     for each in find_own(hooks, layout, agent.NAME):
         _, _, group, _, handler = each.path
-        digest = kept.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
-        trusts.append(HookTrust(each.event, kept.hook_table(path, each.event, int(group), int(handler)), digest, kept))
+        digest = form.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
+        trusts.append(HookTrust(each.event, form.hook_table(path, each.event, int(group), int(handler)), digest, form))
     return trusts
 
 

@@ -127,7 +127,7 @@ class Ledger:
         if self.from_here:
             manifest["from_here"] = self.from_here
         file_change.write_file(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
-        kept = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
+        named = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
         for name in os.listdir(self.directory):
-            if name not in kept:
+            if name not in named:
                 file_change.remove_file(f"{self.directory}/{name}", [])

@@ -143,11 +143,11 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     """
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
-    told = event == event_to_tell(agent)
+    notifies = event == event_to_tell(agent)
     # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
-    context = MISSING if begins and (not told or _can(agent, event, "user_message")) else None
-    reply = Reply(user_message=MISSING if told else None, context=context)
+    context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
+    reply = Reply(user_message=MISSING if notifies else None, context=context)
     if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
         reply = Reply("block", f"{MISSING}; no tool runs before that")
     return static_answer(agent, event, reply)
@@ -219,15 +219,15 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
     """Return the agent's configuration with the trust that its hooks need after a change, and needed before it."""
-    kept = trust_format(request.agent)
+    form = trust_format(request.agent)
     target = next((each for each in request.targets([]) if isinstance(each, SettingsFile)), None)
-    if kept is None or target is None:
+    if form is None or target is None:
         return None
     before, after = (
         required_trust_by_any_path(target.path, target.read(hooks.now.of(data)), target.layout, request.agent)
         for data in (hooks.now.data, hooks.after)
     )
-    return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), kept.CONFIG), after, before)
+    return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), form.CONFIG), after, before)
 
 
 def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger) -> InstallChange:

@@ -88,10 +88,10 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import SettingsFile, agent_directory
 
-    kept = trust_format(agent)
-    if kept is None or not isinstance(target, SettingsFile):
+    form = trust_format(agent)
+    if form is None or not isinstance(target, SettingsFile):
         return True
-    path = f"{agent_directory(agent.INSTALL, spot)}/{kept.CONFIG}"
+    path = f"{agent_directory(agent.INSTALL, spot)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))
     return all(
         trust.is_granted(config) and not trust.is_disabled(config)
@@ -101,9 +101,6 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
 
 
 VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
-VERSION_TIMEOUT = 10.0
-"""Seconds for an agent to say its version."""
-
 MAX_PARENTS = 8
 """How many directories above its program an agent's package.json may lie."""
 
@@ -148,18 +145,9 @@ def _package_version(path: str) -> str | None:
 
 def _printed_version(path: str) -> str | None:
     import re
-    import subprocess
 
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=VERSION_TIMEOUT,
-            check=False,
-            cwd=os.path.dirname(path),
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(VERSION, done.stdout.decode("utf-8", "replace"))
+    from hookrun.wiring.ephemeral import run_for_output
+
+    done = run_for_output((path, "--version"), os.path.dirname(path))
+    match = re.search(VERSION, done.stdout.decode("utf-8", "replace")) if done is not None else None
     return match.group() if match is not None else None

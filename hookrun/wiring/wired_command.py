@@ -36,6 +36,12 @@ EXEC = "exec "
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
 
+START = (
+    "import sys;from _frozen_importlib_external import SourceFileLoader as S;del sys.argv[0];__file__=sys.argv[0];"
+    'exec(S("__main__",__file__).get_code("__main__"))'
+)
+"""Runs the file that the next argument names as a script, but with its code from `__pycache__`, as a module has it."""
+
 PACKAGE_DOOR = "/hookrun/__main__.py"
 """How the path of hookrun's program ends."""
 
@@ -63,11 +69,16 @@ class HookrunProgram:
             return self.python
         return None if os.path.isfile(self.main) else self.main
 
+    @classmethod
+    def started_by(cls, command: list[str]) -> HookrunProgram:
+        """Return the program of a command with which a launcher starts it, of whichever version of hookrun."""
+        return cls(command[0], os.path.join(os.path.dirname(command[-2]), "__main__.py"))
+
     def cold_command(self) -> list[str]:
         """Return the words with which a launcher starts it, up to `fire`."""
         start = os.path.join(os.path.dirname(self.main), "start.py")
         if os.path.isfile(start):
-            return [self.python, "-I", "-S", "-X", "utf8", start, "fire"]
+            return [self.python, "-I", "-S", "-X", "utf8", "-c", START, start, "fire"]
         return [self.python, "-I", self.main, "fire"]
 
 
@@ -76,7 +87,7 @@ def program_of(launcher: str) -> HookrunProgram | None:
     found = launcher_file.read(os.path.join(os.path.dirname(launcher), launcher_file.NAME))
     if found is None or found.command[-1] != "fire" or len(found.command) < len(("python", "file", "fire")):
         return None
-    return HookrunProgram(found.command[0], os.path.join(os.path.dirname(found.command[-2]), "__main__.py"))
+    return HookrunProgram.started_by(found.command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +196,8 @@ class WiredCommand:
     def words(self) -> list[str]:
         """The command as install writes it, in a project neither with a path of hookrun nor a home; none by hand."""
         if self.form is not None:
-            said = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
-            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *said, *self.flags.arguments()]
+            arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
+            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
         # `-I`: nothing of the working directory or the environment is imported.

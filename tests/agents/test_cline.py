@@ -8,15 +8,15 @@ from hookrun.agents import cline
 from hookrun.agents.base import Message
 
 
-def read(tool: str, given: object, **more: object) -> Message:
+def read(tool: str, args: object, **more: object) -> Message:
     """Return what a message about a call, or with more about its result, is read as."""
-    about = {"id": "c1", "name": tool, "input": given, **more}
+    about = {"id": "c1", "name": tool, "input": args, **more}
     name = "tool_result" if more else "tool_call"
     return cline.read({"hookName": name, "taskId": "s1", name: about}, "")
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "name", "seen"),
+    ("tool", "args", "name", "seen"),
     [
         ("run_commands", {"commands": ["ls", "pwd"]}, "bash", [{"command": "ls"}, {"command": "pwd"}]),
         ("run_commands", {"command": "ls"}, "bash", [{"command": "ls"}]),
@@ -40,15 +40,15 @@ def read(tool: str, given: object, **more: object) -> Message:
         ("run_commands", {"strange": 1}, "bash", [{"strange": 1}]),
     ],
 )
-def test_every_thing_is_a_call(tool: str, given: object, name: str, seen: list[object] | None) -> None:
+def test_every_thing_is_a_call(tool: str, args: object, name: str, seen: list[object] | None) -> None:
     """By hookrun's names, so that a guard sees each."""
-    calls = read(tool, given).calls
+    calls = read(tool, args).calls
     assert {call.fields["tool_name"] for call in calls} == {name}
     assert seen is None or [call.fields["tool_args"] for call in calls] == seen
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "wanted", "own"),
+    ("tool", "args", "wanted", "own"),
     [
         ("run_commands", {"commands": ["a", "b"]}, [None, {"command": "c"}], {"commands": ["a", "c"]}),
         ("run_commands", "a", [{"command": "c"}], {"commands": ["c"]}),
@@ -68,9 +68,9 @@ def test_every_thing_is_a_call(tool: str, given: object, name: str, seen: list[o
         ("apply_patch", "*** Delete File: a", [{"file_path": "b"}], None),
     ],
 )
-def test_a_change_goes_where_it_came_from(tool: str, given: object, wanted: list[object], own: object) -> None:
+def test_a_change_goes_where_it_came_from(tool: str, args: object, wanted: list[object], own: object) -> None:
     """Every other thing stays as the model gave it; what a patch is to become cannot be said."""
-    assert read(tool, given).to_native_args(wanted) == own  # type: ignore[arg-type]
+    assert read(tool, args).to_native_args(wanted) == own  # type: ignore[arg-type]
 
 
 def test_each_thing_has_its_own_result() -> None:
@@ -83,9 +83,9 @@ def test_each_thing_has_its_own_result() -> None:
 
 def test_a_failed_edit_changes_no_file() -> None:
     """Its failure is one, whichever way Cline tells of it."""
-    given = {"path": "/a", "new_text": "x"}
+    args = {"path": "/a", "new_text": "x"}
     for more in ({"output": None, "error": "no"}, {"output": {"result": "", "error": "no", "success": False}}):
-        (call,) = read("editor", given, **more).calls
+        (call,) = read("editor", args, **more).calls
         assert (call.event, call.fields["tool_result_error"]) == ("post_tool_failure", "no")
-    done = read("editor", given, output={"query": "edit:/a", "result": "written", "success": True}).calls
+    done = read("editor", args, output={"query": "edit:/a", "result": "written", "success": True}).calls
     assert [call.event for call in done] == ["post_tool_use", "file_changed"]

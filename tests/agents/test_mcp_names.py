@@ -58,7 +58,7 @@ def _servers(root: Path, agent: str, *names: str) -> None:
     file.write_text(json.dumps({key: {name: {} for name in names}}))
 
 
-def _ran(project: Project) -> dict[str, object]:
+def _recorded(project: Project) -> dict[str, object]:
     return {str(record["hook"]): record["action"] for record in project.audit() if "hook" in record}
 
 
@@ -75,7 +75,7 @@ def test_a_guard_on_a_tool_of_a_server_blocks(project: Project, name: str, own: 
     )
     agent = Agent(name, project)
     assert agent.fire(_call(agent, own), event=agent.events["pre"]).stdout
-    assert _ran(project) == {"when": "continue", "server": "continue", "guard": "block"}
+    assert _recorded(project) == {"when": "continue", "server": "continue", "guard": "block"}
 
 
 @pytest.mark.sampled(3)
@@ -90,7 +90,7 @@ def test_a_guard_written_for_claude_code_blocks(project: Project, name: str, own
     (project.root / "coder.json").write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
     agent = Agent(name, project)
     assert agent.fire(_call(agent, own), event=agent.events["pre"]).stdout
-    assert list(_ran(project).values()) == ["block"]
+    assert list(_recorded(project).values()) == ["block"]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -105,7 +105,7 @@ def test_the_servers_of_the_user_decide_what_the_tool_is(project: Project, name:
     agent = Agent(name, project)
     own = next(own for each, own in sorted(OWN) if each == name)
     agent.fire(_call(agent, own), event=agent.events["pre"])
-    assert _ran(project) == {"seen": "continue"}
+    assert _recorded(project) == {"seen": "continue"}
     context = json.loads(seen.read_text())
     assert (context["tool_name"], context["agent_tool_name"]) == ("mcp__my_files__make_it", own)
 
@@ -116,7 +116,7 @@ def test_a_project_s_servers_rule_no_reading_out(project: Project) -> None:
     project.user_hooks({"name": "guard", "matcher": "mcp__my_files__make_it", "command": "exit 2"})
     agent = Agent("opencode", project)
     agent.fire(_call(agent, "my_files_make_it"), event=agent.events["pre"])
-    assert _ran(project) == {"guard": "block"}
+    assert _recorded(project) == {"guard": "block"}
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def before(command: str = "ls") -> list[object]:
 
 def after() -> list[object]:
     """Return the call after it."""
-    given = {"tool": "bash", "callID": "c1", "args": {"command": "ls"}, **SESSION}
-    return ["tool.execute.after", given, {"title": "", "metadata": {"exit": 0}, "output": "out"}]
+    payload = {"tool": "bash", "callID": "c1", "args": {"command": "ls"}, **SESSION}
+    return ["tool.execute.after", payload, {"title": "", "metadata": {"exit": 0}, "output": "out"}]
 
 
 def prompt(session: str = "s1") -> list[object]:
@@ -68,15 +68,15 @@ def drive(project: Project, *calls: list[object], headless: bool = False, comman
 def test_a_block_is_thrown_and_names_the_reason(project: Project) -> None:
     """OpenCode gives the model what a plugin throws."""
     project.hooks({"matcher": "bash", "when": {"tool_args.command": "rm*"}, "command": "echo no >&2; exit 2"})
-    came = drive(project, before("rm -rf /"), before("ls"))
-    assert [each["error"] for each in came["results"]] == ["no", None]
+    results = drive(project, before("rm -rf /"), before("ls"))
+    assert [each["error"] for each in results["results"]] == ["no", None]
 
 
 def test_changed_arguments_are_put_into_the_same_object(project: Project) -> None:
     """OpenCode ignores another one; what is left alone stays."""
     project.hooks({"command": says(action="modify", args_patch={"command": "ls -l"})})
-    (came,) = drive(project, before())["results"]
-    assert came["given"][1]["args"] == {"command": "ls -l", "d": 1}
+    (results,) = drive(project, before())["results"]
+    assert results["given"][1]["args"] == {"command": "ls -l", "d": 1}
 
 
 def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
@@ -85,8 +85,8 @@ def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
         {"command": says(action="continue", additional_context="one")},
         {"name": "later", "event": "post_tool_use", "command": says(action="block", message="two")},
     )
-    came = drive(project, before(), after())["results"]
-    assert came[1]["given"][1]["output"] == "out\n\none\n\ntwo"
+    results = drive(project, before(), after())["results"]
+    assert results[1]["given"][1]["output"] == "out\n\none\n\ntwo"
 
 
 def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> None:
@@ -95,12 +95,12 @@ def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> 
         {"event": "session_start", "command": says(action="continue", additional_context="hello")},
         {"name": "p", "event": "user_prompt_submit", "command": says(action="continue", additional_context="Monday")},
     )
-    came = drive(project, happened("session.created", info={"id": "s1"}), prompt(), prompt())["results"]
-    assert [[part["text"] for part in each["given"][1]["parts"]] for each in came[1:]] == [
+    results = drive(project, happened("session.created", info={"id": "s1"}), prompt(), prompt())["results"]
+    assert [[part["text"] for part in each["given"][1]["parts"]] for each in results[1:]] == [
         ["do it", "hello\n\nMonday"],
         ["do it", "Monday"],
     ]
-    part = came[1]["given"][1]["parts"][1]
+    part = results[1]["given"][1]["parts"][1]
     assert (part["type"], part["synthetic"], part["messageID"], part["sessionID"]) == ("text", True, "m1", "s1")
     assert part["id"].startswith("prt_")
 
@@ -108,17 +108,17 @@ def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> 
 def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> None:
     """OpenCode shows of what is thrown only that something went wrong."""
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
-    came = drive(project, prompt())
-    assert came["results"][0]["error"] == "not that"
-    toasts = [without_origin(toast) for toast in came["toasts"]]
+    results = drive(project, prompt())
+    assert results["results"][0]["error"] == "not that"
+    toasts = [without_origin(toast) for toast in results["toasts"]]
     assert toasts == ["", "hookrun: the prompt was blocked: not that"]
 
 
 def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> None:
     """Its session has a parent; its end is a subagent's end."""
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
-    came = drive(project, happened("session.created", info={"id": "s2", "parentID": "s1"}), prompt("s2"))
-    assert came["results"][1]["error"] is None
+    results = drive(project, happened("session.created", info={"id": "s2", "parentID": "s1"}), prompt("s2"))
+    assert results["results"][1]["error"] is None
     project.hooks({"event": ["stop", "subagent_stop"], "command": "cat > seen"})
     drive(
         project,
@@ -132,9 +132,9 @@ def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> N
 def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> None:
     """With its last words."""
     script = project.script("break.sh", "#!/bin/sh\necho ModuleNotFoundError >&2; exit 1\n")
-    came = drive(project, before(), command=[str(project.root / script)])
-    assert came["results"][0]["error"] is None
-    assert came["toasts"] == ["hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError"]
+    results = drive(project, before(), command=[str(project.root / script)])
+    assert results["results"][0]["error"] is None
+    assert results["toasts"] == ["hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError"]
 
 
 @pytest.mark.parametrize("headless", [False, True])
@@ -146,8 +146,10 @@ def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool)
         {**SESSION, "messageID": "m1", "partID": "p1"},
         {"text": "done"},
     ]
-    came = drive(project, text, happened("session.idle", sessionID="s1"), headless=headless)
-    assert came["prompts"] == [{"path": {"id": "s1"}, "body": {"parts": [{"type": "text", "text": "run the tests"}]}}]
+    results = drive(project, text, happened("session.idle", sessionID="s1"), headless=headless)
+    assert results["prompts"] == [
+        {"path": {"id": "s1"}, "body": {"parts": [{"type": "text", "text": "run the tests"}]}}
+    ]
 
 
 def test_what_the_person_is_told_is_shown(project: Project) -> None:
@@ -160,25 +162,25 @@ def test_what_the_person_is_told_is_shown(project: Project) -> None:
 @pytest.mark.parametrize("command", [["/nowhere/hookrun", "fire"], [sys.executable, "-I", "/nowhere/hookrun", "fire"]])
 def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Project, command: list[str]) -> None:
     """Every tool would be refused else: an interpreter without its program ends with 2."""
-    came = drive(project, before(), before(), command=command)
-    assert [each["error"] for each in came["results"]] == [None, None]
-    (toast,) = came["toasts"]
+    results = drive(project, before(), before(), command=command)
+    assert [each["error"] for each in results["results"]] == [None, None]
+    (toast,) = results["toasts"]
     assert "/nowhere/hookrun no longer exists" in toast
     assert "hookrun doctor opencode" in toast
 
 
 def test_an_answer_that_cannot_be_read_refuses_nothing(project: Project) -> None:
     """The user is notified."""
-    came = drive(project, before(), command=["/bin/echo", "gibberish"])
-    assert came["results"][0]["error"] is None
-    assert "cannot be read" in came["toasts"][0]
+    results = drive(project, before(), command=["/bin/echo", "gibberish"])
+    assert results["results"][0]["error"] is None
+    assert "cannot be read" in results["toasts"][0]
 
 
 def test_a_refusal_that_only_the_exit_status_tells_counts(project: Project) -> None:
     """Its reason is on stderr then."""
     script = project.script("refuse.sh", "#!/bin/sh\necho full disk >&2; exit 2\n")
-    came = drive(project, before(), command=[str(project.root / script)])
-    assert came["results"][0]["error"] == "full disk"
+    results = drive(project, before(), command=[str(project.root / script)])
+    assert results["results"][0]["error"] == "full disk"
 
 
 def test_an_event_that_is_not_wired_calls_nobody(project: Project) -> None:

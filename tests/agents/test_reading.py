@@ -90,11 +90,12 @@ def test_a_prompt_that_nobody_wrote_is_not_fired(fields: Json, fired: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("given", "seen"), [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)]
+    ("arguments", "seen"),
+    [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)],
 )
-def test_copilot_s_arguments_may_be_a_text(given: object, seen: object) -> None:
+def test_copilot_s_arguments_may_be_a_text(arguments: object, seen: object) -> None:
     """Older versions give JSON within JSON; one that is none hides the tool from no matcher."""
-    (call,) = copilot.read({"toolName": "bash", "toolArgs": given}, "PreToolUse").calls
+    (call,) = copilot.read({"toolName": "bash", "toolArgs": arguments}, "PreToolUse").calls
     assert (call.fields["tool_name"], call.fields["tool_args"]) == ("bash", seen)
 
 

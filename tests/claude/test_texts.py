@@ -25,6 +25,6 @@ def test_where_no_file_can_be_made_the_beginning_is_given_and_it_is_said(tmp_pat
     """The rest is lost, and nothing fails."""
     (tmp_path / ".local").write_text("in the way")
     assert save_overflow_text(str(tmp_path), "x") is None
-    told = shorten("x" * 20_000, lambda text: save_overflow_text(str(tmp_path), text), whole=True)
-    assert "could not be kept" in told
-    assert told.endswith("\n" + "x" * PREVIEW)
+    shortened = shorten("x" * 20_000, lambda text: save_overflow_text(str(tmp_path), text), whole=True)
+    assert "could not be kept" in shortened
+    assert shortened.endswith("\n" + "x" * PREVIEW)

@@ -139,9 +139,9 @@ def _standard_streams(*descriptors: int) -> Iterator[None]:
             before = getattr(sys, name)
             if number:
                 before.flush()
-            kept = os.dup(number)
-            stack.callback(os.close, kept)
-            stack.callback(os.dup2, kept, number)
+            copy = os.dup(number)
+            stack.callback(os.close, copy)
+            stack.callback(os.dup2, copy, number)
             stack.callback(setattr, sys, name, before)
             os.dup2(descriptor, number)
             mode, errors = ("w", "backslashreplace") if number == 2 else ("w" if number else "r", "strict")

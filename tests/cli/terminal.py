@@ -69,16 +69,16 @@ def at_terminal(
     os.close(terminal)
     left = list(answers)
     screen = b""
-    asked = 0
+    questions = 0
     while True:
         ready, _, _ = select.select([master], [], [], PATIENCE)
         assert ready, screen
         if not (more := _more(master)):
             break
         screen += more
-        if left and screen.count(question.encode()) > asked:
-            asked += 1
-            if asked == 1 and meanwhile is not None:
+        if left and screen.count(question.encode()) > questions:
+            questions += 1
+            if questions == 1 and meanwhile is not None:
                 meanwhile()
             os.write(master, left.pop(0).encode() + b"\n")
     os.close(master)

@@ -40,7 +40,7 @@ def offered(project: Project, *words: str) -> list[str]:
     return done.stdout.split()
 
 
-def asked(project: Project, shell: str, *words: str) -> str:
+def completed(project: Project, shell: str, *words: str) -> str:
     """Return what hookrun answers to the completion script of a shell."""
     where = words[-1] if shell == "fish" else str(len(words) - 1)
     env = {"_HOOKRUN_COMPLETE": f"{shell}_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": where}
@@ -99,7 +99,7 @@ def test_each_shell_has_its_script_and_its_answer(project: Project, shell: str) 
     assert (script.status, script.stderr) == (0, "")
     assert f"_HOOKRUN_COMPLETE={shell}_complete" in script.stdout
     assert hookrun(project, "completion", SHELL=f"/usr/bin/{shell}").stdout == script.stdout
-    assert "guard" in asked(project, shell, "hookrun", "disable", "gu")
+    assert "guard" in completed(project, shell, "hookrun", "disable", "gu")
 
 
 def test_a_shell_that_is_not_known(project: Project) -> None:

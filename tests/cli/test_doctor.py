@@ -369,16 +369,16 @@ def test_geminis_folder_trust(project: Project, folders: dict[str, str], level: 
     assert findings == ([level] if level else [])
 
 
-@pytest.mark.parametrize(("agent", "asked"), [("gemini", False), ("qwen", True)])
-def test_folder_trust_that_is_switched(project: Project, agent: str, asked: bool) -> None:
+@pytest.mark.parametrize(("agent", "asks_for_trust"), [("gemini", False), ("qwen", True)])
+def test_folder_trust_that_is_switched(project: Project, agent: str, asks_for_trust: bool) -> None:
     """Gemini asks unless that is switched off, Qwen only if it is switched on."""
     hookrun(project, "install", agent)
     _edit(
         project.root / f".{agent}" / "settings.json",
-        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asked}}}),
+        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asks_for_trust}}}),
     )
     findings = [each["level"] for each in _findings(project, agent) if each["check"] == "trust"]
-    assert findings == (["note"] if asked else [])
+    assert findings == (["note"] if asks_for_trust else [])
 
 
 def test_copilots_folder_trust(project: Project) -> None:
@@ -517,7 +517,7 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
         (lambda line: line.replace("/.local/", "/gone/.local/"), "hookrun/claude does not exist any more"),
@@ -525,7 +525,9 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
     ],
     ids=["another program", "gone", "not a fire"],
 )
-def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Callable[[str], str], said: str) -> None:
+def test_a_wiring_that_does_not_do_it_is_no_proof(
+    project: Project, change: Callable[[str], str], expected: str
+) -> None:
     """Whatever keeps the refusal from the agent, the proof sees it."""
     hookrun(project, "install", "claude")
     path = settings_file(project, "claude")
@@ -535,7 +537,7 @@ def test_a_wiring_that_does_not_do_it_is_no_proof(project: Project, change: Call
     path.write_text(json.dumps(data))
     done = hookrun(project, "doctor", "claude", "--prove")
     assert done.status == 1
-    assert said in "".join(line for line in done.stdout.splitlines() if line.startswith("  problem"))
+    assert expected in "".join(line for line in done.stdout.splitlines() if line.startswith("  problem"))
 
 
 def test_as_json(project: Project) -> None:

@@ -42,17 +42,17 @@ def test_what_is_not_given_is_named_as_what_it_depends_on(project: Project) -> N
         {"name": "codex", "agents": ["codex"], "command": "true"},
     )
     project.approve()
-    told = fates(hookrun(project, "explain", "PreToolUse", "--json"))
-    assert {name: fate["state"] for name, fate in told.items()} == {
+    states = fates(hookrun(project, "explain", "PreToolUse", "--json"))
+    assert {name: fate["state"] for name, fate in states.items()} == {
         "any": "runs",
         "every-tool": "runs",
         "bash": "depends",
         "unless": "depends",
         "codex": "depends",
     }
-    assert told["bash"]["depends"] == ['the tool ("bash")', 'tool_args.command ("git*")']
-    assert told["unless"]["depends"] == ['session_id (not "s*")']
-    assert told["codex"]["depends"] == ["the agent (codex only)"]
+    assert states["bash"]["depends"] == ['the tool ("bash")', 'tool_args.command ("git*")']
+    assert states["unless"]["depends"] == ['session_id (not "s*")']
+    assert states["codex"]["depends"] == ["the agent (codex only)"]
     known = fates(hookrun(project, "explain", *PUSH, "--json"))
     assert [known[name]["state"] for name in ("bash", "unless", "codex")] == ["runs", "depends", "depends"]
 
@@ -64,8 +64,8 @@ def test_a_condition_that_fails_decides_whatever_else_is_not_known(project: Proj
         {"name": "half", "unless": {"tool_args.command": "ls", "session_id": "s*"}, "command": "true"},
     )
     project.approve()
-    told = fates(hookrun(project, "explain", *PUSH, "--json"))
-    assert (told["other"]["state"], told["half"]["state"]) == ("does not apply", "runs")
+    states = fates(hookrun(project, "explain", *PUSH, "--json"))
+    assert (states["other"]["state"], states["half"]["state"]) == ("does not apply", "runs")
 
 
 def test_order_layer_and_place_of_every_hook(project: Project) -> None:
@@ -162,8 +162,8 @@ def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project:
     """As with `hookrun fire`, with and without `--agent`."""
     project.hooks({"name": "guard", "command": says(action="block", message="R")})
     assert first(hookrun(project, "explain", *PUSH, "--run")) == "pre_tool_use: block by guard (R); ran: guard"
-    told = first(hookrun(project, "explain", *PUSH, "--run", "--agent", "claude"))
-    assert told.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: not approved")
+    states = first(hookrun(project, "explain", *PUSH, "--run", "--agent", "claude"))
+    assert states.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: not approved")
 
 
 @pytest.mark.parametrize("message", ["shell.02.PreToolUse.json", None])
@@ -196,10 +196,10 @@ def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Pro
 def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project) -> None:
     """A guard that nobody has approved refuses: the very answer is known, and it is the one that a fire gives."""
     project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
-    told = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
+    states = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
     run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
     assert isinstance(run, dict)
-    reason = json.loads(str(told))["hookSpecificOutput"]
+    reason = json.loads(str(states))["hookSpecificOutput"]
     assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): not approved")
     assert reason == json.loads(run["told"])["hookSpecificOutput"]
     project.approve()
@@ -239,7 +239,7 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
@@ -251,13 +251,13 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
         (("stop", "--ctx", "c.json", "--tool", "bash"), "--ctx holds the whole context"),
     ],
 )
-def test_what_cannot_be_asked(project: Project, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_asked(project: Project, arguments: tuple[str, ...], error: str) -> None:
     """One line that says what was found and expected, and the status is 1."""
     project.hooks({"name": "guard", "command": "true"})
     (project.root / "list.json").write_text("[]")
     done = hookrun(project, "explain", *arguments)
     assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
-    assert said in done.stderr
+    assert error in done.stderr
 
 
 def test_the_error_of_a_config_file_is_reported_once(project: Project) -> None:
@@ -299,16 +299,16 @@ def test_a_background_hook_was_started(project: Project) -> None:
     assert "1  later  started  " in done.stdout
     assert "shows how it ends\n" in done.stdout
     assert "  `hookrun why " in done.stdout
-    told = hookrun_process(project, "explain", "stop", "--run", "--json").json["run"]
-    assert isinstance(told, dict)
-    assert told["fires"][0]["hooks"][0]["background"] is True
+    states = hookrun_process(project, "explain", "stop", "--run", "--json").json["run"]
+    assert isinstance(states, dict)
+    assert states["fires"][0]["hooks"][0]["background"] is True
 
 
 def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project) -> None:
     """Nobody has approved it, and nobody can."""
     project.hooks({"name": "bad", "event": "stop", "command": "true", "timout": 3})
-    told = fates(hookrun(project, "explain", "stop", "--json"))
-    assert (told["bad"]["state"], told["bad"]["trust"]) == ("fails", "declared wrongly")
+    states = fates(hookrun(project, "explain", "stop", "--json"))
+    assert (states["bad"]["state"], states["bad"]["trust"]) == ("fails", "declared wrongly")
 
 
 def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) -> None:
@@ -342,8 +342,8 @@ def test_what_can_be_seen_of_a_program_without_running_it(
     """A #! line, and the file of a module, are looked at; a shell runs a script without a #! line."""
     project.script("g.sh", text)
     project.hooks({"name": "g", **fields})
-    told = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
-    assert told["g"]["state"] == ("fails" if fails else "runs")
+    states = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
+    assert states["g"]["state"] == ("fails" if fails else "runs")
 
 
 def test_unapproved_guards_are_answered_with_blocked(project: Project) -> None:
@@ -351,9 +351,9 @@ def test_unapproved_guards_are_answered_with_blocked(project: Project) -> None:
     guard: dict[str, object] = {"name": "one", "event": "pre_tool_use", "command": "true", "on_failure": "block"}
     other: dict[str, object] = {**guard, "name": "two", "on_failure": "continue"}
     project.hooks(guard)
-    asked = ("explain", "pre_tool_use", "--tool", "bash")
-    assert hookrun(project, *asked).stdout.startswith("pre_tool_use: blocked: one is not approved")
+    words = ("explain", "pre_tool_use", "--tool", "bash")
+    assert hookrun(project, *words).stdout.startswith("pre_tool_use: blocked: one is not approved")
     project.hooks(guard, other)
-    assert hookrun(project, *asked).stdout.startswith("pre_tool_use: blocked: 2 not approved (one, two)")
+    assert hookrun(project, *words).stdout.startswith("pre_tool_use: blocked: 2 not approved (one, two)")
     project.hooks(other)
-    assert "blocked" not in hookrun(project, *asked).stdout
+    assert "blocked" not in hookrun(project, *words).stdout

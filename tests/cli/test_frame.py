@@ -91,8 +91,8 @@ def test_help_of_commands(project: Project) -> None:
 @pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
 def test_former_names_work(project: Project, old: str, new: str) -> None:
     """They are the same command."""
-    given = ("bash",) if old == "completion" else ()
-    first, second = (hookrun(project, *name.split(), *given) for name in (old, new))
+    arguments = ("bash",) if old == "completion" else ()
+    first, second = (hookrun(project, *name.split(), *arguments) for name in (old, new))
     assert (first.status, first.stdout) == (second.status, second.stdout)
 
 
@@ -276,10 +276,10 @@ def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook named")],
 )
-def test_what_cannot_be_removed(project: Project, name: str, said: str) -> None:
+def test_what_cannot_be_removed(project: Project, name: str, message: str) -> None:
     """It is said why, and nothing is written."""
     project.hooks({"name": "guard", "command": "true"}, include_claude=True)
     (project.root / ".claude").mkdir()
@@ -288,7 +288,7 @@ def test_what_cannot_be_removed(project: Project, name: str, said: str) -> None:
     before = (project.root / "coder.json").read_text()
     done = hookrun(project, "remove", name)
     assert (done.status, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert (project.root / "coder.json").read_text() == before
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Project
 
-ASKED = "]: "
+PROMPT = "]: "
 HOOK: dict[str, object] = {"name": "one", "event": "stop", "command": "exit 0"}
 GUARDS = ("block-destructive-commands", "no-force-push", "protect-files")
 """The recipes that a plain repository gets by default."""
@@ -47,7 +47,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     """Enter three times: hooks written, tested, approved and installed; then Claude Code is refused `rm -rf /`."""
     (project.root / ".git").rmdir()
     path = agents_on_path(project, "claude")
-    session = at_terminal(project, "init", answers=("", "", ""), question=ASKED, env={"PATH": path})
+    session = at_terminal(project, "init", answers=("", "", ""), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
     for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 1 event", "hookrun try"):
         assert text in session.screen
@@ -72,7 +72,7 @@ def test_answers_choose_hooks_and_agents(project: Project) -> None:
     (project.root / "pyproject.toml").touch()
     path = agents_on_path(project, "claude", "codex")
     answers = ("1,77", "1-1 custom", "codex", "y")
-    session = at_terminal(project, "init", answers=answers, question=ASKED, env={"PATH": path})
+    session = at_terminal(project, "init", answers=answers, question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
     assert "a Python project" in session.screen
     assert 'error: "77" is not in the list\nhint: give numbers such as `1,3` or `1-3`' in session.screen
@@ -86,7 +86,7 @@ def test_a_no_changes_nothing(project: Project) -> None:
     """The last question is whether to go ahead."""
     before = tree(project.root, project.home)
     path = agents_on_path(project, "claude")
-    session = at_terminal(project, "init", answers=("", "", "n"), question=ASKED, env={"PATH": path})
+    session = at_terminal(project, "init", answers=("", "", "n"), question=PROMPT, env={"PATH": path})
     assert session.status == 1
     assert tree(project.root, project.home) == before
 
@@ -95,7 +95,7 @@ def test_nothing_chosen_writes_nothing(project: Project) -> None:
     """Without hooks and agents there is no last question, and no warning about agents."""
     before = tree(project.root, project.home)
     path = agents_on_path(project, "claude")
-    session = at_terminal(project, "init", answers=("none", "none"), question=ASKED, env={"PATH": path})
+    session = at_terminal(project, "init", answers=("none", "none"), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
     assert session.screen.endswith("Nothing to add and no agent to connect.\n")
     assert tree(project.root, project.home) == before
@@ -104,7 +104,7 @@ def test_nothing_chosen_writes_nothing(project: Project) -> None:
 def test_the_last_question_lists_the_agents(project: Project) -> None:
     """With commas and one `and`, wrapped at words; the end of input there ends the line before the error."""
     path = agents_on_path(project, "claude", "codex", "gemini")
-    session = at_terminal(project, "init", answers=("", "", "\x04"), question=ASKED, env={"PATH": path})
+    session = at_terminal(project, "init", answers=("", "", "\x04"), question=PROMPT, env={"PATH": path})
     assert "connect Claude Code, Codex CLI and Gemini CLI?" in " ".join(session.screen.split())
     assert max(map(len, session.screen.splitlines()[1:])) <= 80
     assert "Agents to connect" in session.screen
@@ -148,13 +148,13 @@ def test_options_answer_the_questions(project: Project) -> None:
     without = hookrun(project, "init", "--recipe", "protect-files", "--no-install", "--json")
     assert without.status == 0
     assert not settings_file(project, "claude").exists()
-    for arguments, said in (
+    for arguments, error in (
         (("--agent", "gemini", "--no-install"), "not both"),
         (("--recipe", "protect-file"), "protect-files"),
         (("--agent", "gemin"), "gemini"),
     ):
         wrong = hookrun(project, "init", *arguments)
-        assert (wrong.status, said in wrong.stderr) == (1, True)
+        assert (wrong.status, error in wrong.stderr) == (1, True)
 
 
 def test_a_dry_run_shows_the_agents_settings_too(project: Project) -> None:
@@ -303,7 +303,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "use letters, digits"),
@@ -311,11 +311,11 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
         (("new", "x", "--lang", "perl"), '"perl" is not one of'),
     ],
 )
-def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], error: str) -> None:
     """What was found, what was expected; status 1, and nothing written."""
     done = hookrun(project, *arguments)
     assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
-    assert said in done.stderr
+    assert error in done.stderr
     assert not (project.root / "coder.json").exists()
 
 

@@ -76,8 +76,8 @@ def test_what_is_written_does_the_same(project: Project) -> None:
         }
     ]
     assert declared["hookrun"] == {"include": ["claude-hooks.json"]}
-    kept = json.loads((project.root / "claude-hooks.json").read_text())
-    assert kept == {"hooks": {"PreToolUse": [group("Edit", **{"if": "Edit(*.py)"})]}}
+    included = json.loads((project.root / "claude-hooks.json").read_text())
+    assert included == {"hooks": {"PreToolUse": [group("Edit", **{"if": "Edit(*.py)"})]}}
     assert hookrun(project, "validate").status == 0
     assert project.fire().verdict["message"] == "no"
     edit = {"tool_name": "edit", "tool_args": {"file_path": "a.py"}}

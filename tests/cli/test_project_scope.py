@@ -89,16 +89,16 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     """Once in a session where the agent has an event for that, and the model when it begins; no tool is refused."""
     _install(project, agent)
     event = plan.event_to_tell(load(agent))
-    said = {}
+    messages = {}
     for each in plan.all_events(load(agent)):
         line = wired_line(project, agent, each, "project")
         done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
         assert (done.returncode, done.stderr) == (0, b"")
-        said[each] = done.stdout.decode()
-    assert "uv tool install hookrun" in json.dumps(json.loads(said.pop(event)))
+        messages[each] = done.stdout.decode()
+    assert "uv tool install hookrun" in json.dumps(json.loads(messages.pop(event)))
     if agent == "qwen":
-        assert "uv tool install hookrun" in said.pop("SessionStart")
-    assert set(said.values()) == {""}
+        assert "uv tool install hookrun" in messages.pop("SessionStart")
+    assert set(messages.values()) == {""}
 
 
 @pytest.mark.sampled

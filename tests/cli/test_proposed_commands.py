@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun.agents import load
+from hookrun.agents import UnknownAgentError, load
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, OLD_NAMES, agents_named
 from hookrun.fire.command import parse_arguments
@@ -136,7 +136,7 @@ def filled(command: str) -> str:
 
 
 def check(words: list[str]) -> None:
-    """Raise click.UsageError or FireError where the command line of hookrun does not take these words."""
+    """Raise UsageError, UnknownAgentError or FireError where the command line of hookrun does not take these words."""
     if words == ["fire", "--help"]:
         return
     if words[0] == "fire":
@@ -163,7 +163,7 @@ def test_the_command_line_takes_them() -> None:
         try:
             words = shlex.split(filled(command))
             check(words[len(words) - words[::-1].index("hookrun") :])
-        except (AssertionError, ValueError, click.ClickException, FireError) as error:
+        except (AssertionError, ValueError, click.ClickException, FireError, UnknownAgentError) as error:
             wrong.append((where, command, repr(error)))
     assert wrong == []
 
@@ -195,7 +195,7 @@ def test_a_wrong_command_would_be_seen(message: str, *, wrong: bool) -> None:
         for each in found:
             check(shlex.split(each)[1:])
         return
-    with pytest.raises(click.ClickException):
+    with pytest.raises((click.ClickException, UnknownAgentError)):
         check(shlex.split(found[0])[1:])
 
 

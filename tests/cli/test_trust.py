@@ -229,6 +229,15 @@ def test_a_project_without_hooks_has_nothing_to_decide(project: Project) -> None
     assert (done.status, "no hooks in " in done.stdout) == (0, True)
 
 
+def test_the_project_is_the_one_of_a_run(project: Project) -> None:
+    """Without a config file it is the repository around the working directory, as for `fire`, `explain` and `log`."""
+    (project.root / ".git").mkdir(exist_ok=True)
+    below = project.root / "src"
+    below.mkdir()
+    assert hookrun(project, "trust", cwd=below).stdout == f"no hooks in {project.root}\n"
+    assert hookrun(project, "status", "--json", cwd=below).json["project"] == str(project.root)
+
+
 def test_list_says_what_is_decided(declared: Project) -> None:
     """In the flags of each hook of the project, and for programs under `trust` and `paused`."""
     known = digests(declared)

@@ -90,17 +90,17 @@ def test_files_of_others_are_left_alone(project: Project) -> None:
 )
 def test_the_function_of_a_python_hook(project: Project, target: str, says: str | None) -> None:
     """It is looked for without being imported: a project's code does not run."""
-    ran = "open('ran', 'w').close()\n"
+    script = "open('ran', 'w').close()\n"
     guards = project.root / "guards"
     guards.mkdir()
-    (guards / "__init__.py").write_text(ran)
+    (guards / "__init__.py").write_text(script)
     (guards / "real.py").write_text(
-        f"{ran}from json import dumps as taken\ndef check(ctx): ...\nclass Guard:\n    check = 1\nmade = check\n"
+        f"{script}from json import dumps as taken\ndef check(ctx): ...\nclass Guard:\n    check = 1\nmade = check\n"
     )
     (guards / "wrong.py").write_text("def check(:\n")
     (guards / "all.py").write_text("from json import *\n")
     (project.root / "plain").mkdir()
-    (project.root / "plain" / "inner.py").write_text(f"{ran}async def f(ctx): ...\n")
+    (project.root / "plain" / "inner.py").write_text(f"{script}async def f(ctx): ...\n")
     project.hooks({"python": target})
     found = warnings(project)
     assert not (project.root / "ran").exists()
@@ -151,12 +151,12 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
 
 
 @pytest.mark.parametrize(
-    "given", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
+    "directory", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
 )
-def test_every_way_to_write_a_protected_directory(project: Project, given: str) -> None:
+def test_every_way_to_write_a_protected_directory(project: Project, directory: str) -> None:
     """Each is the directory that it names."""
-    path = str(project.home / "work") if given.startswith("~") else "/srv/data"
-    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={given}").status == 0
+    path = str(project.home / "work") if directory.startswith("~") else "/srv/data"
+    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={directory}").status == 0
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
     assert fired.action == "block"
 

@@ -71,7 +71,7 @@ ON_THE_COMMAND_LINE = {
 """Command line -> what is said in answer, its lines joined."""
 
 
-def check(status: int, stdout: str, stderr: str, said: str) -> None:
+def check(status: int, stdout: str, stderr: str, expected: str) -> None:
     """Assert that an answer has the form of a message, and says this."""
     shown = stderr if stderr.strip() else stdout
     assert status == 1, (stdout, stderr)
@@ -81,7 +81,7 @@ def check(status: int, stdout: str, stderr: str, said: str) -> None:
     assert all(re.match(r"(hint|note): .*[^.]$", line) for line in lines[1:] if not line.startswith("checked ")), shown
     assert "Traceback" not in shown
     assert not re.search(r"found .*, expected ", shown), shown
-    assert said in " ".join(lines), shown
+    assert expected in " ".join(lines), shown
 
 
 @pytest.mark.parametrize("line", ON_THE_COMMAND_LINE)

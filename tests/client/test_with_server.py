@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hookrun
+from hookrun.wiring.wired_command import HookrunProgram
 from tests.serve.conftest import RunningServer
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Wired:
     def __init__(self, project: Project, launcher: Launcher) -> None:
         self.project = project
         self.launcher = launcher
-        launcher.use(sys.executable, "-I", "-S", "-X", "utf8", START, "fire")
+        launcher.use(*HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command())
         self.arguments = ("PreToolUse", "--home", str(project.home))
         self.environment = project.environment(CI="1")  # a cold run starts no server
         self.payload = json.dumps({**LS, "cwd": str(project.root)})

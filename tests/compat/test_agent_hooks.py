@@ -64,16 +64,16 @@ def test_an_unknown_type_is_refused_with_those_that_are_known() -> None:
 def test_a_program_adds_types_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The factory is given the output directory; its bundles come before the log."""
     monkeypatch.setattr(AgentHooks, "types", dict(AgentHooks.types))
-    asked: list[object] = []
+    directories: list[object] = []
 
     def factory(output_dir: object) -> list[QualityGate]:
-        asked.append(output_dir)
+        directories.append(output_dir)
         return [QualityGate(90)]
 
     AgentHooks.define("reviewer", factory)
     log = AgentLog.for_document(tmp_path, "a")
     hooks = AgentHooks.create("reviewer", log, "out")
-    assert asked == ["out"]
+    assert directories == ["out"]
     assert [type(bundle) for bundle in hooks.bundles] == [QualityGate, AgentLog]
 
 

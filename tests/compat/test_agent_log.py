@@ -159,9 +159,9 @@ def test_a_credential_that_the_cut_goes_through_is_not_half_kept(tmp_path: Path)
         log = AgentLog(tmp_path / "a.log", tmp_path / f"{before}.jsonl", max_value=100)
         text = "x" * (before - 1) + " " + SECRET + " y" * 5000 + SECRET
         log.log_tool_call({"tool_output": text})
-        kept = calls(log)[0]["tool_output"]
-        assert "ghp" not in kept, before
-        assert kept.endswith(f"... ({len(text)} characters)")
+        logged = calls(log)[0]["tool_output"]
+        assert "ghp" not in logged, before
+        assert logged.endswith(f"... ({len(text)} characters)")
     many = AgentLog(tmp_path / "a.log", tmp_path / "many.jsonl", max_value=100)
     many.log_tool_call({"tool_output": f"{SECRET} " * 1000})
     assert "ghp" not in Path(many.tools_log_file).read_text()
@@ -172,11 +172,13 @@ def test_a_long_value_is_cut_and_says_so(tmp_path: Path) -> None:
     log = AgentLog(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
     args = {"file_path": "/a", "content": "x" * 1000, "lines": list(range(1000)), "inner": {"a": "y" * 60}}
     log.before(PreToolUse(tool_name="write", tool_args=args))
-    kept = calls(log)[0]["tool_input"]
-    assert kept["file_path"] == "/a"
-    assert kept["content"] == "x" * 50 + "... (1000 characters)"
-    assert kept["lines"] == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,"[:50] + "... (4890 characters of JSON)"
-    assert kept["inner"].endswith("... (78 characters of JSON)")
+    logged = calls(log)[0]["tool_input"]
+    assert logged["file_path"] == "/a"
+    assert logged["content"] == "x" * 50 + "... (1000 characters)"
+    assert (
+        logged["lines"] == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,"[:50] + "... (4890 characters of JSON)"
+    )
+    assert logged["inner"].endswith("... (78 characters of JSON)")
     log.log_tool_call({"tool_input": {str(number): number for number in range(1000)}})
     assert len(Path(log.tools_log_file).read_text().split("\n")[1]) < 400
     log.log_message("z" * 1000)
@@ -197,9 +199,9 @@ def test_what_is_not_json_is_logged_as_text(log: AgentLog) -> None:
         deep = [deep]
     entry = {"path": Path("/a"), "infinite": float("inf"), "set": {1}, "deep": deep, "key": {3: b"x"}, "tuple": (1,)}
     log.log_tool_call(entry)
-    (kept,) = calls(log)
-    assert (kept["path"], kept["infinite"], kept["set"], kept["tuple"]) == ("/a", "inf", [1], [1])
-    assert kept["key"] == {"3": "b'x'"}
+    (logged,) = calls(log)
+    assert (logged["path"], logged["infinite"], logged["set"], logged["tuple"]) == ("/a", "inf", [1], [1])
+    assert logged["key"] == {"3": "b'x'"}
 
 
 WRITER = """

@@ -606,11 +606,11 @@ def test_what_is_read_back_is_what_was_declared(project: Project) -> None:
     compiled = load(project)
     for event in ("pre_tool_use", "post_tool_use"):
         hooks = compiled.candidates(event)
-        kept = [hooks.hook(index).to_dict() for index in range(hooks.count)]
+        dicts = [hooks.hook(index).to_dict() for index in range(hooks.count)]
         declared = [hook.to_dict() for hook in load_config(found(project)).declarations.hooks if event in hook.events]
         expected = json.loads(json.dumps(declared).replace(DECLARED, POISONED))
-        assert json.loads(json.dumps(kept)) == expected
-        assert len(kept) == (6 if event == "pre_tool_use" else 1)
+        assert json.loads(json.dumps(dicts)) == expected
+        assert len(dicts) == (6 if event == "pre_tool_use" else 1)
 
 
 @pytest.mark.usefixtures("keeps_at_once")

@@ -74,8 +74,8 @@ def toy(project: Project, message: object, event: str = "") -> dict[str, object]
         check=True,
     )
     assert done.stderr == b""
-    told: dict[str, object] = json.loads(done.stdout) if done.stdout else {}
-    return told
+    answer: dict[str, object] = json.loads(done.stdout) if done.stdout else {}
+    return answer
 
 
 RUN = """

@@ -38,8 +38,10 @@ def test_pipx_and_uv_are_shown_first() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_hookrun_is_installed(tools: Path, tmp_path: Path, command: str) -> None:
     """Into a new home; the command then runs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIPX_", "UV_TOOL", "XDG_"))}
-    env = {**kept, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PIPX_", "UV_TOOL", "XDG_"))
+    }
+    env = {**environment, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
     env |= {"PIP_CONFIG_FILE": os.environ.get("PIP_CONFIG_FILE", str(Path.home() / ".config" / "pip" / "pip.conf"))}
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

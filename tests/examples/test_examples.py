@@ -691,17 +691,17 @@ def test_the_branch_of_the_agents_directory_counts(repository: Path, tmp_path: P
 
 @needs_git
 @pytest.mark.parametrize(
-    ("branch", "told"),
+    ("branch", "shown"),
     [
         (b'ABC-1-say-"hi"', 'ABC-1-say-"hi"'),
         ("ABC-1-größe-☃".encode(), "ABC-1-größe-☃"),
         (b"ABC-1-$HOME-`id`-%s", "ABC-1-$HOME-`id`-%s"),
     ],
 )
-def test_the_name_of_the_branch_is_escaped(branch: bytes, told: str, repository: Path) -> None:
+def test_the_name_of_the_branch_is_escaped(branch: bytes, shown: str, repository: Path) -> None:
     """Quotes, characters outside ASCII and what a shell or printf would expand come through as they are."""
     git("switch", "--quiet", "--create", branch, cwd=repository)
-    assert f"branch is {told}," in (run_ticket(repository) or "")
+    assert f"branch is {shown}," in (run_ticket(repository) or "")
 
 
 @needs_git

@@ -20,17 +20,17 @@ def result(verdict: Verdict) -> Result:
 @pytest.mark.parametrize("action", ["continue", "allow"])
 def test_the_message_of_what_goes_on_is_context(action: str) -> None:
     """An advice is for the model too; it is no reason of a refusal."""
-    told = reply_of(result(Verdict(action, "mind the gap", additional_context="more")))
-    assert told == Reply(action, None, "mind the gap\n\nmore", None, None)
-    assert told.allows
+    reply = reply_of(result(Verdict(action, "mind the gap", additional_context="more")))
+    assert reply == Reply(action, None, "mind the gap\n\nmore", None, None)
+    assert reply.allows
 
 
 @pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
 def test_what_does_not_go_on_has_a_reason(action: str) -> None:
     """With or without a message of its own; a skip says that it is one."""
-    told = reply_of(result(Verdict(action, "because")))
-    assert (told.action, told.allows) == (action, False)
-    assert told.reason == ("skipped by guard: because" if action == "skip" else "because")
+    reply = reply_of(result(Verdict(action, "because")))
+    assert (reply.action, reply.allows) == (action, False)
+    assert reply.reason == ("skipped by guard: because" if action == "skip" else "because")
     assert reply_of(result(Verdict(action))).reason
     assert (
         reply_of(Result(action)).reason
@@ -40,8 +40,8 @@ def test_what_does_not_go_on_has_a_reason(action: str) -> None:
 
 def test_an_unknown_action_is_a_refusal() -> None:
     """A later hookrun may know more actions: none of them is taken for a go-on."""
-    told = reply_of(Result("postpone", "later"))
-    assert (told.action, told.reason, told.allows) == ("block", "later", False)
+    reply = reply_of(Result("postpone", "later"))
+    assert (reply.action, reply.reason, reply.allows) == ("block", "later", False)
 
 
 def test_two_answers_are_one() -> None:

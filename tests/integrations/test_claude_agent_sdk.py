@@ -117,7 +117,7 @@ def ended(reason: str) -> Json:
 
 BOTH = Verdict("block", "R", additional_context="C", system_message="P")
 SKIPPED = "skipped by guard: R"
-ASKED = "needs the user's approval: R"
+NEEDS_APPROVAL = "needs the user's approval: R"
 NEW: dict[str, object] = {"command": "ls -l"}
 WANTED = 'Bash may run with these arguments instead: {"command": "ls -l"}'
 
@@ -166,7 +166,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
             (Verdict.with_context("C"), specific(event, additionalContext="C")),
             (Verdict.block("R"), blocked("R")),
             (Verdict.skip("R"), blocked(SKIPPED)),
-            (Verdict.ask("R"), blocked(ASKED)),
+            (Verdict.ask("R"), blocked(NEEDS_APPROVAL)),
             (Verdict.stop("R"), blocked("R") | ended("R")),
             (BOTH, {**blocked("R"), "systemMessage": "P", **specific(event, additionalContext="C")}),
         )
@@ -186,7 +186,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
         )
     ),
     ("PreCompact", Verdict.block("R"), blocked("R")),
-    ("PreCompact", Verdict.ask("R"), blocked(ASKED)),
+    ("PreCompact", Verdict.ask("R"), blocked(NEEDS_APPROVAL)),
     ("PreCompact", Verdict.with_context("C"), {}),
     *(
         (event, verdict, answer)
@@ -270,7 +270,7 @@ class TestWhatHooksSee:
         assert {key: ctx.get(key) for key in fields} == fields
 
     @pytest.mark.parametrize(
-        ("tool", "given", "seen"),
+        ("tool", "args", "seen"),
         [
             ("Write", {"file_path": "/w/a", "content": "x"}, ("write", {"file_path": "/w/a", "content": "x"}, "/w/a")),
             (
@@ -283,17 +283,17 @@ class TestWhatHooksSee:
             ("TodoWrite", {"todos": []}, ("TodoWrite", {"todos": []}, None)),
         ],
     )
-    def test_tools(self, engine: Engine, tool: str, given: Json, seen: tuple[str, Json, str | None]) -> None:
+    def test_tools(self, engine: Engine, tool: str, args: Json, seen: tuple[str, Json, str | None]) -> None:
         """By canonical name and arguments; the file is known too."""
-        ctx = self.seen(engine, payload("PreToolUse", tool_name=tool, tool_input=given))
+        ctx = self.seen(engine, payload("PreToolUse", tool_name=tool, tool_input=args))
         assert (ctx.tool_name, ctx.tool_args, ctx.file_path) == seen
 
     def test_changed_arguments_go_back_by_claude_s_names(self, engine: Engine) -> None:
         """A hook changes canonical arguments; the tool gets its own."""
         engine.register("pre_tool_use", lambda _: Verdict.patch({"new_string": "y"}), matcher="edit", name="edit")
-        given = {"notebook_path": "/w/n.ipynb", "new_source": "x", "cell_id": "1"}
-        answer = ask(engine, payload("PreToolUse", tool_name="NotebookEdit", tool_input=given))
-        assert answer == specific("PreToolUse", updatedInput={**given, "new_source": "y"})
+        args = {"notebook_path": "/w/n.ipynb", "new_source": "x", "cell_id": "1"}
+        answer = ask(engine, payload("PreToolUse", tool_name="NotebookEdit", tool_input=args))
+        assert answer == specific("PreToolUse", updatedInput={**args, "new_source": "y"})
 
     @pytest.mark.parametrize(
         ("tool", "response", "text"),

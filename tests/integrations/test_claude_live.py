@@ -32,7 +32,7 @@ MARK = "the-marked-reason"
 """What no part of Claude says by itself."""
 
 
-class Ran:
+class Session:
     """One run of Claude in a directory of its own: what its model was asked, and what it ended with."""
 
     def __init__(self, directory: Path, model: ScriptedModel, messages: list[Any]) -> None:
@@ -70,14 +70,14 @@ def claude(tmp_path: Path) -> Any:
     directory.mkdir()
     home.mkdir()
 
-    def run(engine: Engine, *turns: Turn, **options: Any) -> Ran:
+    def run(engine: Engine, *turns: Turn, **options: Any) -> Session:
         hooks = options.pop("hooks", None) or hooks_for(engine)
         with ScriptedModel(turns) as model, engine:
             settings = {"allowed_tools": ["Bash", "Write"], "permission_mode": "default", "setting_sources": []}
             chosen = sdk.ClaudeAgentOptions(
                 cwd=directory, hooks=hooks, env=environment(model, home), **{**settings, **options}
             )
-            return Ran(directory, model, asyncio.run(_messages(chosen)))
+            return Session(directory, model, asyncio.run(_messages(chosen)))
 
     return run
 
@@ -110,8 +110,8 @@ def test_a_call_that_passes_runs(claude: Any) -> None:
     engine = Engine()
     heard: list[Context] = []
     engine.register(["pre_tool_use", "post_tool_use", "stop"], heard.append, name="listener")
-    ran = claude(engine, use("Bash", command="echo hello"), DONE)
-    assert ran.model.results() == ["hello"]
+    session = claude(engine, use("Bash", command="echo hello"), DONE)
+    assert session.model.results() == ["hello"]
     assert [(ctx.event, ctx.tool_name) for ctx in heard] == [
         ("pre_tool_use", "bash"),
         ("post_tool_use", "bash"),
@@ -120,41 +120,41 @@ def test_a_call_that_passes_runs(claude: Any) -> None:
     assert heard[1].tool_args == {"command": "echo hello"}
     assert heard[1].tool_result_output == "hello"
     assert heard[0].tool_use_id == heard[1].tool_use_id
-    assert heard[0].working_dir == str(ran.directory)
-    assert heard[2].assistant_response == "done" == ran.end.result
+    assert heard[0].working_dir == str(session.directory)
+    assert heard[2].assistant_response == "done" == session.end.result
 
 
 def test_a_blocked_call_does_not_run_and_the_model_hears_why(claude: Any) -> None:
     """The reason is the result of the tool; the turn continues."""
-    ran = claude(engine_with(pre_tool_use=Verdict("block", MARK, additional_context="other-text")), TOUCH, DONE)
-    assert ran.files == []
-    (result,) = ran.model.results()
+    session = claude(engine_with(pre_tool_use=Verdict("block", MARK, additional_context="other-text")), TOUCH, DONE)
+    assert session.files == []
+    (result,) = session.model.results()
     assert MARK in result
-    assert "other-text" in ran.model.heard()
-    assert ran.end.result == "done"
+    assert "other-text" in session.model.heard()
+    assert session.end.result == "done"
 
 
 @pytest.mark.slow
 def test_a_skipped_call_does_not_run(claude: Any) -> None:
     """It says who skipped it."""
-    ran = claude(engine_with(pre_tool_use=Verdict.skip(MARK)), TOUCH, DONE)
-    assert ran.files == []
-    assert f"skipped by pre_tool_use: {MARK}" in ran.model.results()[0]
+    session = claude(engine_with(pre_tool_use=Verdict.skip(MARK)), TOUCH, DONE)
+    assert session.files == []
+    assert f"skipped by pre_tool_use: {MARK}" in session.model.results()[0]
 
 
 @pytest.mark.slow
 def test_a_stop_does_not_run_the_call_and_ends_the_turn(claude: Any) -> None:
     """The model is not asked again."""
-    ran = claude(engine_with(pre_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
-    assert (ran.files, len(ran.model.requests)) == ([], 1)
+    session = claude(engine_with(pre_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
+    assert (session.files, len(session.model.requests)) == ([], 1)
 
 
 @pytest.mark.slow
 def test_an_ask_without_anybody_to_ask_is_a_refusal(claude: Any) -> None:
     """Though the tool is allowed; the reason reaches the model."""
-    ran = claude(engine_with(pre_tool_use=Verdict.ask(MARK)), TOUCH, DONE)
-    assert ran.files == []
-    assert MARK in ran.model.results()[0]
+    session = claude(engine_with(pre_tool_use=Verdict.ask(MARK)), TOUCH, DONE)
+    assert session.files == []
+    assert MARK in session.model.results()[0]
 
 
 @pytest.mark.slow
@@ -162,16 +162,16 @@ def test_an_ask_without_anybody_to_ask_is_a_refusal(claude: Any) -> None:
 @pytest.mark.parametrize("agrees", [True, False])
 def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
     """The SDK's own `can_use_tool` is asked, with the arguments as the hooks changed them."""
-    asked = []
+    questions = []
 
     async def can_use_tool(name: str, args: dict[str, Any], _: object) -> Any:
-        asked.append((name, args["command"]))
+        questions.append((name, args["command"]))
         return sdk.PermissionResultAllow() if agrees else sdk.PermissionResultDeny(message="not today")
 
     verdict = Verdict("ask", MARK, modified_args={"command": "echo asked > asked.txt"})
-    ran = claude(engine_with(pre_tool_use=verdict), TOUCH, DONE, can_use_tool=can_use_tool)
-    assert asked == [("Bash", "echo asked > asked.txt")]
-    assert ran.files == (["asked.txt"] if agrees else [])
+    session = claude(engine_with(pre_tool_use=verdict), TOUCH, DONE, can_use_tool=can_use_tool)
+    assert questions == [("Bash", "echo asked > asked.txt")]
+    assert session.files == (["asked.txt"] if agrees else [])
 
 
 @pytest.mark.slow
@@ -180,10 +180,10 @@ def test_changed_arguments_are_what_runs(claude: Any) -> None:
     engine = engine_with(pre_tool_use=Verdict.patch({"command": "echo new > new.txt"}, MARK))
     heard: list[Context] = []
     engine.register("post_tool_use", heard.append, name="listener")
-    ran = claude(engine, TOUCH, DONE)
-    assert ran.files == ["new.txt"]
+    session = claude(engine, TOUCH, DONE)
+    assert session.files == ["new.txt"]
     assert heard[0].tool_args == {"command": "echo new > new.txt"}
-    assert MARK in ran.model.heard()
+    assert MARK in session.model.heard()
 
 
 @pytest.mark.slow
@@ -199,9 +199,9 @@ def test_a_change_alone_grants_nothing(claude: Any) -> None:
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use", "user_prompt_submit"])
 def test_context_reaches_the_model(claude: Any, event: str) -> None:
     """Wherever it comes from, and only by the hook."""
-    ran = claude(engine_with(**{event: Verdict.with_context(MARK)}), TOUCH, DONE)
-    assert ran.files == ["made.txt"]
-    assert MARK in ran.model.heard()
+    session = claude(engine_with(**{event: Verdict.with_context(MARK)}), TOUCH, DONE)
+    assert session.files == ["made.txt"]
+    assert MARK in session.model.heard()
     assert MARK not in claude(Engine(), TOUCH, DONE).model.heard()
 
 
@@ -211,25 +211,25 @@ def test_a_failed_tool_is_told_of(claude: Any) -> None:
     engine = engine_with(post_tool_failure=Verdict.block(MARK))
     heard: list[Context] = []
     engine.register("post_tool_failure", heard.append, name="listener", always=True)
-    ran = claude(engine, use("Bash", command="echo oops; exit 3"), DONE)
+    session = claude(engine, use("Bash", command="echo oops; exit 3"), DONE)
     assert str(heard[0].tool_result_error).startswith("Exit code 3")
     assert "oops" in str(heard[0].tool_result_error)
-    assert MARK in ran.model.heard()
+    assert MARK in session.model.heard()
 
 
 @pytest.mark.slow
 def test_a_block_after_the_tool_stands_beside_its_result(claude: Any) -> None:
     """It has run; the model hears both."""
-    ran = claude(engine_with(post_tool_use=Verdict.block(MARK)), use("Bash", command="echo hello"), DONE)
-    assert ran.model.results() == ["hello"]
-    assert MARK in ran.model.heard()
+    session = claude(engine_with(post_tool_use=Verdict.block(MARK)), use("Bash", command="echo hello"), DONE)
+    assert session.model.results() == ["hello"]
+    assert MARK in session.model.heard()
 
 
 @pytest.mark.slow
 def test_a_stop_after_the_tool_ends_the_turn(claude: Any) -> None:
     """It has run; the model is not asked again."""
-    ran = claude(engine_with(post_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
-    assert (ran.files, len(ran.model.requests)) == (["made.txt"], 1)
+    session = claude(engine_with(post_tool_use=Verdict.stop(MARK)), TOUCH, DONE)
+    assert (session.files, len(session.model.requests)) == (["made.txt"], 1)
 
 
 @pytest.mark.slow
@@ -238,19 +238,19 @@ def test_a_written_file_is_told_of(claude: Any) -> None:
     engine = engine_with(file_changed=Verdict.with_context(MARK))
     heard: list[Context] = []
     engine.register("file_changed", heard.append, name="listener")
-    ran = claude(engine, use("Write", file_path="a.txt", content="x"), DONE)
-    assert ran.files == ["a.txt"]
-    assert [ctx.file_path for ctx in heard] == [str(ran.directory / "a.txt")]
-    assert MARK in ran.model.heard()
+    session = claude(engine, use("Write", file_path="a.txt", content="x"), DONE)
+    assert session.files == ["a.txt"]
+    assert [ctx.file_path for ctx in heard] == [str(session.directory / "a.txt")]
+    assert MARK in session.model.heard()
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("verdict", [Verdict.block(MARK), Verdict.stop(MARK), Verdict.ask(MARK), Verdict.skip(MARK)])
 def test_a_prompt_that_is_refused_never_reaches_the_model(claude: Any, verdict: Verdict) -> None:
     """The person hears why."""
-    ran = claude(engine_with(user_prompt_submit=verdict), DONE)
-    assert ran.model.requests == []
-    assert MARK in ran.end.result
+    session = claude(engine_with(user_prompt_submit=verdict), DONE)
+    assert session.model.requests == []
+    assert MARK in session.end.result
 
 
 @pytest.mark.slow
@@ -262,9 +262,9 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
         return None if ctx["stop_hook_active"] else Verdict.block(MARK)
 
     engine.register("stop", once, name="once")
-    ran = claude(engine, say("one"), say("two"))
-    assert (len(ran.model.requests), ran.end.result) == (2, "two")
-    assert MARK in ran.model.heard()
+    session = claude(engine, say("one"), say("two"))
+    assert (len(session.model.requests), session.end.result) == (2, "two")
+    assert MARK in session.model.heard()
     assert len(claude(engine_with(stop=Verdict.with_context(MARK)), say("one"), say("two")).model.requests) == 1
 
 
@@ -283,21 +283,21 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
 )
 def test_a_request_for_permission_is_answered(claude: Any, verdict: Verdict, files: list[str]) -> None:
     """Only an `allow` grants; a change alone is refused, with the arguments to use."""
-    ran = claude(engine_with(permission_request=verdict), TOUCH, DONE, allowed_tools=[])
-    assert ran.files == files
+    session = claude(engine_with(permission_request=verdict), TOUCH, DONE, allowed_tools=[])
+    assert session.files == files
     if verdict.action == "block":
-        assert ran.model.results() == [MARK]
+        assert session.model.results() == [MARK]
     if verdict.action == "modify":
-        assert "echo new > new.txt" in ran.model.results()[0]
-    assert len(ran.model.requests) == (1 if verdict.action == "stop" else 2)
+        assert "echo new > new.txt" in session.model.results()[0]
+    assert len(session.model.requests) == (1 if verdict.action == "stop" else 2)
 
 
 @pytest.mark.slow
 def test_text_for_the_person_is_not_for_the_model(claude: Any) -> None:
     """It is among the messages that the program gets."""
-    ran = claude(engine_with(pre_tool_use=Verdict(system_message=MARK)), TOUCH, DONE)
-    assert MARK not in ran.model.heard()
-    assert any(MARK in str(getattr(message, "data", "")) for message in ran.messages)
+    session = claude(engine_with(pre_tool_use=Verdict(system_message=MARK)), TOUCH, DONE)
+    assert MARK not in session.model.heard()
+    assert any(MARK in str(getattr(message, "data", "")) for message in session.messages)
 
 
 @pytest.mark.slow
@@ -309,9 +309,9 @@ def test_a_late_guard_is_hookrun_s_to_judge(claude: Any) -> None:
         await asyncio.sleep(60)
 
     engine.register("pre_tool_use", slow, name="slow-guard", on_failure="block")
-    ran = claude(engine, TOUCH, DONE, hooks=hooks_for(engine, timeout=2))
-    assert ran.files == []
-    assert "slow-guard" in ran.model.results()[0]
+    session = claude(engine, TOUCH, DONE, hooks=hooks_for(engine, timeout=2))
+    assert session.files == []
+    assert "slow-guard" in session.model.results()[0]
 
 
 @pytest.mark.slow
@@ -324,9 +324,9 @@ def test_hooks_have_state_across_a_whole_session(claude: Any) -> None:
         outputs.append(ctx.tool_result_output)
         return Verdict.with_context(f"{len(outputs)} so far")
 
-    ran = claude(engine, use("Bash", command="echo 1"), use("Bash", command="echo 2"), DONE)
+    session = claude(engine, use("Bash", command="echo 1"), use("Bash", command="echo 2"), DONE)
     assert outputs == ["1", "2"]
-    assert "2 so far" in ran.model.heard()
+    assert "2 so far" in session.model.heard()
 
 
 @pytest.mark.slow

@@ -93,11 +93,11 @@ def run(request: pytest.FixtureRequest) -> Agent:
         hooks = HookrunMiddleware(engine, **options)
         agent = create_agent(model, [bash, remember, put], middleware=[hooks], checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "thread-1"}}
-        given: Any = command or {"messages": [("user", prompt)]}
+        input_: Any = command or {"messages": [("user", prompt)]}
         if request.param == "sync":
-            state = agent.invoke(given, config)
+            state = agent.invoke(input_, config)
         else:
-            state = asyncio.run(agent.ainvoke(given, config))
+            state = asyncio.run(agent.ainvoke(input_, config))
         return state["messages"], model
 
     return run
@@ -366,11 +366,11 @@ class TestEnds:
     )
     def test_nothing_else_does(self, run: Agent, engine: Engine, verdict: Verdict) -> None:
         """The person has the word then, and hears what there is to say."""
-        told: list[str] = []
+        messages_to_user: list[str] = []
         answering(engine, "stop", verdict)
-        messages, model = run(engine, DONE, AIMessage("two"), tell_person=told.append)
+        messages, model = run(engine, DONE, AIMessage("two"), tell_person=messages_to_user.append)
         assert (len(model.asked), messages[-1].content) == (1, "done")
-        assert told == {"stop": [], "skip": ["skipped by guard: x"]}.get(verdict.action, ["x"])
+        assert messages_to_user == {"stop": [], "skip": ["skipped by guard: x"]}.get(verdict.action, ["x"])
 
 
 class TestApproval:
@@ -408,13 +408,13 @@ class TestApproval:
 def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
     """A field that is none: the tool runs, the log and the person hear of it; or the prompt is refused at once."""
     listen(engine, "user_prompt_submit", "pre_tool_use")
-    told: list[str] = []
-    run(engine, LS, DONE, assistant_response=5, tell_person=told.append)
+    messages_to_user: list[str] = []
+    run(engine, LS, DONE, assistant_response=5, tell_person=messages_to_user.append)
     assert CALLS == ["ls"]
-    assert [text.split(":")[0].rpartition("(")[2] for text in told] == [
+    assert [text.split(":")[0].rpartition("(")[2] for text in messages_to_user] == [
         "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use",
     ]  # fmt: skip
-    assert all(text.startswith("hookrun failed (") for text in told)
+    assert all(text.startswith("hookrun failed (") for text in messages_to_user)
     assert "continues without hooks" in caplog.text
     messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
     assert model.asked == []

@@ -130,9 +130,9 @@ def test_the_caller_s_arguments_stay_as_they_are(run: Runner, engine: Engine) ->
     def tool(**args: Any) -> None:
         args.clear()
 
-    given = {"command": "ls"}
-    outcome = run(engine, "bash", given, tool)
-    assert given == {"command": "ls"} == outcome.args
+    arguments = {"command": "ls"}
+    outcome = run(engine, "bash", arguments, tool)
+    assert arguments == {"command": "ls"} == outcome.args
 
 
 def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Runner, engine: Engine) -> None:

@@ -51,7 +51,7 @@ def test_it_is_waited_for(engine: Engine, fire: Fire, kind: str) -> None:
 @pytest.mark.filterwarnings("error")
 def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException) -> None:
     """In the log with the names of hook and work, and to the hook's `on_error`; the next fire is as any other."""
-    told: list[Failure] = []
+    failures: list[Failure] = []
 
     async def coroutine() -> None:
         raise error
@@ -62,11 +62,11 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
     async def handler(ctx: Context) -> None:
         ctx.background(coroutine() if kind == "coroutine" else function if kind == "function" else coroutine, name="w")
 
-    engine.register("stop", handler, name="h", on_error=lambda failed, _: told.append(failed))
+    engine.register("stop", handler, name="h", on_error=lambda failed, _: failures.append(failed))
     with caplog.at_level(logging.ERROR, "hookrun"):
         for _ in range(2):
             assert within(lambda: kinds(fire_sync(engine, "stop"))) == {"h": None}
-    assert [failed.exception for failed in told] == [error, error]
+    assert [failed.exception for failed in failures] == [error, error]
     assert f"hook h: w failed in the background: {type(error).__name__}" in caplog.text
 
 
@@ -114,18 +114,18 @@ def test_it_cannot_wait_for_itself(engine: Engine, fire: Fire, caplog: pytest.Lo
 
 def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
     """`wait_background` waits for the on_error of what failed there, too."""
-    told: list[str] = []
+    failures: list[str] = []
 
     async def on_error(failed: Failure, ctx: Context) -> None:
         await asyncio.sleep(0.02)
-        told.append(failed.detail)
+        failures.append(failed.detail)
 
     def fails() -> None:
         raise ValueError("x")
 
     engine.register("stop", lambda ctx: ctx.background(fails), name="h", on_error=on_error)
     within(lambda: fire(engine, "stop"))
-    assert told == ["its background work raised ValueError: x"]
+    assert failures == ["its background work raised ValueError: x"]
 
 
 @pytest.mark.parametrize("wait", [0, 5])
@@ -161,10 +161,10 @@ def test_closing_waits_or_cancels(wait: float, close: str) -> None:
 def test_work_is_not_started_for_a_closed_engine(recwarn: pytest.WarningsRecorder) -> None:
     """A handler's context that outlives the engine starts nothing that nobody would end."""
     kept: list[Context] = []
-    ran: list[str] = []
+    names: list[str] = []
 
     async def work() -> None:
-        ran.append("x")
+        names.append("x")
 
     engine = Engine()
     engine.register("stop", kept.append, name="h")
@@ -172,7 +172,7 @@ def test_work_is_not_started_for_a_closed_engine(recwarn: pytest.WarningsRecorde
     engine.close_sync()
     with pytest.raises(ClosedError):
         kept[0].background(work())
-    assert ran == []
+    assert names == []
 
 
 def test_outside_of_a_handler_there_is_no_background(engine: Engine, fire: Fire) -> None:

@@ -326,8 +326,8 @@ def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None
         mine = [line for line in left(project)[0] if str(project.root) not in line.split()]
         assert mine == []
     finally:
-        told = output(process)
-    assert told == ("", "")
+        printed = output(process)
+    assert printed == ("", "")
 
 
 INTERRUPTED_START = """
@@ -349,5 +349,5 @@ def test_ctrl_c_while_a_hook_is_started_leaves_no_process(project: Project) -> N
         assert process.stdout.readline() == "interrupted\n"
         assert [line for line in left(project)[0] if str(project.root) not in line.split()] == []
     finally:
-        told = output(process)
-    assert told == ("", "")
+        printed = output(process)
+    assert printed == ("", "")

@@ -81,10 +81,10 @@ def test_a_change_is_seen_by_every_later_handler(engine: Engine, fire: Fire, ans
     engine.register("pre_tool_use", sees(seen), name="c", thread=True)
     engine.register("pre_tool_use", sees(seen), name="d", when={"tool_args.y.z": "2"})
     engine.register("pre_tool_use", sees(seen), name="e", when={"tool_args.command": "ls"})
-    given = {"command": "ls"}
-    result = fire(engine, tool_name="bash", tool_args=given)
+    args = {"command": "ls"}
+    result = fire(engine, tool_name="bash", tool_args=args)
     assert seen == [{"x": 1}, {"y": {"z": 2}}, {"y": {"z": 2}}]
-    assert (result.action, result.modified_args, given) == ("modify", {"y": {"z": 2}}, {"command": "ls"})
+    assert (result.action, result.modified_args, args) == ("modify", {"y": {"z": 2}}, {"command": "ls"})
     assert [run.changed for run in result.runs] == [["command", "x"], [], ["x", "y"], [], []]
     assert result.context is not None
     assert (result.context["tool_args"], type(result.context)) == ({"y": {"z": 2}}, PreToolUse)
@@ -151,8 +151,8 @@ def test_side_by_side_all_read_the_same_and_the_later_wins(engine: Engine, fire:
     engine.register("pre_tool_use", sees(seen), name="after")
     result = fire(engine)
     assert seen == [CALL["tool_args"]] * 2 + [{"command": "fast", "n": 1, "a": 1, "b": 1}]
-    told = "hooks slow and fast both changed tool_args.command; fast, the later, wins"
-    assert (result.system_message, result.runs[1].notes) == (told, [told])
+    warning = "hooks slow and fast both changed tool_args.command; fast, the later, wins"
+    assert (result.system_message, result.runs[1].notes) == (warning, [warning])
 
 
 def test_side_by_side_all_have_their_say(engine: Engine, fire: Fire) -> None:
@@ -172,10 +172,10 @@ def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
     engine.register("pre_tool_use", raises(ValueError("E")), name="c", mode="advise", on_failure="block")
     result = fire(engine)
     assert (result.action, result.modified_args, result.ended_by) == ("continue", None, None)
-    told = str(result.system_message)
-    assert "hook a (advise) would block: B" in told
-    assert 'hook b (advise) would modify (arguments: {"x"' in told
-    assert "hook c (advise) would block: hook c failed (exception): it raised ValueError: E" in told
+    warning = str(result.system_message)
+    assert "hook a (advise) would block: B" in warning
+    assert 'hook b (advise) would modify (arguments: {"x"' in warning
+    assert "hook c (advise) would block: hook c failed (exception): it raised ValueError: E" in warning
 
 
 def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), linux]
-KEPT = 40_000
+LIMIT = 40_000
 """Bytes that may be more than before whatever the number of fires: a cache, a list that has grown. Over 20,000 fires
 even two bytes each are as much; what a fire keeps by mistake (a context, a frame, a future) is hundreds."""
 
@@ -108,7 +108,7 @@ def test_a_hundred_thousand_fires_leave_everything_where_it_was() -> None:
         threads(count)
 
     work(6600)  # without the tracing, which takes three times as long
-    assert grown(lambda: work(1000)) < KEPT
+    assert grown(lambda: work(1000)) < LIMIT
     engine.close_sync()
     assert before.same()
 
@@ -139,7 +139,7 @@ def test_fires_that_are_cancelled_or_out_of_time_leave_nothing() -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     before = Resources()
-    assert grown(lambda: asyncio.run(main())) < KEPT
+    assert grown(lambda: asyncio.run(main())) < LIMIT
     engine.close_sync()
     assert before.same()
 
@@ -178,7 +178,7 @@ def test_a_thousand_processes_leave_everything_where_it_was(project: Project) ->
                 engine.fire_sync(event, fields(n))
 
     work(80)
-    assert grown(lambda: work(40)) < KEPT
+    assert grown(lambda: work(40)) < LIMIT
     assert not engine._services.pool._slots.taken
     engine.close_sync()
     assert before.same()

@@ -35,7 +35,7 @@ COUNTS = "mkdir in.$$; ls -d in.* | wc -l >> counts; " + QUICK_ECHO + "; rmdir i
 TELLS = QUICK_ECHO.replace("modify", "continue").replace('"args_patch": {"seen": %s}', '"additional_context": "%s"')
 
 
-def told(result: Result) -> int:
+def count(result: Result) -> int:
     """Return the number that the hook of an event that changes nothing saw."""
     return int(result.additional_context or -1)
 
@@ -125,13 +125,13 @@ def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project,
         @engine.on("pre_tool_use")
         async def asks(ctx: Context) -> Verdict:
             inner = await engine.fire("post_tool_use", fields(ctx.tool_args["n"]))
-            return Verdict.patch({"seen": told(inner)})
+            return Verdict.patch({"seen": count(inner)})
 
     else:
 
         @engine.on("pre_tool_use")
         def asks_sync(ctx: Context) -> Verdict:
-            return Verdict.patch({"seen": told(engine.fire_sync("post_tool_use", fields(ctx.tool_args["n"])))})
+            return Verdict.patch({"seen": count(engine.fire_sync("post_tool_use", fields(ctx.tool_args["n"])))})
 
     async def tasks() -> list[object]:
         return [seen(r) for r in await asyncio.gather(*(engine.fire("pre_tool_use", fields(n)) for n in range(20)))]

@@ -20,10 +20,10 @@ def test_it_is_told_the_failure_and_the_context(
     engine: Engine, fire: Fire, value: Any, kind: str | None, kind_of: str
 ) -> None:
     """Called once when the hook fails, and not when it answers, whatever it answers."""
-    told: list[tuple[str, str, BaseException | None, object, object, object]] = []
+    failures: list[tuple[str, str, BaseException | None, object, object, object]] = []
 
     def on_error(failed: Failure, ctx: Context) -> None:
-        told.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+        failures.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
 
     async def on_error_async(failed: Failure, ctx: Context) -> None:
         await asyncio.sleep(0)
@@ -34,7 +34,7 @@ def test_it_is_told_the_failure_and_the_context(
     engine.register("pre_tool_use", raises(error) if error else answers(value), name="h", on_error=chosen)
     result = fire(engine, state="s")
     expected = [(kind, failure(result).detail, error, CALL["tool_args"], "s", "h")] if kind else []
-    assert told == expected
+    assert failures == expected
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_the_fires_deadline_is_for_on_error_too(engine: Engine, fire: Fire) -> N
 
 def test_it_is_called_on_a_timeout(engine: Engine, fire: Fire) -> None:
     """A handler that never answers, async or in a thread, has its on_error called."""
-    told: list[str] = []
+    failures: list[str] = []
 
     async def never(ctx: Context) -> None:
         await asyncio.sleep(60)
 
-    engine.register("stop", never, timeout=0.05, on_error=lambda failed, _: told.append(failed.kind))
+    engine.register("stop", never, timeout=0.05, on_error=lambda failed, _: failures.append(failed.kind))
     fire(engine, "stop")
-    assert told == ["timeout"]
+    assert failures == ["timeout"]
 
 
 def test_it_may_fire_and_start_work_of_its_own(engine: Engine, fire: Fire) -> None:

@@ -71,8 +71,8 @@ def test_a_hook_works_where_it_is_declared_to(
     if where == "gone":
         (tmp_path / "gone").rmdir()
     result = fire(engine, way, {**fields(), "working_dir": str(tmp_path)})
-    told = [(run.verdict.message or "").split() for run in result.runs]
-    assert told == [[str(project.root)] * 2, [str(project.root / "below")], [str(tmp_path)]]
+    messages = [(run.verdict.message or "").split() for run in result.runs]
+    assert messages == [[str(project.root)] * 2, [str(project.root / "below")], [str(tmp_path)]]
     if where == "elsewhere":
         assert os.getcwd() == str(tmp_path / "gone")
 
@@ -274,8 +274,8 @@ def test_a_host_without_standard_streams_runs_hooks(project: Project, closed: st
     line = """IFS= read -r line; echo problem >&2; printf '{"action": "block", "message": "%s"}' "${#line}" """
     load(project, {"command": line, "parallel": True}, {"command": QUICK_ECHO, "parallel": True}).close_sync()
     stdout, stderr = output(program(project, CLOSED, closed))
-    said = eval(stdout, {})  # noqa: S307  # what the program above has written
-    assert [(action, int(message) > 10, failures) for action, message, failures in said] == [("block", True, [])] * 3
+    printed = eval(stdout, {})  # noqa: S307  # what the program above has written
+    assert [(action, int(message) > 10, failures) for action, message, failures in printed] == [("block", True, [])] * 3
     assert stderr == ""
 
 

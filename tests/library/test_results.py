@@ -132,12 +132,12 @@ def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> 
     async def nothing(ctx: Context) -> None:
         """Say nothing."""
 
-    told: list[Result] = []
+    results: list[Result] = []
     with Engine() as second:
         inner = second if other else engine
 
         async def outer(ctx: Context) -> None:
-            told.append(inner.fire_sync("notification"))
+            results.append(inner.fire_sync("notification"))
 
         async def back(ctx: Context) -> None:
             engine.fire_sync("error")
@@ -148,8 +148,8 @@ def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> 
             inner.register("notification", back, timeout=20)
         for name in () if other else "ab":
             inner.register("notification", lambda ctx: nothing(ctx), name=name, parallel=True)  # noqa: PLW0108  # not async itself
-        told.append(within(lambda: engine.fire_sync("stop")))
-        (failed,) = [run.failure.detail for result in told for run in result.runs if run.failure]
+        results.append(within(lambda: engine.fire_sync("stop")))
+        (failed,) = [run.failure.detail for result in results for run in result.runs if run.failure]
         assert "use `await engine.fire(...)`" in failed
 
 

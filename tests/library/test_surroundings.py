@@ -26,7 +26,7 @@ def engine_of(project: Project, **more: object) -> Engine:
     return Engine.load(project.root, home=project.home, trust_project=True)
 
 
-def told(project: Project, request: str) -> dict[str, str]:
+def variables(project: Project, request: str) -> dict[str, str]:
     """Return the environment that the hook had in a fire."""
     lines = (project.root / f"told.{request}").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line)
@@ -50,7 +50,7 @@ def test_each_fire_is_told_its_own_words(project: Project) -> None:
             requests = list(pool.map(lambda context: fire(engine, **context), contexts))
     assert len(set(requests)) == len(contexts)
     for request, context in zip(requests, contexts, strict=True):
-        found = told(project, request)
+        found = variables(project, request)
         assert {field: found[name] for field, name in FIELDS.items()} == context
         assert (found["HOOKRUN_REQUEST_ID"], found["HOOKRUN_HOOK"], found["MINE"]) == (request, "tell", "1")
 
@@ -58,7 +58,7 @@ def test_each_fire_is_told_its_own_words(project: Project) -> None:
 def test_a_fire_s_processes_are_found_by_a_word_that_no_other_has(project: Project) -> None:
     """What ends a hook's descendants goes by it."""
     with engine_of(project) as engine:
-        chains = [told(project, fire(engine))["HOOKRUN_CHAIN"] for _ in range(4)]
+        chains = [variables(project, fire(engine))["HOOKRUN_CHAIN"] for _ in range(4)]
     assert len(set(chains)) == len(chains)
 
 
@@ -68,9 +68,9 @@ def test_a_variable_that_is_set_meanwhile_is_inherited(project: Project, monkeyp
         fire(engine)
         fire(engine)
         monkeypatch.setenv("SET_MEANWHILE", "yes")
-        assert told(project, fire(engine))["SET_MEANWHILE"] == "yes"
+        assert variables(project, fire(engine))["SET_MEANWHILE"] == "yes"
         monkeypatch.delenv("SET_MEANWHILE")
-        assert "SET_MEANWHILE" not in told(project, fire(engine))
+        assert "SET_MEANWHILE" not in variables(project, fire(engine))
 
 
 def test_what_is_declared_anew_is_told_anew(project: Project) -> None:
@@ -81,7 +81,7 @@ def test_what_is_declared_anew_is_told_anew(project: Project) -> None:
         project.hooks({"event": "pre_tool_use", "name": "tell", "command": TELL, "env": {"MINE": "2"}})
         project.user_hooks(project_env_policy="clean")
         engine.reload()
-        found = told(project, fire(engine))
+        found = variables(project, fire(engine))
     assert found["MINE"] == "2"
     assert os.environ.keys() - found.keys() >= {"PYTEST_CURRENT_TEST"}
 

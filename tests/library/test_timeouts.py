@@ -240,15 +240,15 @@ def test_a_refusal_of_one_that_blocks_counts(engine: Engine, fire: Fire) -> None
 
 def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fire) -> None:
     """The fire's deadline ends the one that runs, and the others do not begin: each is a failure of its own."""
-    ran: list[str] = []
+    names: list[str] = []
 
     async def never(ctx: Context) -> None:
         await asyncio.sleep(LONG)
 
     engine.register("stop", never)
-    engine.register("stop", lambda _: ran.append("x"), name="guard", on_failure="block")
+    engine.register("stop", lambda _: names.append("x"), name="guard", on_failure="block")
     result = within(lambda: fire(engine, "stop", deadline=0.05))
-    assert (result.action, ran, kinds(result)) == ("block", [], {"never": "timeout", "guard": "timeout"})
+    assert (result.action, names, kinds(result)) == ("block", [], {"never": "timeout", "guard": "timeout"})
     assert failure(result, "never").detail == "no answer by the deadline"
     assert failure(result, "guard").detail == "the deadline passed before the hook could start"
 
@@ -265,14 +265,14 @@ def test_a_deadline_that_is_none_is_refused(engine: Engine, fire: Fire, deadline
 @pytest.mark.parametrize("manner", ["good", "answers", "raises", "stubborn"])
 def test_cancelling_a_fire_ends_its_handlers(engine: Engine, parallel: bool, manner: str) -> None:
     """However the handler takes it: the fire is cancelled, nothing is left, nothing that comes after it runs."""
-    ran: list[str] = []
+    names: list[str] = []
 
     async def waits(ctx: Context) -> Verdict | None:
         while True:
             try:
                 await asyncio.sleep(LONG)
             except asyncio.CancelledError:
-                ran.append("cancelled")
+                names.append("cancelled")
                 if manner == "good":
                     raise
                 if manner == "answers":
@@ -283,7 +283,7 @@ def test_cancelling_a_fire_ends_its_handlers(engine: Engine, parallel: bool, man
     async def main() -> int:
         engine.register("stop", waits, parallel=parallel)
         engine.register("stop", waits, name="second", parallel=parallel)
-        engine.register("stop", lambda _: ran.append("after"), name="after")
+        engine.register("stop", lambda _: names.append("after"), name="after")
         task = asyncio.create_task(engine.fire("stop"))
         await asyncio.sleep(0.02)
         task.cancel()
@@ -292,7 +292,7 @@ def test_cancelling_a_fire_ends_its_handlers(engine: Engine, parallel: bool, man
         return len(asyncio.all_tasks())
 
     assert within(lambda: asyncio.run(main())) == 1
-    assert set(ran) == {"cancelled"}
+    assert set(names) == {"cancelled"}
 
 
 def test_a_handler_that_cancels_the_fire_has_cancelled_it(engine: Engine) -> None:
@@ -336,17 +336,17 @@ def test_one_that_waits_for_a_thread_runs_out_of_time_too(
 ) -> None:
     """Its time runs from when it is its turn, whether there is a thread for it or not; it never begins later."""
     go = Event()
-    ran: list[str] = []
+    names: list[str] = []
     monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
 
     def blocks(ctx: Context) -> None:
         go.wait(LONG)
 
     engine.register("stop", blocks, name="a", thread=True, parallel=True, timeout=0.05)
-    engine.register("stop", lambda _: ran.append("b"), name="b", thread=True, parallel=True, timeout=0.05)
+    engine.register("stop", lambda _: names.append("b"), name="b", thread=True, parallel=True, timeout=0.05)
     result = within(lambda: fire(engine, "stop"))
-    assert (kinds(result), ran) == ({"a": "timeout", "b": "timeout"}, [])
+    assert (kinds(result), names) == ({"a": "timeout", "b": "timeout"}, [])
     assert all(0 < run.ms < LONG * 1000 for run in result.runs)
     go.set()
     engine._services.workers.close(5)
-    assert ran == []
+    assert names == []

@@ -195,8 +195,10 @@ def test_per_model_and_per_session(costs: CostTracker) -> None:
 
 def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
     """The person hears once that its cost is not counted; a known one is not talked about."""
-    said = [costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)]
-    texts = [None if verdict is None else verdict.system_message for verdict in said]
+    verdicts = [
+        costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)
+    ]
+    texts = [None if verdict is None else verdict.system_message for verdict in verdicts]
     assert [text is not None for text in texts] == [True, False, False, True, False, True]
     assert texts[0] == "no price is known for model new: its tokens are counted, but not its cost"
 
@@ -247,13 +249,13 @@ def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
 def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
     """Below it nothing changes; from it on tool calls and prompts of that session are refused, in every process."""
     other = CostTracker(PRICES, ObserverDatabase(store.path), budget=5.0)
-    asked = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
-    assert [costs.on_spending(each) for each in asked] == [None, None]
+    contexts = (PreToolUse(session_id="s1", tool_name="bash"), UserPromptSubmit(session_id="s1", user_prompt="go on"))
+    assert [costs.on_spending(each) for each in contexts] == [None, None]
     costs.on_inference(used(total=4.99))
-    assert [costs.on_spending(each) for each in asked] == [None, None]
+    assert [costs.on_spending(each) for each in contexts] == [None, None]
     costs.on_inference(used(total=5.123))
     for tracker in (costs, other):
-        for each in asked:
+        for each in contexts:
             message = "the budget of $5.00 for this session is used up ($5.12)"
             assert refused(tracker.on_spending(each)) == message
     assert costs.on_spending(PreToolUse(session_id="s2", tool_name="bash")) is None

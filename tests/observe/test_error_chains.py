@@ -232,16 +232,16 @@ def indexed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_similar_errors(causes: CauseChains, store: ObserverDatabase, indexed: bool) -> None:
     """The best comes first, with its score and fix; what has nothing in common is not found."""
-    told = {
+    described = {
         "ModuleNotFoundError: No module named 'yaml' (line 7)": "pip install pyyaml",
         "ImportError: No module named yaml found in environment": "activate the environment",
         "PermissionError: cannot write to disk": "chmod",
         "connection refused by database server": "start the database",
     }
-    for message, fix in told.items():
+    for message, fix in described.items():
         causes.record_fix(causes.record_error(message, session_id="s1"), fix)
     found = causes.similar(NO_YAML)
-    assert [each.chain.fix.description for each in found if each.chain.fix] == list(told.values())[:2]
+    assert [each.chain.fix.description for each in found if each.chain.fix] == list(described.values())[:2]
     assert found[0].score == 1.0
     assert 0.3 <= found[1].score < 0.9
     assert len(causes.similar(NO_YAML, limit=1)) == 1

@@ -140,10 +140,10 @@ def test_credentials_are_not_kept(learning: PatternLearning, store: ObserverData
     }
     learning.on_checkpoint(checkpoint(**data))
     with open(store.path, "rb") as file:
-        kept = file.read()
-    assert b"[redacted]" in kept
-    assert b"ghp_" not in kept
-    assert b"hunter2" not in kept
+        content = file.read()
+    assert b"[redacted]" in content
+    assert b"ghp_" not in content
+    assert b"hunter2" not in content
 
 
 def test_details_too_large_stay_readable(learning: PatternLearning) -> None:

@@ -27,7 +27,7 @@ def call(tool: str = "bash", use: str | None = None, session: str = "s1", **args
     return {"session_id": session, "tool_name": tool, "tool_use_id": use, "tool_args": args}
 
 
-def kept(store: ObserverDatabase) -> list[tuple[str, float | None, bool]]:
+def stored(store: ObserverDatabase) -> list[tuple[str, float | None, bool]]:
     """Return every call that was kept: tool, milliseconds, whether it went well."""
     with store.read() as db:
         rows = db.execute("SELECT tool, ms, ok FROM tool_calls ORDER BY id").fetchall()
@@ -42,7 +42,7 @@ def test_how_long_a_call_took(times: ToolTimes, store: ObserverDatabase, clock: 
         times.on_result(PostToolUse(**call(tool), tool_result_error=error))
     times.on_call(PreToolUse(**call("web_fetch")))
     times.on_failure(PostToolFailure(**call("web_fetch"), tool_result_error="x"))
-    assert kept(store) == [("bash", 1500, True), ("read", 2, True), ("edit", 60_000, False), ("web_fetch", 0, False)]
+    assert stored(store) == [("bash", 1500, True), ("read", 2, True), ("edit", 60_000, False), ("web_fetch", 0, False)]
     assert times.pending == 0
 
 
@@ -60,7 +60,7 @@ def test_side_by_side(times: ToolTimes, store: ObserverDatabase, clock: Clock) -
         clock.now += 2**number
     for number in (1, 2, 0, 4, 3):
         times.on_result(PostToolUse(**calls[number]))
-    assert [ms for _, ms, _ in kept(store)] == [30_000, 28_000, 31_000, 16_000, 24_000]
+    assert [ms for _, ms, _ in stored(store)] == [30_000, 28_000, 31_000, 16_000, 24_000]
 
 
 def test_an_id_is_enough(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
@@ -68,7 +68,7 @@ def test_an_id_is_enough(times: ToolTimes, store: ObserverDatabase, clock: Clock
     times.on_call(PreToolUse(**call(use="a", command="x")))
     clock.now += 1
     times.on_result(PostToolUse(**call(use="a", command="x --safely")))
-    assert kept(store) == [("bash", 1000, True)]
+    assert stored(store) == [("bash", 1000, True)]
 
 
 def test_one_call_for_several_files(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
@@ -78,7 +78,7 @@ def test_one_call_for_several_files(times: ToolTimes, store: ObserverDatabase, c
     clock.now += 1
     for path in "ab":
         times.on_result(PostToolUse(**call("edit", "patch", file_path=path)))
-    assert [ms for _, ms, _ in kept(store)] == [1000, 1000]
+    assert [ms for _, ms, _ in stored(store)] == [1000, 1000]
 
 
 def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
@@ -88,7 +88,7 @@ def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: Observe
     times.on_call(PreToolUse(**call(command="x")))
     clock.now += 1
     times.on_result(PostToolUse(**call(command="x")))
-    assert kept(store) == [("bash", 1000, True)]
+    assert stored(store) == [("bash", 1000, True)]
 
 
 def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
@@ -100,7 +100,7 @@ def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: 
     clock.now += 1
     for use in ("use 49", "use 48", "use 0"):
         times.on_result(PostToolUse(**call(use=use)))
-    assert [ms for _, ms, _ in kept(store)] == [1000, 1000, None]
+    assert [ms for _, ms, _ in stored(store)] == [1000, 1000, None]
 
 
 def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDatabase) -> None:
@@ -122,7 +122,7 @@ def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatab
     times.on_call(PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 3}}))
     clock.now += 1
     times.on_result(PostToolUse(session_id="s1", tool_name="x", tool_args={"a": {(1, 2): 2}, 1: 1}))
-    assert kept(store) == [("x", 1000, True)]
+    assert stored(store) == [("x", 1000, True)]
     assert times.pending == 1
 
 
@@ -135,17 +135,17 @@ def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wanted"),
+    ("reported", "wanted"),
     [(12, 12), (0, 0), (3.5, 3.5), (-1, 2000), ("12", 2000), (True, 2000), (math.nan, 2000), (1e308, 2000)],
 )
 def test_what_the_agent_measured(
-    times: ToolTimes, store: ObserverDatabase, clock: Clock, told: object, wanted: float
+    times: ToolTimes, store: ObserverDatabase, clock: Clock, reported: object, wanted: float
 ) -> None:
     """Its `duration_ms` has no waiting for a person in it and is preferred, if it is a time."""
     times.on_call(PreToolUse(**call()))
     clock.now += 2
-    times.on_result(PostToolUse(**call(), duration_ms=told))
-    assert kept(store) == [("bash", wanted, True)]
+    times.on_result(PostToolUse(**call(), duration_ms=reported))
+    assert stored(store) == [("bash", wanted, True)]
     assert times.pending == 0
 
 

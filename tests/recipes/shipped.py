@@ -47,7 +47,7 @@ def run_all(module: str) -> TestRun:
     """Run the cases of a recipe against its declarations."""
     given = sandbox.config_from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
     assert not given.problems
-    return case_runner.run_cases([file(module)], given=given)
+    return case_runner.run_cases([file(module)], config=given)
 
 
 def laid_out(case: Case, directory: Path) -> dict[str, str]:

@@ -30,6 +30,7 @@ DESTROYS = [
     "rlwrap rm -rf /",
     "arch -x86_64 rm -rf /",
     "ip netns exec x rm -rf /",
+    "npx -c 'rm -rf /'",
 ]
 ORDINARY = [
     "find . -name '*.pyc' -not -path './venv/*' -delete",

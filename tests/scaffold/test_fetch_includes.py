@@ -96,8 +96,8 @@ def test_a_branch_is_pinned_by_a_digest(project: Project, shared: Shared) -> Non
     assert hookrun(project, "validate").status == 0
     (shared.path / "check.sh").write_text("#!/bin/sh\n: changed\n")
     shared.commit()
-    kept = GitInclude(str(shared.path), branch, digest, "coder.json").directory(str(project.home))
-    shutil.rmtree(kept)
+    stored = GitInclude(str(shared.path), branch, digest, "coder.json").directory(str(project.home))
+    shutil.rmtree(stored)
     assert "have the digest" in hookrun(project, "update").stderr
 
 
@@ -108,11 +108,11 @@ def test_a_copy_that_was_changed_is_no_copy(project: Project, shared: Shared) ->
     digest = hookrun(project, "update").stderr.split("digest ")[1][:71]
     include(project, git=str(shared.path), rev=rev, digest=digest)
     assert hookrun(project, "update").status == 0
-    kept = Path(GitInclude(str(shared.path), rev, digest, "coder.json").directory(str(project.home)))
-    (kept / "check.sh").write_text("#!/bin/sh\nexit 0\n")
+    stored = Path(GitInclude(str(shared.path), rev, digest, "coder.json").directory(str(project.home)))
+    (stored / "check.sh").write_text("#!/bin/sh\nexit 0\n")
     assert "was changed" in hookrun(project, "validate").stdout
     assert digest in hookrun(project, "update").stdout
-    assert (kept / "check.sh").read_text() == SCRIPT
+    assert (stored / "check.sh").read_text() == SCRIPT
     assert hookrun(project, "validate").status == 0
 
 

@@ -217,8 +217,8 @@ def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
     path = tmp_path / "guard.sh"
     path.write_text(render_script("sh", "file", {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}))
     path.chmod(0o755)
-    asked = '{"tool_args": {"file_path": "\\u00fc/.env"}}'
-    for stdin, status in ((asked, 2), ('{"tool_args": {"file_path": "x"}}', 0), ("nonsense", 1), ("{}", 1)):
+    context = '{"tool_args": {"file_path": "\\u00fc/.env"}}'
+    for stdin, status in ((context, 2), ('{"tool_args": {"file_path": "x"}}', 0), ("nonsense", 1), ("{}", 1)):
         done = run(path, stdin, PATH=str(tmp_path))
         assert done.returncode == status, (stdin, done)
 

@@ -18,6 +18,7 @@ import pytest
 from hookrun import launcher_file
 from hookrun.server_socket import socket_base, socket_here
 from hookrun.server_start import lock_path
+from hookrun.wiring.wired_command import HookrunProgram
 from tests.account import can_make_accounts, second_account
 from tests.serve.test_worker import alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 START = str(Path(launcher_file.__file__).parent / "start.py")
-COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", START, "fire"]
+COMMAND = HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command()
 MESSAGE = json.dumps(
     {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
 ).encode()
@@ -133,7 +134,7 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
 def test_the_run_that_starts_the_server_needs_no_more_of_python_than_others(account: Account) -> None:
     """The agent waits for its end: what takes long is the server's part."""
     account.cold("busy")  # so that the file of compiled code is there
-    account.cold("no-server", [*COMMAND[:-2], "-c", NAMES_MODULES, START, "fire"])
+    account.cold("no-server", [*COMMAND[:-3], NAMES_MODULES, START, "fire"])
     loaded = (account.home / "modules").read_text().split()
     wait_for(account.socket.exists)
     assert "hookrun.server_start" in loaded

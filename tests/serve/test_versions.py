@@ -15,7 +15,7 @@ import pytest
 
 from hookrun import launcher_file
 from hookrun.serve.watched_package import WatchedPackage
-from hookrun.server_socket import listening, servers, take_lock
+from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
 from tests.serve.test_worker import alive, wait_for
@@ -191,6 +191,17 @@ def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(acc
     assert launcher.read_bytes() == written
     assert launcher.stat().st_mode & 0o7777 == 0o700
     assert not (account.conf.parent / "gemini").exists()
+
+
+def test_the_server_renews_the_command_of_an_earlier_version(account: Account) -> None:
+    """Launchers have started `start.py` itself: a script is compiled at each start."""
+    earlier = [*COMMAND[:5], START, "fire"]
+    launcher_file.write(str(account.conf), launcher_file.LauncherFile(earlier).text().encode())
+    account.cold("off", earlier)
+    wait_for(account.socket.exists)
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert (found.command, found.socket) == (COMMAND, socket_base(str(account.home)))
 
 
 def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Account) -> None:

@@ -58,14 +58,14 @@ def run_here(project: Project, *cases: dict[str, object], top: dict[str, object]
 
 def one(project: Project, case: dict[str, object], top: dict[str, object] | None = None) -> CaseRun:
     """Run one case, as a program would have it, and return the result."""
-    (ran,) = run_here(project, case, top=top).results
-    return ran
+    (run,) = run_here(project, case, top=top).results
+    return run
 
 
-def differing(ran: CaseRun) -> list[str]:
+def differing(run: CaseRun) -> list[str]:
     """Return the keys of what does not hold."""
-    assert not ran.problems
-    return [each.key for each in ran.differences]
+    assert not run.problems
+    return [each.key for each in run.differences]
 
 
 def interrupted(project: Project, *arguments: str, when: Callable[[], object]) -> None:
@@ -83,10 +83,10 @@ def interrupted(project: Project, *arguments: str, when: Callable[[], object]) -
     try:
         when()
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE)
+        output = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
-    assert (process.returncode, "".join(said).strip()) == (130, "")
+    assert (process.returncode, "".join(output).strip()) == (130, "")
     assert list(place.iterdir()) == []
 
 

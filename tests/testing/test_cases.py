@@ -67,7 +67,7 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "a.hooktest.yaml:1:1: the file is empty; write {cases: [...]}, or remove the file"),
         ("- a\n", "a.hooktest.yaml:1:1: the file must be an object with `cases`"),
@@ -103,10 +103,10 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
         ("cases: [\n", "a.hooktest.yaml:"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(project: Project, text: str, said: str) -> None:
+def test_what_is_wrong_is_said_with_its_place(project: Project, text: str, expected: str) -> None:
     """File, line and column, what was found, what was expected, the nearest valid name."""
     found = problems(project, text)
-    assert any(said in each for each in found), found
+    assert any(expected in each for each in found), found
     assert all(each.startswith("a.hooktest.yaml:") for each in found)
 
 

@@ -85,12 +85,12 @@ def test_a_process_that_dies_takes_no_result_with_it(project: Project) -> None:
     )
     cases = [{**PUSH, "expect": {"action": "block"}} for _ in range(5 * MANY)]
     write(project, *cases[: 2 * MANY], {"event": "stop", "expect": {"fired": True}}, *cases[2 * MANY :])
-    status, said = hookrun_test(project, "--no-coverage")
-    died = [case for case in said["cases"] if not case["passed"]]
+    status, output = hookrun_test(project, "--no-coverage")
+    died = [case for case in output["cases"] if not case["passed"]]
     assert status == 1
     assert died
     assert all("the process that was to run it has died" in str(case["problems"]) for case in died)
-    assert len(said["cases"]) == len(cases) + 1
+    assert len(output["cases"]) == len(cases) + 1
     if SEVERAL > 1:
         assert len(died) <= len(cases) // 2 + 1
 

@@ -84,8 +84,8 @@ class Place:
         assert hook.error is None, hook.error
         if "plugin" in self.line:
             hook.dialect, hook.claude = "claude", {"plugin_root": f"{root}/{self.line['plugin']}"}
-        around = HookEnvironment({}, project=root, request_id="", home=home)
-        return HookInspector(home, root, around).inspect(hook).digest
+        environment = HookEnvironment({}, project=root, request_id="", home=home)
+        return HookInspector(home, root, environment).inspect(hook).digest
 
 
 def covers_code(project: Project, line: Line) -> bool:

@@ -216,9 +216,9 @@ def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger
     data["approved"] = {"sha256:" + "0" * 64: old}
     path.write_text(json.dumps(data))
     assert "older version of hookrun, which covered fewer files" in agent.fire().details["guard"]
-    asked = at_terminal(project, "trust", answers=("y",)).screen
-    assert "note: approved by an older rule; an approval now covers" in asked
-    assert "hooks/guard.sh" in asked
+    dialog = at_terminal(project, "trust", answers=("y",)).screen
+    assert "note: approved by an older rule; an approval now covers" in dialog
+    assert "hooks/guard.sh" in dialog
     assert agent.fire().failures == {"guard": None}
 
 

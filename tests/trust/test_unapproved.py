@@ -94,7 +94,7 @@ class Run:
         return str(output.get("permissionDecisionReason", "")) if output.get("permissionDecision") == "deny" else ""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What the user is shown."""
         return str(self.answer.get("systemMessage", ""))
 
@@ -253,11 +253,11 @@ def test_four_thousand_hooks_are_refused_in_a_few_lines(project: Project) -> Non
     run = Run(project)
     assert len(run.failures) == 4000
     assert set(run.failures.values()) == {"untrusted"}
-    assert "hook0, hook1" in run.told
-    assert "3980 more hooks" in run.told
-    assert run.told.count("\n") == 1
+    assert "hook0, hook1" in run.message
+    assert "3980 more hooks" in run.message
+    assert run.message.count("\n") == 1
     assert len([*(project.home / ".local/state/hookrun/sessions").iterdir()]) <= 20
-    assert Run(project).told == ""
+    assert Run(project).message == ""
 
 
 def test_one_of_four_thousand_hooks_that_blocks_is_heard(project: Project) -> None:

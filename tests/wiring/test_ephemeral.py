@@ -165,9 +165,9 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
     account.run(*uvx, *INSTALL)  # the user has decided about this one
     found = account.run(*uvx, "doctor", "claude", status=None)
     assert f"the installed hookrun, {recorded}, is in " in found
-    kept = json.loads(manifest.read_text())
-    del kept["from_here"]
-    manifest.write_text(json.dumps(kept))
+    entries = json.loads(manifest.read_text())
+    del entries["from_here"]
+    manifest.write_text(json.dumps(entries))
     found = account.run(*uvx, "doctor", "claude", status=1)
     assert f"the installed hookrun, {recorded}, is in {account.home}/.cache/uv\n" in found
     assert f"hint: run `uv tool install {tools.wheel}`" in found

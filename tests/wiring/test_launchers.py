@@ -108,9 +108,9 @@ def test_whatever_is_gone_the_agent_is_told_and_goes_on(form: str, agent: str, w
     if what in ("conf", "mode"):
         assert b"blocked by b" in done.stdout, done
         return
-    said = (done.stdout or done.stderr).decode()
-    assert "no hook has run" in said, (form, done)
-    assert str(tmp_path / "old") in said or what == "all"
+    output = (done.stdout or done.stderr).decode()
+    assert "no hook has run" in output, (form, done)
+    assert str(tmp_path / "old") in output or what == "all"
     if what == "package":
         assert done.returncode == 0
         assert done.stdout == b"" or json.loads(done.stdout)

@@ -323,14 +323,14 @@ def test_a_name_that_was_made_up_does_not_replace_another_function_in_silence(
     engine: Engine, caplog: pytest.LogCaptureFixture, make: Callable[[str], Any]
 ) -> None:
     """Two guards without names: both are there, or a message says that one is not."""
-    told = ""
+    log = ""
     with caplog.at_level(logging.WARNING, "hookrun"):
         engine.register("pre_tool_use", make("bash"), matcher="bash")
         try:
             engine.register("pre_tool_use", make("edit"), matcher="edit")
         except RegistrationError as error:
-            told = str(error)
-    assert len(engine.hooks()) == 2 or told or caplog.text
+            log = str(error)
+    assert len(engine.hooks()) == 2 or log or caplog.text
 
 
 def test_every_public_name_is_there() -> None:

@@ -124,7 +124,7 @@ def test_some_of_the_cases(project: Project) -> None:
 
 def test_nothing_to_run_is_an_error(project: Project) -> None:
     """A mistyped path or pattern is an error, and no CI is green for it."""
-    for arguments, said in (
+    for arguments, expected in (
         ((), "no tests here\nhint: "),
         (("gone",), "gone: no such file or directory"),
         (("coder.json",), "coder.json: not a test file"),
@@ -132,7 +132,7 @@ def test_nothing_to_run_is_an_error(project: Project) -> None:
         project.hooks(GUARD)
         done = hookrun(project, "test", *arguments)
         assert (done.status, done.stdout) == (1, "")
-        assert said in done.stderr
+        assert expected in done.stderr
     write(project, {**PUSH, "expect": BLOCKED})
     assert 'no tests match -k "nope"' in hookrun(project, "test", "-k", "nope").stderr
     write(project)

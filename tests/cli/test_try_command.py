@@ -137,7 +137,7 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "nothing to try"),
         (("a", "b"), "`hookrun try 'a b'`"),
@@ -148,12 +148,12 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
         (("a", "--repeat", "0"), "--repeat"),
     ],
 )
-def test_wrong_usage_is_no_veto(project: Project, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_no_veto(project: Project, arguments: tuple[str, ...], message: str) -> None:
     """Exit status 1, and what to do."""
     project.hooks(GUARD)
     done = hookrun(project, "try", *arguments)
     assert (done.status, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_without_a_hook_the_result_says_why(project: Project) -> None:

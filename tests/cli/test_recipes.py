@@ -316,7 +316,7 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("add", "say-noo"), "did you mean `say-no`?"),
         (("add", "say-no", "--option", "wort=x"), 'did you mean "word"?'),
@@ -328,11 +328,11 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
         (("add",), "missing argument"),
     ],
 )
-def test_what_cannot_be_is_told(recipes: Recipes, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_is_told(recipes: Recipes, arguments: tuple[str, ...], message: str) -> None:
     """One line, status 1, nothing written."""
     done = recipes.hookrun(*arguments)
     assert (done.status, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") <= 2
     assert not (recipes.project.root / "coder.json").exists()
 

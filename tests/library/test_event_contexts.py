@@ -132,11 +132,11 @@ def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire
         getattr(ctx, field)["command"] = "rm"
         getattr(ctx, field)["deep"]["x"].append(2)
 
-    given = {"command": "ls", "deep": {"x": [1]}}
+    args = {"command": "ls", "deep": {"x": [1]}}
     engine.register("pre_tool_use", changes)
     engine.register("pre_tool_use", lambda ctx: seen.append(getattr(ctx, field)), name="next")
-    result = fire(engine, "pre_tool_use", **{field: given})
-    assert seen == [given] == [{"command": "ls", "deep": {"x": [1]}}]
+    result = fire(engine, "pre_tool_use", **{field: args})
+    assert seen == [args] == [{"command": "ls", "deep": {"x": [1]}}]
     note = f"it changed ctx.{field} in place, which has no effect: return a Verdict that changes it"
     assert [run.notes for run in result.runs] == [[note], []]
 
@@ -144,7 +144,7 @@ def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire
 @pytest.mark.parametrize("field", ["tool_args", "metadata", "mine"])
 def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire, field: str) -> None:
     """`ctx["tool_args"]` is as safe to change as `ctx.tool_args`: the caller's object stays as it was."""
-    given = {"command": "ls", "deep": {"x": [1]}}
+    args = {"command": "ls", "deep": {"x": [1]}}
     same: list[bool] = []
 
     def changes(ctx: Context) -> None:
@@ -153,8 +153,8 @@ def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire,
         same.append(ctx[field] is getattr(ctx, field, ctx[field]))
 
     engine.register("pre_tool_use", changes)
-    result = fire(engine, "pre_tool_use", **{field: given})
-    assert (given, same) == ({"command": "ls", "deep": {"x": [1]}}, [True])
+    result = fire(engine, "pre_tool_use", **{field: args})
+    assert (args, same) == ({"command": "ls", "deep": {"x": [1]}}, [True])
     note = f"it changed ctx.{field} in place, which has no effect: return a Verdict that changes it"
     assert result.runs[0].notes == [note]
 
@@ -187,15 +187,15 @@ def test_a_change_in_place_beside_one_that_counts_is_noted(
 
 def test_arguments_that_are_no_plain_dict_are_copied_too(engine: Engine, fire: Fire) -> None:
     """An OrderedDict of the program's is not the handler's to change either."""
-    given = OrderedDict(command="ls", deep=OrderedDict(x=1))
+    args = OrderedDict(command="ls", deep=OrderedDict(x=1))
 
     def changes(ctx: Context) -> None:
         ctx.tool_args["command"] = "rm"
         ctx.tool_args["deep"]["x"] = 2
 
     engine.register("pre_tool_use", changes)
-    result = fire(engine, "pre_tool_use", tool_args=given)
-    assert given == {"command": "ls", "deep": {"x": 1}}
+    result = fire(engine, "pre_tool_use", tool_args=args)
+    assert args == {"command": "ls", "deep": {"x": 1}}
     assert len(result.runs[0].notes) == 1
 
 

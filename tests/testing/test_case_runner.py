@@ -209,10 +209,10 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
         {"event": "pre_reflection_store", "agents": ["claude"], "expect": {"action": "continue"}},
         {**LIST, "expect": {"action": "continue"}},
     )
-    said = [" ".join(ran.problems) for ran in done.results]
-    assert 'did you mean "pre_tool_use"?' in said[0]
-    assert "did you mean `no-force`?" in said[1]
-    assert "Claude Code has no event pre_reflection_store" in said[2]
+    reasons = [" ".join(ran.problems) for ran in done.results]
+    assert 'did you mean "pre_tool_use"?' in reasons[0]
+    assert "did you mean `no-force`?" in reasons[1]
+    assert "Claude Code has no event pre_reflection_store" in reasons[2]
     assert done.results[3].passed
     assert not done.ok
 
@@ -244,28 +244,28 @@ def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytes
 
 def test_declarations_can_be_given_in_memory(project: Project) -> None:
     """They stand in for whatever lies around the files of cases."""
-    given = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
-    assert not given.problems
+    case_config = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
+    assert not case_config.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
-    assert run_cases([file], given=given).ok
+    assert run_cases([file], config=case_config).ok
 
 
 def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
     """A case's own directory is the project then; without one it is an empty directory."""
     says = 'cat >/dev/null; echo "$PWD $HOOKRUN_PROJECT_DIR" >&2; ls >&2; exit 2'
-    given = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
+    case_config = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
     cases: list[Json] = [
         {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
         {**LIST, "expect": {"message": "/*/project /*/project"}},
     ]
-    done = run_cases([load(str(write(project, *cases)))], given=given)
+    done = run_cases([load(str(write(project, *cases)))], config=case_config)
     assert [ran.differences for ran in done.results] == [[], []]
 
 
 def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:
     """As for a file."""
-    given = sandbox.config_from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
-    assert any("did you mean" in each for each in given.problems)
+    case_config = sandbox.config_from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
+    assert any("did you mean" in each for each in case_config.problems)
 
 
 def test_cases_run_side_by_side(project: Project) -> None:
