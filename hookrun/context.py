@@ -228,7 +228,7 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
     given = context["working_dir"]
     if not isinstance(given, str) or not given:
         context["working_dir"] = cwd
-    elif cwd is not None:
+    elif cwd is not None and given[0] != "/":
         context["working_dir"] = os.path.join(cwd, given)
     context["timestamp"] = context["timestamp"] or timestamp()
     context["metadata"] = context["metadata"] or {}
@@ -241,14 +241,16 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
 def timestamp() -> str:
     """Return the current time in UTC as RFC 3339 with milliseconds."""
     milliseconds = now_ns() // 1_000_000
-    second = milliseconds // 1000
-    if _SECOND[0] != second:
-        _SECOND[:] = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-    return f"{_SECOND[1]}.{milliseconds % 1000:03d}Z"
+    text = _LATEST.get(milliseconds)
+    if text is None:
+        _LATEST.clear()
+        second = strftime("%Y-%m-%dT%H:%M:%S", gmtime(milliseconds // 1000))
+        text = _LATEST[milliseconds] = f"{second}.{milliseconds % 1000:03d}Z"
+    return text
 
 
-_SECOND: list[object] = [0, ""]
-"""The last second and its text, cached: a program runs hooks many times a second."""
+_LATEST: dict[int, str] = {}
+"""The last time and its text: a program fires many events in a millisecond."""
 
 
 def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[str]:

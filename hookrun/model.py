@@ -100,8 +100,10 @@ class Verdict:
         system_message: str | None = None,
         modified_context: dict[str, object] | None = None,
     ) -> None:
-        if not isinstance(action, str) or action not in PRECEDENCE:
-            raise InvalidVerdictError(action)
+        try:
+            PRECEDENCE[action]
+        except (KeyError, TypeError):
+            raise InvalidVerdictError(action) from None
         self.action = action
         self.message = message
         self.modified_args = modified_args
@@ -357,6 +359,7 @@ class HookResult:
     """
 
     before: Mapping[str, object] | None = None
+    lost: Sequence[str] = ()
     recheck = False
     interrupted = False
 
@@ -367,7 +370,6 @@ class HookResult:
         self.failure = failure
         self.changed: list[str] = []
         self.notes: list[str] = []
-        self.lost: list[str] = []
         self.args: dict[str, object] = {}
 
     @property

@@ -265,11 +265,12 @@ def keep_refusal(run: HookResult, why: str) -> bool:
     verdict = run.verdict
     if verdict.action not in BINDING_ACTIONS:
         return False
-    run.lost = [f"{WRONG_FIELD}: {why}"]
+    lost = [f"{WRONG_FIELD}: {why}"]
     if verdict.modified_args is not None or verdict.args_patch is not None:
-        _block_instead(verdict, run.lost)
+        _block_instead(verdict, lost)
     verdict.modified_context = None
-    run.notes += run.lost
+    run.lost = lost
+    run.notes += lost
     return True
 
 

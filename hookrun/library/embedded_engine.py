@@ -276,7 +276,9 @@ class Engine:
         fire = self._begin(event, context, fields, state, deadline)
         if isinstance(fire, Result):
             return fire
-        await fire.run()
+        with fire:
+            for waits_for in fire.steps(sync=False):
+                await waits_for
         return fire.result()
 
     def fire_sync(

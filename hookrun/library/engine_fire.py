@@ -22,7 +22,7 @@ from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from hookrun.engine import Steps
     from hookrun.library.engine_state import EngineState, Journal
@@ -43,8 +43,8 @@ class EngineFire:
     """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
 
     __slots__ = (
-        "_class", "_deadline", "_event", "_given", "_made", "_processes", "_quiet", "_reported", "_request_id",
-        "_selection", "_services", "_started", "_state", "_steps",
+        "_class", "_deadline", "_event", "_given", "_made", "_outside", "_processes", "_quiet", "_reported",
+        "_request_id", "_selection", "_services", "_started", "_state", "_steps",
     )  # fmt: skip
 
     def __init__(
@@ -93,51 +93,7 @@ class EngineFire:
         """The current context, with or without a chain."""
         return self._given if self._made is None else self._made.context
 
-    def run_sync(self) -> Result:
-        """Run the chain in this thread, and async handlers in the loop of a thread of the engine."""
-        for _ in self.run(sync=True).__await__():  # unlike `send`, this takes no exception to end
-            raise RuntimeError("a synchronous run has waited")
-        return self.result()
-
-    async def run(self, *, sync: bool = False) -> None:
-        """Run the chain in the current task, or with `sync` without waiting. If cancelled, no hook is left running."""
-        nesting = self._go_deeper()
-        try:
-            hooks = self._first()
-            before = None  # no hook before it could have cancelled the task
-            if not sync and self._steps is not None and (task := current_task()) is not None:
-                before = task.cancelling()
-            while hooks is not None:
-                hook = hooks[0]
-                if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                    call = HandlerCall(hook, self._context(hook), self._deadline, before)
-                    wanted = call.begin()
-                    if wanted is None:
-                        pass
-                    elif sync:
-                        try:
-                            self._services.loop_thread.run(call.await_result(wanted))
-                        finally:
-                            close_unstarted(wanted)
-                    elif (bounded := call.step(wanted)) is not None:
-                        await call.wait(bounded)
-                    outcomes = [call.outcome]
-                elif sync and not any(isinstance(each, Handler) for each in hooks):
-                    outcomes = self._to_run().run(hooks)
-                else:
-                    outcomes = self._group(hooks).run_sync() if sync else await self._group(hooks).run()
-                hooks = self._next(hooks, outcomes)
-                if self._made is not None:
-                    await self._report_failures(before, sync=sync)
-        except BaseException:
-            self._interrupted()
-            raise
-        finally:
-            _come_back(nesting)
-
-    # --- in a task or a thread
-
-    def _go_deeper(self) -> contextvars.Token[int]:
+    def __enter__(self) -> None:
         nesting = NESTING.get()
         # The limit of nesting raises an exception here, so that the firing handler sees it.
         if nesting >= MAX_NESTING:
@@ -145,7 +101,59 @@ class EngineFire:
                 f"{self._event} is fired inside hooks {nesting} levels deep, so no further hook runs: "
                 "does a handler fire an event that calls it again?"
             )
-        return NESTING.set(nesting + 1)
+        self._outside = NESTING.set(nesting + 1)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            NESTING.reset(self._outside)
+        except ValueError:  # a fire that is no longer awaited is closed from elsewhere
+            pass
+        if kind is not None:
+            self._interrupted()
+
+    def run_sync(self) -> Result:
+        """Run the chain in this thread, and async handlers in the loop of a thread of the engine."""
+        with self:
+            for waits_for in self.steps(sync=True):
+                self._services.loop_thread.run(waits_for)
+        return self.result()
+
+    def steps(self, *, sync: bool) -> Iterator[Coroutine[Any, Any, None]]:
+        """Run the chain, inside `with` this fire; yield what has to end before it goes on.
+
+        The caller awaits that in its task or, with `sync`, runs it in a loop elsewhere. If that raises, the chain goes
+        no further, and no hook is left running.
+        """
+        hooks = self._first()
+        before = None  # no hook before it could have cancelled the task
+        if not sync and self._steps is not None and (task := current_task()) is not None:
+            before = task.cancelling()
+        while hooks is not None:
+            hook = hooks[0]
+            if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
+                call = HandlerCall(hook, self._context(hook), self._deadline, before)
+                wanted = call.begin()
+                if wanted is not None:
+                    try:
+                        yield call.await_result(wanted)
+                    finally:
+                        if sync:
+                            close_unstarted(wanted)
+                outcomes = [call.outcome]
+            elif sync and not any(isinstance(each, Handler) for each in hooks):
+                outcomes = self._to_run().run(hooks)
+            else:
+                group = self._group(hooks)
+                if sync:
+                    group.run_sync()
+                else:
+                    yield group.run()
+                outcomes = group.outcomes
+            hooks = self._next(hooks, outcomes)
+            if self._made is not None:
+                yield from self._report_failures(before)
+
+    # --- in a task or a thread
 
     def _first(self) -> list[Hook] | None:
         alone = self._selection.only_candidate()
@@ -219,8 +227,8 @@ class EngineFire:
         finally:
             NESTING.reset(nesting)
 
-    async def _report_failures(self, before: int | None, *, sync: bool) -> None:
-        """Log notes and failures of the hooks that just ran, and call their `on_error`."""
+    def _report_failures(self, before: int | None) -> Iterable[Coroutine[Any, Any, None]]:
+        """Log notes and failures of the hooks that just ran, and call their `on_error`; yield what to await."""
         runs = self._chain.runs[self._reported :]
         self._reported += len(runs)
         for run in runs:
@@ -231,8 +239,7 @@ class EngineFire:
         for run in runs:
             wanted = self._begin_report(run)
             if wanted is not None:
-                finishing = _finish_report(run, wanted, self._deadline, before)
-                self._services.loop_thread.run(finishing) if sync else await finishing
+                yield _finish_report(run, wanted, self._deadline, before)
 
     def _begin_report(self, run: HookResult) -> Any:
         """Call a handler's `on_error`; return its awaitable, or None."""
@@ -255,13 +262,14 @@ class EngineFire:
         if self._quiet is not None:
             result.runs = (self._quiet,)
         else:
+            chain = self._chain
             if self._processes is not None and any(
-                run.failure is not None and run.failure.kind == "untrusted" for run in self._chain.runs
+                run.failure is not None and run.failure.kind == "untrusted" for run in chain.runs
             ):
                 self._processes.combine_failures(self._selection)
-            self._chain.combine(result)
-            result.runs = self._chain.runs
-            result.ended_by = self._chain.ended_by
+            chain.combine(result)
+            result.runs = chain.runs
+            result.ended_by = chain.ended_by
         result.context_after = lambda: self._class.of(self._data, self._state)
         result.problems = services.problems
         result.request_id = self._request_id
@@ -318,13 +326,6 @@ def _new_id() -> str:
         digits = urandom(8 * 64).hex()  # a system call for each costs a tenth of a fire
         _IDS.extend(digits[start : start + 16] for start in range(16, len(digits), 16))
         return digits[:16]
-
-
-def _come_back(nesting: contextvars.Token[int]) -> None:
-    try:
-        NESTING.reset(nesting)
-    except ValueError:  # a fire that is no longer awaited is closed from elsewhere
-        return
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:

@@ -65,13 +65,15 @@ class ParallelGroup:
         self._jobs: dict[int, Job] = {}
         self._count = len(hooks)
 
-    def _in_order(self) -> list[Outcome]:
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes of the hooks, in order, after a run."""
         return [self._outcomes[n] for n in range(self._count)]
 
     # --- in a task
 
-    async def run(self) -> list[Outcome]:
-        """Run the hooks and return their outcomes in order. If the task is cancelled, none is left running."""
+    async def run(self) -> None:
+        """Run the hooks. If the task is cancelled, none is left running."""
         calls: list[Coroutine[Any, Any, None]] = []
         end = asyncio.get_running_loop().create_future()
         batch = self._start_declared(_notifier(end))
@@ -94,7 +96,6 @@ class ParallelGroup:
                 await _all(work)
         finally:
             self._dismiss()
-        return self._in_order()
 
     def _dismiss(self) -> None:
         """Close calls that have not started, and abandon jobs that have not finished."""
@@ -124,7 +125,7 @@ class ParallelGroup:
 
     # --- in a thread
 
-    def run_sync(self) -> list[Outcome]:
+    def run_sync(self) -> None:
         """Run the hooks without a loop. Whatever is raised meanwhile, none is left running."""
         if any(call.handler.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
@@ -153,7 +154,6 @@ class ParallelGroup:
             raise
         finally:
             self._dismiss()
-        return self._in_order()
 
     # --- in a task or a thread
 

@@ -226,8 +226,9 @@ class CaseFire(EngineFire):
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
-    async def _report_failures(self, *_: object, **__: object) -> None:
+    def _report_failures(self, *_: object) -> tuple[()]:
         """Log no failures: they are part of the case's result."""
+        return ()
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Collect the result of a background hook; called in another thread."""
