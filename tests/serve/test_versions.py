@@ -94,7 +94,7 @@ def test_uninstall_of_the_last_agent_ends_the_server(account: Account) -> None:
     """Nothing starts it any more, and nothing would find it."""
     (account.home / ".claude").mkdir()
     (account.home / ".gemini").mkdir()
-    account.hookrun("install", "claude", "gemini", "--scope", "user", "--all-events")
+    account.hookrun("install", "claude", "gemini", "--scope", "user", "--all-events", "--from-here")
     account.cold("off")
     _, pid = started(account)
     account.hookrun("uninstall", "gemini", "--scope", "user")
@@ -182,7 +182,7 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
 def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(account: Account) -> None:
     """It may speak another protocol: each of its calls would end without an answer, and run no hook."""
     (account.home / ".claude").mkdir()
-    account.hookrun("install", "claude", "--scope", "user", "--all-events")
+    account.hookrun("install", "claude", "--scope", "user", "--all-events", "--from-here")
     launcher = account.conf.parent / "claude"
     written = launcher.read_bytes()
     launcher.write_bytes(b"#!/bin/sh\nexit 1\n")
