@@ -177,11 +177,11 @@ def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-def parse_duration(text: str) -> int | None:
-    """Return the seconds of a duration such as `1h30m` (units: s, m, h, d, w); None for any other text."""
-    if not re.fullmatch(r"(?:\d{1,9}[smhdw])+", text, re.ASCII):
+def parse_duration(text: str, units: str = "smhdw") -> int | None:
+    """Return the seconds of a duration such as `1h30m`; None for any other text, or with another unit."""
+    if not re.fullmatch(rf"(?:\d{{1,9}}[{units}])+", text, re.ASCII):
         return None
-    return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)([smhdw])", text))
+    return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)(\w)", text))
 
 
 # --- where a command runs, and the configuration there

@@ -122,7 +122,7 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     Each run that would have included a paused hook says so, and hookrun list shows it.
     """
     require_terminal("pause hooks")
-    seconds = parse_duration(duration)
+    seconds = parse_duration(duration, units="smh")
     if seconds is None or not 0 < seconds <= MAX_PAUSE:
         hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")

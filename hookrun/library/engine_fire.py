@@ -119,7 +119,7 @@ class EngineFire:
         return self.result()
 
     def steps(self, *, sync: bool) -> Iterator[Coroutine[Any, Any, None]]:
-        """Run the chain, inside `with` this fire; yield what has to end before it goes on.
+        """Run the chain, inside `with` this fire; yield what has to end before it continues.
 
         The caller awaits that in its task or, with `sync`, runs it in a loop elsewhere. If that raises, the chain goes
         no further, and no hook is left running.
