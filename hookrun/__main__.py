@@ -48,7 +48,7 @@ def main() -> None:
         except OSError:
             pass
     boot = sys.modules.get("hookrun.boot")
-    if boot is not None:
+    if boot is not None and boot.Boot.stale_since:
         boot.renew()
     os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
 

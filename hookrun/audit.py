@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.context import timestamp
-from hookrun.fastjson import dumps
-from hookrun.state import open_private, state_dir
+from hookrun.fastjson import dump_lines, dumps
+from hookrun.state import STATE_DIR, open_private, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ ABOUT = (
 
 def path(home: str) -> str:
     """Return the path of the audit; rotated files have a number at the end, .1 the newest."""
-    return state_dir(home) + "/audit.jsonl"
+    return home + STATE_DIR + "/audit.jsonl"
 
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
@@ -236,10 +235,10 @@ def may_hold_credential(text: str) -> bool:
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
     """Return the record of a background hook that has finished."""
     from hookrun.claude import interpret
-    from hookrun.model import Failure, HookResult, Verdict
+    from hookrun.model import Failure, HookResult
 
     answer, notes = interpret(hook, outcome, str(context.get("event")), context)
-    run = HookResult(hook, Verdict(), outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
+    run = HookResult(hook, outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
     run.notes = notes
     return {**hook_record(run, context), "kind": "background"}
 
@@ -262,7 +261,7 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
     """
     if settings is False:
         return None
-    return Log(home, settings).append("".join([dumps(record) + "\n" for record in records]).encode("ascii"))
+    return Log(home, settings).append(dump_lines(records).encode("ascii"))
 
 
 class Log:

@@ -346,11 +346,11 @@ def complete() -> None:
 
 
 def renew() -> None:
-    """Write the file if it could not be used and the package is this account's. Raises nothing."""
+    """Write the file, which could not be used, if the package is this account's. Raises nothing."""
     try:
         if sys.dont_write_bytecode or sys.pycache_prefix:  # nothing is to be written into packages
             return
-        if Boot.stale_since and posix.stat(Boot.package).st_uid == posix.geteuid():
+        if posix.stat(Boot.package).st_uid == posix.geteuid():
             flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC
             posix.close(posix.open(_file(Boot.package), flags, 0o644))  # before much is loaded
             from hookrun.boot_writer import write

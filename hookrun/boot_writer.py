@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GROUPS = (
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
     hookrun.context""",
-    """hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery hookrun.config.cache
+    """hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery
     hookrun.fire.invocation hookrun.fire.command""",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
@@ -32,10 +32,10 @@ GROUPS = (
     "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
     "hookrun.verdicts hookrun.engine",
-    """hookrun.process hookrun.process.child hookrun.process.spawn hookrun.process.prepare hookrun.process.loop
+    """hookrun.process hookrun.process.child hookrun.process.prepare hookrun.process.loop
     hookrun.process.runner""",
     "hookrun.process.orphans",
-    "hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
+    "hookrun.process.spawn hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",
     "hookrun.recipes.recipe",
     "hookrun.recipes.recipe_state hookrun.recipes.rate_limit",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from time import gmtime, monotonic, strftime
+from time import monotonic
 
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
-from hookrun.state import now_ns
+from hookrun.state import timestamp
 from hookrun.text import escape
 
 TYPE_CHECKING = False
@@ -84,6 +84,12 @@ class ContextError(ValueError):
 def read(source: str, deadline: float) -> dict[str, object]:
     """Return the JSON object in a file, `-` being stdin, by `deadline` (monotonic). Raises ContextError."""
     return _from_stdin(deadline) if source == "-" else _from_file(source, deadline)
+
+
+def read_with_doubts(source: str, deadline: float, event: str) -> tuple[dict[str, object], list[str]]:
+    """Return the same, and warnings about likely mistakes in it as a context of an event. Raises ContextError."""
+    data = read(source, deadline)
+    return data, doubts_about(data, event, source)
 
 
 def _from_file(path: str, deadline: float) -> dict[str, object]:
@@ -236,21 +242,6 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
     if context["file_path"] is not None or (isinstance(args, dict) and "file_path" in args):
         context["file_path"] = file_path(context)
     return context
-
-
-def timestamp() -> str:
-    """Return the current time in UTC as RFC 3339 with milliseconds."""
-    milliseconds = now_ns() // 1_000_000
-    text = _LATEST.get(milliseconds)
-    if text is None:
-        _LATEST.clear()
-        second = strftime("%Y-%m-%dT%H:%M:%S", gmtime(milliseconds // 1000))
-        text = _LATEST[milliseconds] = f"{second}.{milliseconds % 1000:03d}Z"
-    return text
-
-
-_LATEST: dict[int, str] = {}
-"""The last time and its text: a program fires many events in a millisecond."""
 
 
 def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[str]:

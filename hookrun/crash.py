@@ -7,9 +7,8 @@ import sys
 from traceback import TracebackException
 
 from hookrun import __version__
-from hookrun.context import timestamp
 from hookrun.credentials import redact
-from hookrun.state import open_private, state_dir
+from hookrun.state import STATE_DIR, open_private, timestamp
 from hookrun.text import describe_exception, escape, write_stderr
 
 MAX_BYTES = 1 << 20
@@ -30,7 +29,7 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     message is returned.
     """
     message = f"internal error, please report it: {redact(describe_exception(error))}"
-    path = f"{state_dir(home)}/crash.log" if home is not None else ""
+    path = f"{home}{STATE_DIR}/crash.log" if home is not None else ""
     try:
         text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]
         if debug and os.environ.get("HOOKRUN_DEBUG"):

@@ -11,8 +11,9 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.fastjson import format_value
 from hookrun.globs import glob
 from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
+from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
-from hookrun.process.spawn import cannot_enter, exec_failure, interpreter_of
+from hookrun.process.spawn import exec_failure, interpreter_of
 from hookrun.text import closest
 from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.verdicts import apply_policies

@@ -246,7 +246,7 @@ class HookChain:
     def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
         for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
             if outcome is not None and outcome.ms:
-                run = HookResult(hook, Verdict(), outcome=outcome)
+                run = HookResult(hook, outcome=outcome)
                 run.interrupted = True
                 self.runs.append(run)
 
@@ -257,7 +257,7 @@ class HookChain:
 
             return to_hook_result(hook, self.event, before, outcome, self._save_text)
         if is_plain_continue(hook, outcome):
-            return HookResult(hook, Verdict(), outcome=outcome)
+            return HookResult(hook, outcome=outcome)
         notes: list[str] = []
         answer: Verdict | Failure
         if hook.background:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 WHITESPACE = " \t\n\r"
 
@@ -117,6 +117,10 @@ def scan(text: str, start: int) -> tuple[object, int]:
         raise ValueError(msg) from None
 
 
+scan_own = _scan or scan
+"""The same for files that hookrun wrote, whose checksum is right: it may raise StopIteration instead of ValueError."""
+
+
 def dumps(value: object) -> str:
     """Return `value` as compact JSON in ASCII.
 
@@ -134,6 +138,11 @@ def dumps(value: object) -> str:
     except RecursionError:
         msg = "nested too deeply"
         raise ValueError(msg) from None
+
+
+def dump_lines(values: Iterable[object]) -> str:
+    """Return each value as a line of JSON; raises as `dumps`."""
+    return "".join([dumps(value) + "\n" for value in values])
 
 
 def _json_loads(text: str) -> object:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 
 NAME = "launcher.conf"
 """The file's name, in the directory of the launchers."""
@@ -41,7 +41,7 @@ class LauncherFile:
 
 def path_in(home: str) -> str:
     """Return where the file of a home is."""
-    return f"{data_dir(home)}/{NAME}"
+    return f"{home}{DATA_DIR}/{NAME}"
 
 
 def parse(text: str) -> LauncherFile | None:

@@ -363,9 +363,11 @@ class HookResult:
     recheck = False
     interrupted = False
 
-    def __init__(self, hook: Hook, verdict: Verdict, *, outcome: Outcome, failure: Failure | None = None) -> None:
+    def __init__(
+        self, hook: Hook, verdict: Verdict | None = None, *, outcome: Outcome, failure: Failure | None = None
+    ) -> None:
         self.hook = hook
-        self.verdict = verdict
+        self.verdict = Verdict() if verdict is None else verdict
         self.outcome = outcome
         self.failure = failure
         self.changed: list[str] = []
@@ -398,6 +400,12 @@ class HookResult:
         if self.recheck:
             data["recheck"] = True
         return data
+
+
+def answer(verdict: Verdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
+    """Return what `hookrun fire` prints: a verdict, the id of the run, and a summary of each hook."""
+    hooks = [run.summary() for run in runs]
+    return {**Verdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
 
 
 def file_path(context: Mapping[str, object]) -> str | None:

@@ -12,7 +12,7 @@ from stat import S_ISDIR
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from hookrun.state import file_name_for, state_dir
+from hookrun.state import STATE_DIR, file_name_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ END_WAIT = 5.0
 def run_directory(home: str) -> str:
     """Return the directory of the sockets of a home, perhaps of other homes of the account, too."""
     runtime = f"/run/user/{os.geteuid()}"  # not XDG_RUNTIME_DIR: a project can set the environment of an agent
-    return f"{runtime}/hookrun" if is_private(runtime) else f"{state_dir(home)}/run"
+    return f"{runtime}/hookrun" if is_private(runtime) else f"{home}{STATE_DIR}/run"
 
 
 def socket_base(home: str, python: str = sys.executable, identity: Sequence[str] | None = None) -> str | None:

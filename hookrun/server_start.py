@@ -10,7 +10,7 @@ import sys
 from time import time
 
 from hookrun.nesting import nesting_depth, runs_inside_hook
-from hookrun.state import data_dir, open_private
+from hookrun.state import DATA_DIR, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ CI = "CI"
 
 def lock_path(home: str) -> str:
     """Return the file that is locked while a server starts; it says why the last one could not."""
-    return data_dir(home) + "/server.lock"
+    return home + DATA_DIR + "/server.lock"
 
 
 def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> None:
@@ -59,7 +59,7 @@ def _forget_socket(home: str) -> None:
 
 def _has_launcher(home: str) -> bool:
     """Return whether the launcher is this home's, not another one's."""
-    return os.path.exists(data_dir(home) + "/launcher.conf")
+    return os.path.exists(home + DATA_DIR + "/launcher.conf")
 
 
 def _inside_hook() -> bool:

@@ -29,7 +29,7 @@ MAX_OVERFLOW_TEXTS = 64
 
 def sessions_dir(home: str) -> str:
     """Return the directory of an account's session markers."""
-    return state.state_dir(home) + "/sessions"
+    return home + state.STATE_DIR + "/sessions"
 
 
 def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
@@ -104,7 +104,7 @@ def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None
                     file.write(new)
         except OSError:
             continue
-        state.remove_oldest(state.kept_texts_dir(home), MAX_SESSION_FILES)
+        state.remove_oldest(home + state.KEPT_TEXTS_DIR, MAX_SESSION_FILES)
 
 
 def take_text(home: str, session_id: str, kind: str) -> str | None:
@@ -117,14 +117,14 @@ def take_text(home: str, session_id: str, kind: str) -> str | None:
     except OSError:
         return None
     try:
-        os.rmdir(state.kept_texts_dir(home))  # without it, no run looks for texts
+        os.rmdir(home + state.KEPT_TEXTS_DIR)  # without it, no run looks for texts
     except OSError:
         pass
     return text
 
 
 def _kept(home: str, session_id: str, kind: str) -> str:
-    return f"{state.kept_texts_dir(home)}/{state.file_name_for(kind, session_id)}"
+    return f"{home}{state.KEPT_TEXTS_DIR}/{state.file_name_for(kind, session_id)}"
 
 
 def _counter(home: str, session_id: str, what: str) -> str:
@@ -133,7 +133,7 @@ def _counter(home: str, session_id: str, what: str) -> str:
 
 def save_overflow_text(home: str, text: str) -> str | None:
     """Write a text to a new private file and return its path, or None if that fails."""
-    directory = state.state_dir(home) + "/texts"
+    directory = home + state.STATE_DIR + "/texts"
     path = f"{directory}/{os.urandom(8).hex()}.txt"
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)

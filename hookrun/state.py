@@ -1,13 +1,29 @@
-"""Manage an account's directories and private files: every directory 0700, every file 0600."""
+"""Manage an account's directories and private files, every directory 0700, every file 0600; tell the time."""
 
 from __future__ import annotations
 
 import os
-from time import time_ns
+from _imp import source_hash
+from time import gmtime, strftime, time_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
+
+# Where an account's files are: each is added to the path of its home directory.
+
+CONFIG_DIR = "/.config/hookrun"
+"""Of the user layer."""
+STATE_DIR = "/.local/state/hookrun"
+"""Of the audit, session markers, locks and backups."""
+KEPT_TEXTS_DIR = STATE_DIR + "/kept"
+"""Of texts that wait for an event of their session; it exists only while some do."""
+CACHE_DIR = "/.cache/hookrun"
+"""Of compiled configs and digests, all of which can be recreated."""
+DATA_DIR = "/.local/share/hookrun"
+"""Of the user's decisions (the trust store)."""
+TRUST_STORE = DATA_DIR + "/trust.json"
+"""The file of the user's approvals and other decisions about hooks."""
 
 END_OF_TIME = (1 << 63) - 1
 """The last nanosecond that Python's clock can express, in 2262."""
@@ -20,6 +36,20 @@ def now_ns() -> int:
     except OverflowError:
         return END_OF_TIME
 
+
+def timestamp() -> str:
+    """Return the current time in UTC as RFC 3339 with milliseconds."""
+    milliseconds = now_ns() // 1_000_000
+    text = _LATEST.get(milliseconds)
+    if text is None:
+        _LATEST.clear()
+        second = strftime("%Y-%m-%dT%H:%M:%S", gmtime(milliseconds // 1000))
+        text = _LATEST[milliseconds] = f"{second}.{milliseconds % 1000:03d}Z"
+    return text
+
+
+_LATEST: dict[int, str] = {}
+"""The last time and its text: a program fires many events in a millisecond."""
 
 YOUNG = 2_000_000_000
 """Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
@@ -50,39 +80,9 @@ def account_home() -> str:
         raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
 
 
-def config_directory(home: str) -> str:
-    """Return the directory of the user layer."""
-    return home + "/.config/hookrun"
-
-
-def state_dir(home: str) -> str:
-    """Return the directory of the audit, session markers, locks and backups."""
-    return home + "/.local/state/hookrun"
-
-
-def kept_texts_dir(home: str) -> str:
-    """Return the directory of texts that wait for an event of their session; it exists only while some do."""
-    return state_dir(home) + "/kept"
-
-
-def cache_dir(home: str) -> str:
-    """Return the directory of compiled configs and digests, all of which can be recreated."""
-    return home + "/.cache/hookrun"
-
-
 def cache_file(home: str, suffix: str, *parts: str) -> str:
     """Return the file of the cache for texts. Two that share one only overwrite each other."""
-    return f"{cache_dir(home)}/{file_name_for(*parts)}{suffix}"
-
-
-def data_dir(home: str) -> str:
-    """Return the directory of the user's decisions (the trust store)."""
-    return home + "/.local/share/hookrun"
-
-
-def trust_store(home: str) -> str:
-    """Return the file of the user's approvals and other decisions about hooks."""
-    return data_dir(home) + "/trust.json"
+    return f"{home}{CACHE_DIR}/{file_name_for(*parts)}{suffix}"
 
 
 def make_private_dir(path: str) -> None:
@@ -149,3 +149,43 @@ def identity(path: str | int) -> Identity:
 def identity_of(status: os.stat_result) -> Identity:
     """Return device, inode, size, mtime and ctime (in nanoseconds) of a file."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+# --- files of the cache: a checksum before the text, for damage could hide a hook
+
+SEAL = 17
+"""Characters of the checksum and the line end after it."""
+SEAL_KEY = 6
+
+
+def seal(text: str) -> bytes:
+    """Return a text as the content of a cache file, with a checksum before it."""
+    data = text.encode("ascii")
+    return _checksum(data) + data
+
+
+def _checksum(data: bytes) -> bytes:
+    # Python's own for .pyc files: builtin, so that nothing is imported for it, and no secret is needed here.
+    return b"%b\n" % source_hash(SEAL_KEY, data).hex().encode()
+
+
+def read_sealed(path: str) -> str:
+    """Return the text of a cache file. Raises OSError, and ValueError if it is damaged or another account's."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            msg = "a foreign cache file"
+            raise ValueError(msg)
+        data = os.read(fd, status.st_size + 1)
+        while len(data) < status.st_size:
+            more = os.read(fd, status.st_size - len(data))
+            if not more:
+                break
+            data += more
+    finally:
+        os.close(fd)
+    text = data[SEAL:]
+    if _checksum(text) != data[:SEAL]:
+        raise ValueError("a damaged cache file")
+    return text.decode("ascii")

@@ -42,7 +42,7 @@ hookrun.__main__.main()
 """
 """What scripts/hookrun does, but with its modules one by one, and written down just before the end."""
 
-WITHOUT_CONFIG = {
+WITHOUT_HOOKS = {
     "__future__",
     "_json",
     "gc",
@@ -50,6 +50,7 @@ WITHOUT_CONFIG = {
     "hookrun.__main__",
     "hookrun.audit",
     "hookrun.boot",
+    "hookrun.conditions",
     "hookrun.config",
     "hookrun.config.discovery",
     "hookrun.context",
@@ -62,10 +63,7 @@ WITHOUT_CONFIG = {
     "hookrun.state",
     "hookrun.text",
 }
-"""What a run loads where there is no configuration, beyond what a bare Python has loaded."""
-
-WITHOUT_HOOKS = WITHOUT_CONFIG | {"hookrun.conditions", "hookrun.config.cache"}
-"""What a run loads where no hook matches."""
+"""What a run loads where no hook matches, beyond what a bare Python has loaded."""
 
 FOR_A_PROCESS = {
     "errno",
@@ -75,7 +73,6 @@ FOR_A_PROCESS = {
     "hookrun.process.prepare",
     "hookrun.process.loop",
     "hookrun.process.runner",
-    "hookrun.process.spawn",
     "hookrun.process.child",
     "hookrun.verdicts",
     "select",
@@ -171,7 +168,7 @@ def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
     """Where nothing is declared, exactly these modules are loaded."""
-    assert loaded_by_fire(project) == WITHOUT_CONFIG
+    assert loaded_by_fire(project) == WITHOUT_HOOKS
 
 
 def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Project) -> None:
@@ -232,7 +229,7 @@ def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, 
     """Without a hook that applies exactly these, with one what runs it; and what says the answer, if there is one."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
     bare = modules(project, BARE)
-    assert agents_modules(project, agent) - bare == (WITHOUT_CONFIG | own) - bare
+    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
     own |= FOR_A_PROCESS | FOR_TRUST
     project.hooks({"command": "true"})
     project.approve()

@@ -210,7 +210,7 @@ def read_config(
     config: str | None, home: str | None, directory: str | None = None, *, warns: bool = False
 ) -> LoadedConfig:
     """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
-    from hookrun.config.discovery import claude_directory, find  # `hookrun --help` is quick without
+    from hookrun.config.discovery import find  # `hookrun --help` is quick without
     from hookrun.config.load import load_config
     from hookrun.model import UNTRUSTED_LAYERS
 
@@ -222,7 +222,7 @@ def read_config(
     if config is not None:
         config = os.path.normpath(os.path.join(cwd, config))
     named = resolve_home(home)
-    found = find(cwd, named, config=config, claude=claude_directory(named))
+    found = find(cwd, named, config=config, own_environment=True)
     if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
         found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
     return load_config(found, warns=warns)

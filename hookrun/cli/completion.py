@@ -21,7 +21,7 @@ from hookrun.text import quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hookrun.config.cache import CompiledConfig
+    from hookrun.config.discovery import CompiledConfig
 
     Names = Callable[[], Iterable[tuple[str, str]]]
     """Returns the names to offer, each with a short help."""
@@ -94,10 +94,10 @@ def _hooks() -> Iterable[tuple[str, str]]:
 def _compiled() -> CompiledConfig | None:
     """Return the config in force here, from the cache that runs use as well: to read the files takes longer."""
     from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
-    from hookrun.config.discovery import claude_directory, find
+    from hookrun.config.discovery import find
 
     home = home_directory()
-    return load_compiled(find(os.getcwd(), home, claude=claude_directory(home)))
+    return load_compiled(find(os.getcwd(), home, own_environment=True))
 
 
 def _recipes() -> Iterable[tuple[str, str]]:

@@ -11,9 +11,8 @@ import click
 
 from hookrun import context as contexts
 from hookrun.cli.printing import count
-from hookrun.config.cache import load_cached
 from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
+from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find, load_cached
 from hookrun.dry_run import KnownFields
 from hookrun.files import relative_path
 from hookrun.model import file_path
@@ -120,15 +119,15 @@ def _parse_argument(text: str) -> tuple[str, object]:
 class ConfigSources:
     """The configuration in force in a directory, and why a hook may be missing from it.
 
-    `project` is the project's root. `claude` is the directory of the user's Claude Code settings, as `find` takes it.
+    `project` is the project's root, `own_environment` as for `find`.
     """
 
-    def __init__(self, cwd: str, home: str, config: str | None = None, *, claude: str | None = None) -> None:
+    def __init__(self, cwd: str, home: str, config: str | None = None, *, own_environment: bool = False) -> None:
         self.cwd = cwd
         self.home = home
         self.config = config
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
-        self._found = find(cwd, home, config=named, claude=claude)
+        self._found = find(cwd, home, config=named, own_environment=own_environment)
         # As for a run; the files themselves are read where they matter.
         compiled = load_cached(self._found) or load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []

@@ -31,7 +31,6 @@ from hookrun.cli.printing import (
     print_table,
     print_wrapped,
 )
-from hookrun.config.discovery import claude_directory
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction
 from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
@@ -104,8 +103,7 @@ def explain_command(
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
     own_home = resolve_home(home)
     by = agents_named([agent])[0] if agent is not None else None
-    claude = claude_directory(own_home) if running and by is None else None
-    sources = ConfigSources(working_directory(), own_home, config, claude=claude)
+    sources = ConfigSources(working_directory(), own_home, config, own_environment=running and by is None)
     query = EventQuery(resolve_event(event, sources.events, by.EVENTS if by is not None else None), by)
     if source is not None:
         query.read_context(source)

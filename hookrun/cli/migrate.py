@@ -19,7 +19,7 @@ from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
 from hookrun.files import relative_path
-from hookrun.state import config_directory
+from hookrun.state import CONFIG_DIR
 from hookrun.text import escape, quote
 
 REST = "claude-hooks.json"
@@ -97,7 +97,7 @@ def _target(path: str, home: str) -> str:
     if claude_settings.is_settings(path):
         base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
-            return f"{config_directory(home)}/hooks.json"
+            return f"{home}{CONFIG_DIR}/hooks.json"
         return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
     return f"{os.path.dirname(path)}/coder.json"
 
@@ -167,7 +167,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
         beside = [f"{directory}/{name}" for name in CLAUDE_FILES if os.path.exists(f"{directory}/{name}")]
         others = [each for each in beside if os.path.realpath(each) != os.path.realpath(path)]
         others = [each for each in others if load_file(each, "project", claudes=True).handlers]
-        if others or declarations.startswith(f"{config_directory(home)}/"):
+        if others or declarations.startswith(f"{home}{CONFIG_DIR}/"):
             besides = ", and ".join([path, *others]) if others else f"{path}, and the settings of every project"
             raise FileError(
                 f"{declarations}: include_claude includes {besides}: these hooks would run twice; "

@@ -1,4 +1,4 @@
-"""Compile the configuration into the text that `cache` reads, and store it for the next run.
+"""Compile the configuration into the text that `discovery` reads, and store it for the next run.
 
 When many runs start together, one compiles it and the others wait for its file.
 """
@@ -10,10 +10,10 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.cache import ALWAYS, ENFORCING, FORMAT, CompiledConfig, load_cached, path_for, seal
+from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, load_cached, path_for
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
-from hookrun.state import YOUNG, identity
+from hookrun.state import YOUNG, identity, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
     lock = -1
     try:
         if not any(_is_young(own) for _, _, own in found.files):  # else nothing is cached, and each compiles
-            lock = _open(state.cache_dir(found.home))
+            lock = _open(found.home + state.CACHE_DIR)
             compiled = _wait(lock, found)
             if compiled is not None:
                 return compiled

@@ -21,7 +21,7 @@ from hookrun.config.shapes import names
 from hookrun.config.validate import validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 from hookrun.text import did_you_mean, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
@@ -252,7 +252,7 @@ class GitInclude:
         import hashlib  # most configs include no repository
 
         name = hashlib.sha256(f"{self.git}\0{self.rev}\0{self.digest}".encode()).hexdigest()[:32]
-        return f"{data_dir(home)}/includes/{name}"
+        return f"{home}{DATA_DIR}/includes/{name}"
 
     def file(self, home: str) -> str:
         """Return the path of the account's copy of the config file."""

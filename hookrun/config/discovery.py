@@ -1,15 +1,30 @@
-"""Find the configuration files of the managed, user, project and local layers, by name only."""
+"""Find the configuration files of the layers, by name only, and read what was compiled from them.
+
+It is in the cache: one file, indexed by event, used while no source has changed. Line 1 is the header. It is followed
+by the hooks and, for each event, a table with the conditions of its hooks. Only the header, one table and the hooks
+that run are parsed. Format: JSON in ASCII, so that offsets count characters.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from hookrun.state import config_directory, identity_of
+from hookrun import __version__
+from hookrun.conditions import ConditionEvaluator
+from hookrun.fastjson import scan_own
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
+from hookrun.state import CONFIG_DIR, cache_file, identity, identity_of, read_sealed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.state import Identity
+
+    Globs = list[str] | None
+    Conditions = dict[str, list[str]] | None
+    Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
 
 MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
@@ -49,10 +64,10 @@ class ConfigFiles:
 
     __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
 
-    def __init__(self, cwd: str | None, home: str, *, claude: str | None = None) -> None:
+    def __init__(self, cwd: str | None, home: str) -> None:
         self.cwd = cwd
         self.home = home
-        self.claude: list[str] = [claude or f"{home}/{CLAUDE_DIRECTORY}"]
+        self.claude: list[str] = [f"{home}/{CLAUDE_DIRECTORY}"]
         self.claude_managed = CLAUDE_MANAGED
         self.repository: str | None = None
         self.searched: list[str] = []
@@ -81,15 +96,17 @@ class ConfigFiles:
 
 
 def find(
-    cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, claude: str | None = None
+    cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, own_environment: bool = False
 ) -> ConfigFiles:
     """Return the configuration files for a process in `cwd`, None if its working directory is gone.
 
-    `config` replaces the project's files and is included whether it exists or not. `claude` is the directory of the
-    user's Claude Code settings, by default in the home directory. `managed` replaces /etc/hookrun, and its
-    subdirectory `claude-code` that of the administrator's settings of Claude Code.
+    `config` replaces the project's files and is included whether it exists or not. With `own_environment`, which no
+    project has set, CLAUDE_CONFIG_DIR may name the directory of the user's Claude Code settings. `managed` replaces
+    /etc/hookrun, and its subdirectory `claude-code` that of the administrator's settings of Claude Code.
     """
-    found = ConfigFiles(cwd, home, claude=claude)
+    found = ConfigFiles(cwd, home)
+    if own_environment and os.environ.get("HOME", "").rstrip("/") == home.rstrip("/"):
+        found.claude[0] = os.environ.get("CLAUDE_CONFIG_DIR") or found.claude[0]
     if managed is not None:
         found.claude_managed = f"{managed}/claude-code"
     for name in LAYER_FILES:
@@ -111,12 +128,6 @@ def find(
     return found
 
 
-def claude_directory(home: str) -> str | None:
-    """Return CLAUDE_CONFIG_DIR if the environment is that of this home, else None."""
-    same = os.environ.get("HOME", "").rstrip("/") == home.rstrip("/")
-    return os.environ.get("CLAUDE_CONFIG_DIR") or None if same else None
-
-
 def _claude_files(directories: list[str]) -> list[str]:
     bases = ("" if directory == "/" else directory for directory in directories)
     paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
@@ -131,7 +142,7 @@ def find_user_layer(home: str) -> ConfigFiles:
 
 
 def _add_user_layer(found: ConfigFiles) -> None:
-    user = config_directory(found.home)
+    user = found.home + CONFIG_DIR
     for name in LAYER_FILES:
         found.add("user", f"{user}/{name}")
 
@@ -156,4 +167,140 @@ def _exists(path: str) -> bool:
         os.stat(path)
     except OSError:
         return False
+    return True
+
+
+# --- the compiled configuration
+
+FORMAT = 6
+ROW_LENGTH = 8
+ALWAYS, ENFORCING = 1, 2
+"""Flags of a hook in the table, known without parsing the hook."""
+
+
+class CompiledConfig:
+    """The effective configuration. `problems` are errors of whole files, `root` is the directory of the project's file.
+
+    `events` are the host program's own events; `settings` hold `on_error`, `audit`, `record_context` where set.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Parse the header. Raises ValueError, KeyError or TypeError if it is not one of this version."""
+        # JSON, neither pickle nor marshal: a foreign or torn file can do no harm.
+        header, end = scan_own(text, 0)
+        if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
+            raise ValueError("not a cache file of this version")
+        self._text = text
+        self._base = end + 1
+        self._index: dict[str, int] = dict(header["index"])
+        self.sources: list[list[object]] = header["sources"]
+        self.also: list[list[object]] = header["also"]
+        self.claude: list[str] = header["claude"]
+        self.problems: list[str] = header["problems"]
+        self.settings: dict[str, object] = header["settings"]
+        self.events: list[str] = header["events"]
+        self.root: str | None = header["root"]
+
+    def candidates(self, event: str) -> EventHooks:
+        """Return the hooks of an event in running order."""
+        return EventHooks(self._table(event), self)
+
+    def matching(self, event: str, context: Mapping[str, object]) -> tuple[EventHooks, bool]:
+        """Return the hooks of an event in running order, and whether one matches this context."""
+        hooks = EventHooks(self._table(event), self)
+        return hooks, any(hooks.selects(index, context) for index in range(hooks.count))
+
+    def _table(self, event: str) -> list[Row]:
+        if event not in self._index:
+            return []
+        rows, _ = scan_own(self._text, self._base + self._index[event])
+        if not isinstance(rows, list) or any(len(row) != ROW_LENGTH for row in rows):
+            raise ValueError("a damaged table")
+        return rows
+
+    def hooks(self) -> list[Hook]:
+        """Return all hooks in running order."""
+        offsets = {row[7] for event in self._index for row in self._table(event)}
+        return [self.hook(offset) for offset in sorted(offsets)]
+
+    def hook(self, offset: int) -> Hook:
+        """Return the hook at an offset."""
+        data, _ = scan_own(self._text, self._base + offset)
+        if not isinstance(data, dict):
+            raise TypeError("a damaged hook")
+        return Hook.from_dict(data)
+
+
+class EventHooks:
+    """The hooks of one event: the engine's candidates. A hook is parsed when it is first needed."""
+
+    def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
+        self._rows = rows
+        self.count = len(rows)
+        self._compiled = compiled
+        self._hooks: dict[int, Hook] = {}
+        self._context: Mapping[str, object] | None = None
+        self._view: ConditionEvaluator
+        self._selected: dict[int, set[int]] = {}
+
+    def layer(self, index: int) -> int:
+        """Return the index of the hook's layer in LAYERS."""
+        return self._rows[index][0]
+
+    def need_approval(self) -> bool:
+        """Return whether a hook is of a layer that is not trusted."""
+        return any(LAYERS[row[0]] in UNTRUSTED_LAYERS for row in self._rows)
+
+    def always(self, index: int) -> bool:
+        """Return whether the hook runs even after the chain has ended."""
+        return bool(self._rows[index][1] & ALWAYS)
+
+    def enforcing(self, index: int) -> bool:
+        """Return whether the hook can block or modify the call."""
+        return bool(self._rows[index][1] & ENFORCING)
+
+    def selects(self, index: int, context: Mapping[str, object]) -> bool:
+        """Return whether the hook matches this context."""
+        if context is not self._context:
+            self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
+        layer = self._rows[index][0]
+        if layer not in self._selected:  # layer by layer: a project's conditions do not delay the user's guards
+            rows = enumerate(self._rows)
+            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:7])}
+        return index in self._selected[layer]
+
+    def hook(self, index: int) -> Hook:
+        """Return the hook, parsed."""
+        if index not in self._hooks:
+            self._hooks[index] = self._compiled.hook(self._rows[index][7])
+        return self._hooks[index]
+
+
+def path_for(found: ConfigFiles) -> str:
+    """Return the cache file for these configuration files."""
+    named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
+    return cache_file(found.home, ".json", *named)
+
+
+def load_cached(found: ConfigFiles) -> CompiledConfig | None:
+    """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
+    try:
+        compiled = CompiledConfig(read_sealed(path_for(found)))
+        # Believed only if it names the very state of every file that it was compiled from.
+        same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
+        if same and compiled.claude == found.claude and _unchanged(compiled):
+            return compiled
+    except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration):
+        pass
+    return None
+
+
+def _unchanged(compiled: CompiledConfig) -> bool:
+    for path, state in compiled.also:
+        try:
+            now: list[int] | None = [*identity(str(path))]
+        except OSError:
+            now = None
+        if now != state:
+            return False
     return True

@@ -25,7 +25,7 @@ from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.files import read_or_none, relative_path
 from hookrun.globs import glob
 from hookrun.model import Hook
-from hookrun.state import config_directory
+from hookrun.state import CONFIG_DIR
 from hookrun.text import closest, did_you_mean, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
@@ -242,7 +242,7 @@ def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnost
     """
     project, others = MISTAKEN
     places = dict.fromkeys(found.searched, project)
-    places |= dict.fromkeys((MANAGED_DIRECTORY, config_directory(found.home)), others)
+    places |= dict.fromkeys((MANAGED_DIRECTORY, found.home + CONFIG_DIR), others)
     for directory, (mistaken, names) in places.items():
         for name in _listed(directory):
             path = f"{directory.rstrip('/')}/{name}"

@@ -100,7 +100,7 @@ def check_protection(agent: AgentState) -> Iterable[Finding]:
 
 def check_audit(agent: AgentState) -> Iterable[Finding]:
     """Can the audit be written?"""
-    directory = state.state_dir(agent.spot.home)
+    directory = agent.spot.home + state.STATE_DIR
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):

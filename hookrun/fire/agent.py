@@ -27,7 +27,7 @@ from hookrun.agents.formats import (
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
-from hookrun.state import NoHomeError, account_home, kept_texts_dir
+from hookrun.state import KEPT_TEXTS_DIR, NoHomeError, account_home
 from hookrun.text import one_line, print_for_agent, write_all, write_stderr
 
 TYPE_CHECKING = False
@@ -279,7 +279,7 @@ class AgentFire:
 
     def _has_something_to_say(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
-        if self.notice or (self.invocation is not None and os.path.exists(kept_texts_dir(self.invocation.home))):
+        if self.notice or (self.invocation is not None and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
         return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
@@ -318,7 +318,7 @@ class AgentFire:
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""
         form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
-        if form is None or session is None or not os.path.exists(kept_texts_dir(self._command().home)):
+        if form is None or session is None or not os.path.exists(self._command().home + KEPT_TEXTS_DIR):
             return Reply()
         from hookrun.session import take_text
 

@@ -11,8 +11,8 @@ import os
 from hookrun import context as contexts
 from hookrun.events import UnknownEventError
 from hookrun.fastjson import dumps
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
-from hookrun.model import PRECEDENCE, Verdict
+from hookrun.fire.invocation import EventFire, FireError, internal_error, named_home
+from hookrun.model import PRECEDENCE, Verdict, answer
 from hookrun.state import NoHomeError, home_directory
 from hookrun.text import (
     closest,
@@ -199,9 +199,8 @@ class ProgramFire:
     def __init__(self, options: FireOptions) -> None:
         self.options = options
         home = named_home(options.home) if options.home else home_directory()
-        self.invocation = FireInvocation(home, deadline=options.deadline)
-        self.invocation.cold = options.cold
-        self.fire = EventFire(self.invocation, options.event)
+        self.fire = EventFire.alone(options.event, home, options.deadline, options.cold)
+        self.invocation = self.fire.invocation
 
     def run(self) -> int:
         """Run the hooks, print and record the result, and return the exit status."""
@@ -243,10 +242,8 @@ class ProgramFire:
     def _answer(self, verdict: Verdict, status: int) -> int:
         """Print the verdict; return the exit status, TROUBLE if one other than `continue` could not be written."""
         chain = self.fire.chain
-        data = verdict.to_dict()
-        data["request_id"] = self.fire.request_id
-        data["hooks"] = [run.summary() for run in chain.runs] if chain is not None else []
-        error = write_all(1, dumps(data).encode("ascii") + b"\n")
+        data = answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
+        error = _print_line(dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
         print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
@@ -288,6 +285,15 @@ class ProgramFire:
             print_message(f"the audit could not be written: {self.invocation.internal_error(failed)}")
         for warning in self.invocation.warnings:
             print_message(warning, "warning")
+
+
+def _print_line(line: bytes) -> str | None:
+    """Write a line to stdout and return None, or the error's text."""
+    try:
+        rest = line[os.write(1, line) :]  # as a rule all of it is written at once
+    except OSError:
+        rest = line
+    return write_all(1, rest) if rest else None
 
 
 def _open_standard_streams() -> None:

@@ -9,8 +9,8 @@ import os
 from time import monotonic
 
 from hookrun import audit, context as contexts, state
-from hookrun.config.discovery import claude_directory, find, find_user_layer
-from hookrun.events import can_refuse, resolve_event
+from hookrun.config.discovery import find, find_user_layer, load_cached
+from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
 from hookrun.text import print_message
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from hookrun.config.cache import CompiledConfig, EventHooks
-    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
@@ -74,8 +73,7 @@ class FireInvocation:
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
-        claude = claude_directory(self.home) if self.agent is None else None
-        self._compile(find(cwd, self.home, config=config, claude=claude))
+        self._compile(find(cwd, self.home, config=config, own_environment=self.agent is None))
 
     def load_user_layer(self) -> None:
         """Load the user layer only."""
@@ -84,8 +82,6 @@ class FireInvocation:
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
         if found.files:
-            from hookrun.config.cache import load_cached  # most projects have none
-
             self.compiled = load_cached(found)
             if self.compiled is None:
                 from hookrun.config.cache_writer import compile_once  # needed only after a file has changed
@@ -97,13 +93,21 @@ class FireInvocation:
             self.events = self.compiled.events
         FireInvocation.latest_settings = self.settings
 
-    def read_context(self, source: str) -> dict[str, object]:
-        """Return the JSON object in a file, `-` being stdin. Raises ContextError."""
+    def read_context(self, source: str, event: str | None = None) -> dict[str, object]:
+        """Return the JSON object in a file, `-` being stdin; warn of likely mistakes in it as a context of `event`.
+
+        Raises ContextError.
+        """
         begun = monotonic()
         try:
-            return contexts.read(source, self.deadline)
+            if event is None:
+                return contexts.read(source, self.deadline)
+            data, doubts = contexts.read_with_doubts(source, self.deadline, event)
         finally:
             self.waited += monotonic() - begun
+        for doubt in doubts:
+            print_message(doubt, "warning")
+        return data
 
     def project_root(self) -> str:
         """Return the project's root: the directory of its config, else the repository, else the working directory."""
@@ -156,6 +160,13 @@ class EventFire:
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
 
+    @classmethod
+    def alone(cls, event: str, home: str, deadline: float | None, cold: str | None) -> EventFire:
+        """Return the only event of a run for a person or a program."""
+        invocation = FireInvocation(home, deadline=deadline)
+        invocation.cold = cold
+        return cls(invocation, event)
+
     def load_and_run(self, source: str, config: str | None) -> Verdict:
         """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about the context.
 
@@ -167,11 +178,8 @@ class EventFire:
         except OSError:
             cwd = None
         command.load(cwd, config)
-        self.event = resolve_event(self.event, command.events)
-        data = command.read_context(source)
-        for doubt in contexts.doubts_about(data, self.event, source):
-            print_message(doubt, "warning")
-        return self.run(data)
+        self.event = EVENTS.get(self.event) or resolve_event(self.event, command.events)
+        return self.run(command.read_context(source, self.event))
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -180,9 +188,9 @@ class EventFire:
         self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
         if compiled is None:
             return Verdict()
-        self.candidates = compiled.candidates(self.event)
+        self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
-        verdict = self._run_hooks(self.candidates) if self.candidates.any_selected(self.context) else Verdict()
+        verdict = self._run_hooks(self.candidates) if matches else Verdict()
         if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
@@ -206,12 +214,12 @@ class EventFire:
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
-        from hookrun.nesting import MAX_NESTING, nesting_depth, runs_inside_hook
+        from hookrun.nesting import MAX_NESTING, NESTING, nesting_depth, runs_inside_hook
         from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
 
         command = self.invocation
-        if nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
+        if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
         around = HookEnvironment(
             self.context,
@@ -223,7 +231,7 @@ class EventFire:
         )
         runner = ProcessRunner(
             around,
-            locks=lambda: state.state_dir(command.home) + "/locks",
+            locks=lambda: command.home + state.STATE_DIR + "/locks",
             on_background_end=self._record_background,
             on_outcomes=command.on_outcomes,
             catches_signals=True,
@@ -305,11 +313,11 @@ class EventFire:
         command = self.invocation
         if command.agent is None or self.candidates is None or not self.candidates.need_approval():
             try:
-                os.lstat(state.trust_store(command.home))
+                os.lstat(command.home + state.TRUST_STORE)
             except FileNotFoundError:
                 return None
             except OSError:  # reading it says what is wrong, unless a file above keeps it from being there at all
-                if not os.path.lexists(state.data_dir(command.home)):
+                if not os.path.lexists(command.home + state.DATA_DIR):
                     return None
         return self._decisions(around, is_interrupted)
 
@@ -425,7 +433,7 @@ def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> st
 
 def end_with_zero() -> None:
     """End silently on signals, for an agent that takes any other exit status than 0 for a refusal."""
-    import _signal  # type: ignore[import-not-found]  # see process/spawn.py
+    import _signal  # type: ignore[import-not-found]  # see process/child.py
 
     for number in (1, 2, 15):
         if _signal.getsignal(number) != _signal.SIG_IGN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict
+from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict, answer
 from hookrun.refusals import as_text
 
 if TYPE_CHECKING:
@@ -122,7 +122,4 @@ class Result(Verdict):
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object that `hookrun fire` would print."""
-        data = super().to_dict()
-        data["request_id"] = self.request_id
-        data["hooks"] = [run.summary() for run in self.runs]
-        return data
+        return answer(self, self.request_id, self.runs)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import claude_directory, find
+from hookrun.config.discovery import find
 from hookrun.library import Result, handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
@@ -144,7 +144,7 @@ class Engine:
         if config is not None:
             config = os.path.normpath(os.path.join(services.directory, config))
         home = services.home or "/"
-        found = find(services.directory, home, config=config, claude=claude_directory(home))
+        found = find(services.directory, home, config=config, own_environment=True)
         compiled = load_compiled(found)
         problems = compiled.problems if compiled is not None else []
         if problems and strict:

@@ -17,7 +17,7 @@ from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
-from hookrun.model import Failure, Hook, HookResult, Outcome, Verdict
+from hookrun.model import Failure, Hook, HookResult, Outcome
 from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 
@@ -167,7 +167,7 @@ class EngineFire:
         if self._steps is None:
             outcome = outcomes[0]
             if is_plain_continue(hooks[0], outcome):
-                self._quiet = HookResult(hooks[0], Verdict(), outcome=outcome)
+                self._quiet = HookResult(hooks[0], outcome=outcome)
             else:
                 self._chain.record_outcomes([(0, hooks[0])], outcomes, recheck=False)
             return None
@@ -214,7 +214,7 @@ class EngineFire:
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, since no fire waits for it."""
-        run = HookResult(handler, Verdict(), outcome=Outcome())
+        run = HookResult(handler, outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
             run.failure = failure

@@ -21,7 +21,7 @@ from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.program import program
-from hookrun.state import YOUNG, data_dir, home_directory, identity_of, now_ns, state_dir
+from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
@@ -40,7 +40,7 @@ class TrustStoreCache:
     def load(self, home: str, owners: Iterable[int] = ()) -> Store:
         """Return the decisions, as `store.load` does. Raises StoreError."""
         owners = tuple(owners)
-        where = data_dir(home)
+        where = home + DATA_DIR
         try:
             found = [os.lstat(path) for path in (f"{where}/{stores.NAME}", where)]
         except OSError:
@@ -125,7 +125,7 @@ class EngineState:
 
     def locks_directory(self) -> str:
         """Return the directory of the locks of exclusive hooks."""
-        return state_dir(self.home or home_directory()) + "/locks"
+        return (self.home or home_directory()) + STATE_DIR + "/locks"
 
 
 class Background:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from hookrun.process.orphans import ProcessFamily
     from hookrun.process.python_host import HostLease
 
+    Start = Callable[[int, int, int], int]
+
 NEVER = float("inf")
+STANDARD = 2
+"""The last of the three descriptors that a hook gets."""
 PIPE_ATOMIC = select.PIPE_BUF
 """Bytes that can be written to an empty pipe without blocking."""
 CHUNK = 1 << 16
@@ -39,24 +43,8 @@ RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIG
 
 NOT_STARTED, ENDED = 0, -1
 """In a line of the watcher, instead of the process id of a hook."""
-WATCH = """\
-cd /
-read -r end
-exec <&1
-while read -r line; do
-  case $line in
-    =) set -- ;;
-    *) set -- "$@" "$line" ;;
-  esac
-done
-[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
-"""
-"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
-
-Until then it never wakes, and the lines wait in the pipe.
-"""
 WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
-"""The same, compiled (client/watcher.c), if the package has it: it starts in a quarter of the time."""
+"""`orphans.WATCH`, compiled (client/watcher.c), if the package has it: it starts in a quarter of the time."""
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
@@ -81,7 +69,7 @@ class Task:
 
     def __init__(
         self,
-        start: Callable[[int, int, int], int],
+        start: Start,
         stdin: bytes,
         *,
         timeout: float,
@@ -301,13 +289,34 @@ def _pipes() -> list[int]:
     return ends
 
 
+def chdir(cwd: str) -> None:
+    """Change to the working directory of a hook. Raises CannotStart."""
+    try:
+        os.chdir(cwd)
+    except (OSError, ValueError) as error:
+        raise cannot_enter(cwd, error) from error
+
+
+def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
+    """Return the exception for a working directory that cannot be entered."""
+    why = getattr(error, "strerror", None) or error
+    return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
+
+
 def posix_spawn(
-    argv: tuple[str, ...], environment: Mapping[bytes, bytes], streams: Sequence[int], closed: Sequence[int] = ()
+    argv: tuple[str, ...],
+    environment: Mapping[bytes, bytes],
+    streams: Sequence[int],
+    *,
+    closed: Sequence[int] = (),
+    cwd: str | None = None,
 ) -> int:
     """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
 
-    Raises NotImplementedError if the C library cannot start a session.
+    With `cwd` this process changes to it. Raises NotImplementedError if the C library cannot start a session.
     """
+    if cwd is not None:
+        chdir(cwd)
     return os.posix_spawn(
         argv[0],
         argv,
@@ -415,10 +424,12 @@ def _watch(
 ) -> int:
     if os.access(WATCH_PROGRAM, os.X_OK):
         try:
-            return posix_spawn((WATCH_PROGRAM, *arguments), environment, streams, closed)
+            return posix_spawn((WATCH_PROGRAM, *arguments), environment, streams, closed=closed)
         except OSError:  # compiled for another machine
             pass
-    return posix_spawn(("/bin/sh", "-c", WATCH, *arguments), environment, streams, closed)
+    from hookrun.process.orphans import WATCH
+
+    return posix_spawn(("/bin/sh", "-c", WATCH, *arguments), environment, streams, closed=closed)
 
 
 def _close_all(descriptors: Iterable[int]) -> None:

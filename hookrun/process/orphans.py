@@ -1,6 +1,6 @@
 """Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker.
 
-Run as a script, it does so for the hooks of a process that was killed (see spawn.Watcher).
+Run as a script, it does so for the hooks of a process that was killed (see child.Watcher).
 """
 
 from __future__ import annotations
@@ -32,6 +32,23 @@ UNKNOWN_PID = -1
 """The process id of a family if only its marker is known."""
 START_TIME = 19
 """Index of the start time in /proc/PID/stat, counted from the state (proc(5))."""
+
+WATCH = """\
+cd /
+read -r end
+exec <&1
+while read -r line; do
+  case $line in
+    =) set -- ;;
+    *) set -- "$@" "$line" ;;
+  esac
+done
+[ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
+"""
+"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
+
+Until then it never wakes, and the lines wait in the pipe.
+"""
 
 
 class ProcessFamily:

@@ -9,9 +9,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure
-from hookrun.process import spawn
 from hookrun.process.child import WATCHER, close
 from hookrun.process.loop import Loop
+from hookrun.process.runner import inheritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ def _after_fork() -> None:
     WATCHER.forget()
 
 
-WATCHER.closed = spawn.inheritable
+WATCHER.closed = inheritable
 os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)
 
 

@@ -7,14 +7,14 @@ import sys
 
 from hookrun.model import UNTRUSTED_LAYERS, Failure
 from hookrun.nesting import NESTING
-from hookrun.process import spawn
-from hookrun.process.child import Task
+from hookrun.process.child import Task, posix_spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from hookrun.model import Hook
+    from hookrun.process.child import Start
     from hookrun.process.coprocess import Coprocesses
     from hookrun.process.python_host import Hosts
 
@@ -50,6 +50,23 @@ CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
 LAST_RESORT = "/tmp"  # noqa: S108  # a working directory, where even the home directory is gone; nothing is put there
 
 
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+    """Return a function that starts argv[0] (a path). Only for a process with one thread: it changes directory.
+
+    The new process leads its own session and has every signal at its default and unblocked.
+    """
+
+    def start(stdin: int, stdout: int, stderr: int) -> int:
+        try:
+            return posix_spawn(argv, environment, (stdin, stdout, stderr), cwd=cwd)
+        except (OSError, ValueError, NotImplementedError) as error:
+            from hookrun.process import spawn  # rare
+
+            return spawn.start_otherwise(error, argv, environment, cwd)(stdin, stdout, stderr)
+
+    return start
+
+
 class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
@@ -69,7 +86,7 @@ class HookEnvironment:
         *,
         project: str,
         request_id: str,
-        program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], spawn.Start] = spawn.program,
+        program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], Start] = program,
         may_fork: bool = True,
         shares_python: bool = False,
         settings: Mapping[str, object] | None = None,
@@ -273,13 +290,11 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     return task
 
 
-def _start_command(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> spawn.Start:
+def _start_command(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start:
     return environment.program(("/bin/sh", "-c", str(hook.target)), variables, cwd)
 
 
-def _start_args(
-    hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment
-) -> spawn.Start | Failure:
+def _start_args(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
     argv = list(hook.target)
     if hook.dialect == "claude":
         argv = _with_claude_paths(argv, variables)
@@ -289,10 +304,8 @@ def _start_args(
     return environment.program((program, *argv[1:]), variables, cwd)
 
 
-def _start_python(
-    hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment
-) -> spawn.Start | Failure:
-    from hookrun.process import python_hook
+def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
+    from hookrun.process import python_hook, spawn
 
     target = str(hook.target)
     if hook.interpreter is None and environment.may_fork:
@@ -313,10 +326,8 @@ def _start_python(
     return environment.program((interpreter, python_hook.__file__, target, cwd, *serve), variables, cwd)
 
 
-def _start_url(
-    hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment
-) -> spawn.Start | Failure:
-    from hookrun.process import http_hook
+def _start_url(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
+    from hookrun.process import http_hook, spawn
 
     if environment.may_fork:
         return spawn.function(lambda: http_hook.run(hook), variables, cwd)
@@ -334,10 +345,10 @@ STARTS = {"command": _start_command, "args": _start_args, "python": _start_pytho
 """Kind of hook -> how to start it; other kinds use `start` of their module `process/KIND_hook.py`."""
 
 
-def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], spawn.Start | Failure]:
+def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], Start | Failure]:
     from importlib import import_module
 
-    start: Callable[..., spawn.Start | Failure] = import_module(f"hookrun.process.{kind}_hook").start
+    start: Callable[..., Start | Failure] = import_module(f"hookrun.process.{kind}_hook").start
     return start
 
 

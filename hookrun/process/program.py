@@ -8,21 +8,22 @@ import os
 import shutil
 import subprocess
 from contextlib import suppress
-from errno import ENOENT, ENOEXEC, ENOTDIR
+from errno import ENOENT
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hookrun.model import Failure
 from hookrun.process import spawn
-from hookrun.process.child import RESTORED, CannotStart, Task, posix_spawn
+from hookrun.process.child import RESTORED, STANDARD, CannotStart, Task, cannot_enter, posix_spawn
 from hookrun.process.pool import Pool
+from hookrun.process.runner import inheritable
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping, Sequence
 
     from hookrun.model import Outcome
+    from hookrun.process.child import Start
 
 MAX_PROGRAMS = 32
 """Programs of `run_program` that run at the same time; more are queued."""
@@ -34,10 +35,10 @@ _LISTED: list[tuple[float, list[int]]] = [(float("-inf"), [])]
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 
 
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn.Start:
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
     """Return a function that starts argv[0] (an absolute path) in the directory `cwd`, from any thread.
 
-    As with `spawn.program` the new process leads its own session, has every signal at its default and unblocked, and
+    As with `prepare.program` the new process leads its own session, has every signal at its default and unblocked, and
     inherits no descriptor but its three streams.
     """
 
@@ -54,14 +55,9 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             return _Reaped(
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
             ).pid
-        except OSError as error:
+        except (OSError, ValueError) as error:
             _check_directory(cwd)
-            if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
-                raise CannotStart(spawn.explain_exec_error(argv[0], error)) from error
-            raise
-        except ValueError as error:
-            _check_directory(cwd)
-            raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
+            spawn.raise_cannot_start(argv[0], error)
 
     return start
 
@@ -146,13 +142,13 @@ def _posix_spawn(
             raise CannotStart(failure)
         os.stat(argv[0])
         argv = ("/bin/sh", "-c", IN_DIRECTORY, cwd, *argv)
-    if min(streams) > spawn.STANDARD:
-        return posix_spawn(argv, environment, streams, _inheritable())
+    if min(streams) > STANDARD:
+        return posix_spawn(argv, environment, streams, closed=_inheritable())
     copies: list[int] = []
     try:
         for fd in streams:  # above 2, so that no dup2 overwrites another of them
-            copies += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, spawn.STANDARD + 1)]
-        return posix_spawn(argv, environment, copies, _inheritable())
+            copies += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, STANDARD + 1)]
+        return posix_spawn(argv, environment, copies, closed=_inheritable())
     finally:
         for fd in copies:
             os.close(fd)
@@ -163,7 +159,7 @@ def _inheritable() -> list[int]:
     listed, found = _LISTED[0]
     now = monotonic()
     if now - listed > LISTED_FOR:
-        found = spawn.inheritable()
+        found = inheritable()
         _LISTED[0] = now, found
     return found
 
@@ -180,7 +176,7 @@ def _check_directory(cwd: str) -> None:
         os.stat(cwd)
         os.stat(f"{cwd}/.")  # fails as chdir does if it is not a directory or may not be searched
     except (OSError, ValueError) as error:
-        raise spawn.cannot_enter(cwd, error) from error
+        raise cannot_enter(cwd, error) from error
 
 
 def _working_directory() -> str | None:

@@ -8,7 +8,7 @@ loaded.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # see spawn.py
+import _signal  # type: ignore[import-not-found]  # see child.py
 import _socket
 import gc
 import os
@@ -16,7 +16,7 @@ import sys
 
 from hookrun import fastjson
 from hookrun.process import python_hook, spawn
-from hookrun.process.child import NOT_STARTED, WATCHER
+from hookrun.process.child import NOT_STARTED, STANDARD, WATCHER, chdir
 from hookrun.process.python_state import OWN, State, complete, forget_shadowed
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ class HostLease:
         """Start the hook and return the id of its process."""
         inherited = {name: value for name, value in self._variables.items() if not name.startswith(OWN)}
         while host := self._hosts.take(self._layer, self._cwd, inherited):
-            spawn.chdir(self._cwd)
+            chdir(self._cwd)
             WATCHER.note(self.marker, host.pid)  # it begins before this returns
             if _send(host.control, self._job(), (stdin, stdout, stderr)):
                 self._host = host
@@ -124,7 +124,7 @@ class HostLease:
             self._hosts.end(host)
             WATCHER.note(self.marker, NOT_STARTED)
         ours, theirs = _socket.socketpair()
-        if theirs.fileno() <= spawn.STANDARD:  # closed when Python started; the child's streams take its number
+        if theirs.fileno() <= STANDARD:  # closed when Python started; the child's streams take its number
             ours.close()
             start = spawn.function(lambda: run(self._target, self._cwd), self._variables, self._cwd)
             return start(stdin, stdout, stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # see spawn.py
+import _signal  # type: ignore[import-not-found]  # see child.py
 import _thread
 import builtins
 import os
@@ -10,6 +10,7 @@ import sys
 
 from hookrun.nesting import stat_fields
 from hookrun.process import spawn
+from hookrun.process.child import STANDARD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class State:
     """The state of this process before its first hook, to which `restore` returns it."""
 
     def __init__(self) -> None:
-        self._open = {*range(spawn.STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
+        self._open = {*range(STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
         self._variables = {name: value for name, value in os.environb.items() if not name.startswith(OWN)}
         self._modules: dict[str, ModuleType] = {}
         self._faults = _accounts()[0] - UNCOUNTED[0]

@@ -11,8 +11,7 @@ from time import monotonic
 
 from hookrun.fastjson import loads
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.process import spawn
-from hookrun.process.child import NEVER, WATCHER, Task
+from hookrun.process.child import NEVER, STANDARD, WATCHER, Task
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 
@@ -81,7 +80,8 @@ class ProcessRunner:
         self._on_background_end = on_background_end
         wake = -1
         if catches_signals:
-            spawn.set_cloexec_on_inherited()
+            for fd in inheritable():  # a process that a hook leaves behind would keep them open
+                os.set_inheritable(fd, False)  # noqa: FBT003
             wake = catch_signals()
         self._loop = Loop(deadline=deadline, wake=wake, on_slow=on_slow, slow_at=slow_at)
         self.is_interrupted = self._loop.is_interrupted
@@ -176,6 +176,8 @@ def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment)
 
 
 def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
+    from hookrun.process import spawn
+
     path = resolve(hook.look[0], *environment.variables_and_directory(hook))
     interpreter = spawn.interpreter_of(path) if path is not None else None
     if path is None or interpreter is None or os.path.exists(os.fsencode(interpreter)):
@@ -216,6 +218,8 @@ def reap_supervisors() -> None:
 
 
 def _leave_parent() -> None:
+    from hookrun.process import spawn
+
     WATCHER.forget()
     _supervisors.clear()
     os.setsid()
@@ -224,6 +228,18 @@ def _leave_parent() -> None:
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def inheritable() -> list[int]:
+    """Return the descriptors above 2 that a new process would inherit."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > STANDARD and os.get_inheritable(int(name)):
+                found.append(int(name))
+        except OSError:  # closed meanwhile, like that of the listing itself
+            continue
+    return found
 
 
 def catch_signals() -> int:

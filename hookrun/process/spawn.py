@@ -1,4 +1,4 @@
-"""Start the processes of hooks: programs by posix_spawn, Python functions by fork. Explain why one cannot start."""
+"""Start Python functions by fork; explain why a program cannot start."""
 
 from __future__ import annotations
 
@@ -8,44 +8,18 @@ import sys
 from errno import ENOENT, ENOEXEC, ENOTDIR
 
 from hookrun.model import Failure
-from hookrun.process.child import RESTORED, WATCHER, CannotStart, posix_spawn
+from hookrun.process.child import RESTORED, WATCHER, CannotStart, chdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import NoReturn
 
-    Start = Callable[[int, int, int], int]
+    from hookrun.process.child import Start
 
 
-STANDARD = 2
-"""The last of the three descriptors that a hook gets."""
 KEPT = 3
 """The one that a forked child may have besides."""
-
-
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that starts argv[0] (a path). Only for a process with one thread: it changes directory.
-
-    The new process leads its own session and has every signal at its default and unblocked.
-    """
-
-    def start(stdin: int, stdout: int, stderr: int) -> int:
-        chdir(cwd)
-        try:
-            return posix_spawn(argv, environment, (stdin, stdout, stderr))
-        except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
-            interpreter = interpreter_of(argv[0])
-            if interpreter is not None and not os.path.exists(interpreter):
-                raise CannotStart(missing_interpreter(argv[0], interpreter)) from None
-            return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)(stdin, stdout, stderr)
-        except OSError as error:
-            if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
-                raise CannotStart(explain_exec_error(argv[0], error)) from error
-            raise
-        except ValueError as error:
-            raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
-
-    return start
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
@@ -76,38 +50,6 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
                 os._exit(status)
 
     return start
-
-
-def set_cloexec_on_inherited() -> None:
-    """Set close-on-exec on inherited descriptors: a process that a hook leaves behind would keep them open."""
-    for fd in inheritable():
-        os.set_inheritable(fd, False)  # noqa: FBT003
-
-
-def inheritable() -> list[int]:
-    """Return the descriptors above 2 that a new process would inherit."""
-    found = []
-    for name in os.listdir("/dev/fd"):
-        try:
-            if int(name) > STANDARD and os.get_inheritable(int(name)):
-                found.append(int(name))
-        except OSError:  # closed meanwhile, like that of the listing itself
-            continue
-    return found
-
-
-def chdir(cwd: str) -> None:
-    """Change to the working directory of a hook. Raises CannotStart."""
-    try:
-        os.chdir(cwd)
-    except (OSError, ValueError) as error:
-        raise cannot_enter(cwd, error) from error
-
-
-def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
-    """Return the exception for a working directory that cannot be entered."""
-    why = getattr(error, "strerror", None) or error
-    return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
@@ -159,6 +101,30 @@ def _status(error: SystemExit) -> int:
         return (error.code or 0) & 0xFF
     print(error.code, file=sys.stderr)
     return 1
+
+
+def start_otherwise(
+    error: OSError | ValueError | NotImplementedError,
+    argv: tuple[str, ...],
+    environment: Mapping[bytes, bytes],
+    cwd: str,
+) -> Start:
+    """Return another way to start a program that could not be spawned. Raises CannotStart, or the error again."""
+    if not isinstance(error, NotImplementedError):
+        raise_cannot_start(argv[0], error)
+    interpreter = interpreter_of(argv[0])  # a C library without POSIX_SPAWN_SETSID
+    if interpreter is not None and not os.path.exists(interpreter):
+        raise CannotStart(missing_interpreter(argv[0], interpreter)) from None
+    return function(lambda: os.execve(argv[0], argv, environment), environment, cwd)
+
+
+def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
+    """Raise CannotStart for a program that the system refused to start; the error itself if it may start later."""
+    if isinstance(error, ValueError):
+        raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
+    if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
+        raise CannotStart(explain_exec_error(path, error)) from error
+    raise error
 
 
 def explain_exec_error(path: str, error: OSError) -> Failure:

@@ -6,7 +6,7 @@ import os
 
 from hookrun.files import is_within
 from hookrun.recipes.recipe import Option, one_of
-from hookrun.state import config_directory, home_directory
+from hookrun.state import CONFIG_DIR, home_directory
 from hookrun.text import escape
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def project_tools_allowed(recipe: Recipe) -> bool:
         return wanted == "yes"
     config = os.path.realpath(os.environ.get("HOOKRUN_CONFIG_DIR", "/"))
     project = os.path.realpath(os.environ.get("HOOKRUN_PROJECT_DIR", "/"))
-    own = os.path.realpath(config_directory(home_directory()))
+    own = os.path.realpath(home_directory() + CONFIG_DIR)
     return project != "/" and is_within(config, project) and not is_within(config, own)
 
 

@@ -7,7 +7,7 @@ import os
 from errno import EFBIG
 
 from hookrun.fastjson import dumps, loads
-from hookrun.state import NoHomeError, file_name_for, home_directory, open_private, remove_oldest, state_dir
+from hookrun.state import STATE_DIR, NoHomeError, file_name_for, home_directory, open_private, remove_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 100
 def directory(recipe: str, home: str | None = None) -> str:
     """Return the directory of a recipe's files. The hook fails if the account has no home directory."""
     try:
-        return f"{state_dir(home or home_directory())}/recipes/{recipe}"
+        return f"{home or home_directory()}{STATE_DIR}/recipes/{recipe}"
     except NoHomeError as error:
         raise SystemExit(f"{recipe}: {error}") from None
 

@@ -22,7 +22,7 @@ from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError
 from hookrun.files import is_within, relative_path
-from hookrun.state import config_directory, make_private_dir
+from hookrun.state import CONFIG_DIR, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,7 +160,7 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
 
 def user_file(home: str) -> DeclarationFile:
     """Return the user's config file. Raises ScaffoldError and FileError."""
-    paths = [os.path.join(config_directory(home), name) for name in LAYER_FILES]
+    paths = [os.path.join(home + CONFIG_DIR, name) for name in LAYER_FILES]
     return DeclarationFile(_chosen(paths, "user", None), "user", [])
 
 

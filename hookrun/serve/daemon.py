@@ -43,7 +43,7 @@ PRELOADED = (
     "hookrun.claude.matcher",
     "hookrun.claude.hook_protocol",
     "hookrun.conditions",
-    "hookrun.config.cache",
+    "hookrun.config.discovery",
     "hookrun.credentials",
     "hookrun.engine",
     "hookrun.fire.agent",

@@ -7,7 +7,7 @@ worker goes on to the next run only if nothing unusual happened in this one.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # see process/spawn.py
+import _signal  # type: ignore[import-not-found]  # see process/child.py
 import _thread
 import fcntl
 import gc

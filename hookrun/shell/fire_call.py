@@ -11,7 +11,7 @@ import os
 
 from hookrun import launcher_file
 from hookrun.shell import lazy_re as re
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def find_hookrun(agent: str, home: str | None, start: str, project: str, path: s
 
     `home` is the account's, `project` the root that the agent names, `path` the value of PATH.
     """
-    launcher = f"{data_dir(home)}/{agent}" if home is not None else ""
+    launcher = f"{home}{DATA_DIR}/{agent}" if home is not None else ""
     conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
     if (
         conf is not None

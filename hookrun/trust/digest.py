@@ -6,10 +6,9 @@ import os
 from stat import S_ISREG
 from time import monotonic
 
-from hookrun.config import cache
-from hookrun.fastjson import dumps, scan
+from hookrun.fastjson import dumps, scan_own
 from hookrun.model import Hook
-from hookrun.state import YOUNG, cache_file, identity, now_ns
+from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, seal
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
 from hookrun.trust.store import RULE, Owners
@@ -213,10 +212,10 @@ class DigestCache:
         self._known: dict[str, list[object]] = {}
         self._changed = False
         try:
-            data, _ = scan(cache.read(self._path), 0)
+            data, _ = scan_own(read_sealed(self._path), 0)
             if isinstance(data, dict) and (data["version"], data["root"]) == (VERSION, root):
                 self._known = dict(data["hooks"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, StopIteration):
             pass
 
     def digest(self, declared: str, files: list[LocalFile]) -> str | None:
@@ -247,7 +246,7 @@ class DigestCache:
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
             text = dumps({"version": VERSION, "root": self._root, "hooks": hooks})
-            write(cache.seal(text), self._path)
+            write(seal(text), self._path)
         except (OSError, ValueError, TypeError):
             return
 

@@ -19,7 +19,7 @@ from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.nesting import NESTING
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
-from hookrun.state import data_dir, make_private_dir
+from hookrun.state import DATA_DIR, make_private_dir
 from hookrun.text import did_you_mean, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
@@ -241,7 +241,7 @@ def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
 
     Raises StoreError if the store cannot be trusted and OSError if it cannot be written; then it stays as it was.
     """
-    where = data_dir(home)
+    where = home + DATA_DIR
     make_private_dir(where)
     fd = stores.open_directory(where, owners)
     try:

@@ -7,7 +7,7 @@ import os
 from hashlib import file_digest
 from typing import TYPE_CHECKING
 
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 from hookrun.trust.store import RULE
 
 if TYPE_CHECKING:
@@ -132,4 +132,4 @@ def named(labels: list[str]) -> str:
 
 
 def _path(home: str, digest: str) -> str:
-    return f"{data_dir(home)}/shown/{digest.rpartition(':')[2]}.json"
+    return f"{home}{DATA_DIR}/shown/{digest.rpartition(':')[2]}.json"

@@ -10,7 +10,7 @@ from errno import ELOOP, ENOTDIR
 from stat import S_ISDIR, S_ISLNK, S_ISVTX, S_IWGRP, S_IWOTH
 
 from hookrun.fastjson import loads
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def load(home: str, owners: Iterable[int] = ()) -> Store:
 
     `owners` are accounts, besides this one and root, that may own the directories above it.
     """
-    where = data_dir(home)
+    where = home + DATA_DIR
     try:
         fd = open_directory(where, owners)
     except FileNotFoundError:

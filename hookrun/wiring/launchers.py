@@ -19,7 +19,7 @@ from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
 from hookrun.server_socket import end_server, servers, socket_base
-from hookrun.state import data_dir, make_private_dir
+from hookrun.state import DATA_DIR, make_private_dir
 from hookrun.wiring.wired_command import FallbackResponse
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ exit 0
 
 def launcher_path(home: str, agent: str) -> str:
     """Return the path of an agent's launcher, or of another file of that name beside it."""
-    return f"{data_dir(home)}/{agent}"
+    return f"{home}{DATA_DIR}/{agent}"
 
 
 def why_unusable(home: str) -> str | None:
     """Return why no launcher can be written and run below a home, None if it can."""
-    directory = data_dir(home)
+    directory = home + DATA_DIR
     while not os.path.lexists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK) or not os.path.isdir(directory):
-        return f"{data_dir(home)} cannot be written"
+        return f"{home}{DATA_DIR} cannot be written"
     for each in filter(os.path.exists, (home, directory)):
         if os.stat(each).st_uid != os.geteuid():  # with sudo: the account itself could not run the launcher
             return f"{each} belongs to another account"
@@ -159,7 +159,7 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         existing(path),
         data,
         mode,
-        directories=[data_dir(home)],  # which goes if the user has decided nothing
+        directories=[home + DATA_DIR],  # which goes if the user has decided nothing
         is_generated=not is_conf,
         is_ours=is_ours,
         served_home=home if is_conf else None,

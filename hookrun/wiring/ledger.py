@@ -45,7 +45,7 @@ class Ledger:
 
     def __init__(self, home: str) -> None:
         """Read them. Raises FileError when they cannot be understood."""
-        self.directory = state.state_dir(home) + "/backups"
+        self.directory = home + state.STATE_DIR + "/backups"
         self.path = self.directory + "/manifest.json"
         self.entries: dict[str, LedgerEntry] = {}
         self.from_here: list[str] = []

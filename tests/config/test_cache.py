@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config import cache, cache_writer
+from hookrun import state
+from hookrun.config import cache_writer, discovery
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
@@ -23,8 +24,7 @@ from hookrun.state import YOUNG
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.config.cache import CompiledConfig
-    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.discovery import CompiledConfig, ConfigFiles
     from tests.conftest import Project
 
 DECLARED, POISONED = "as-declared", "as-poisoned"
@@ -76,12 +76,12 @@ def cache_file(project: Project) -> Path:
 
 def write(path: Path, text: str) -> None:
     """Write a cache file that is not damaged."""
-    path.write_bytes(cache.seal(text))
+    path.write_bytes(state.seal(text))
 
 
 def poison(path: Path) -> None:
     """Change what the hooks of a cache file say, and nothing else: who then says so has read the cache."""
-    text = path.read_text()[cache.SEAL :]
+    text = path.read_text()[state.SEAL :]
     assert DECLARED in text
     write(path, text.replace(DECLARED, POISONED))
 
@@ -396,7 +396,7 @@ def edit(**fields: object) -> Callable[[Path], None]:
     """Return what changes fields of the header."""
 
     def change(path: Path) -> None:
-        header, _, rest = path.read_text()[cache.SEAL :].partition("\n")
+        header, _, rest = path.read_text()[state.SEAL :].partition("\n")
         write(path, json.dumps({**json.loads(header), **fields}) + "\n" + rest)
 
     return change
@@ -463,7 +463,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
     "a list": lambda path: path.write_text("[]\n"),
     "an object without anything": lambda path: path.write_text("{}\n"),
     "of another version": edit(version="0.0.0"),
-    "of another format": edit(format=cache.FORMAT + 1),
+    "of another format": edit(format=discovery.FORMAT + 1),
     "of other files": edit(sources=[]),
     "without an index": edit(index=None),
     "group-writable": lambda path: path.chmod(0o620),

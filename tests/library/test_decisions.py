@@ -8,7 +8,7 @@ import pytest
 
 from hookrun.library import engine_state
 from hookrun.library.engine_state import TrustStoreCache
-from hookrun.state import data_dir
+from hookrun.state import DATA_DIR
 from hookrun.trust import store as stores
 from hookrun.trust.project import locked_store
 from hookrun.trust.store import NAME, Store, StoreError
@@ -83,7 +83,7 @@ def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, w
     """A change of who may write it counts as a change of it."""
     known = TrustStoreCache()
     known.load(home)
-    where = tmp_path / data_dir("")[1:]
+    where = tmp_path / DATA_DIR[1:]
     (where / NAME if what == "the file" else where).chmod(0o777)
     with pytest.raises(StoreError, match="write"):
         known.load(home)
@@ -105,5 +105,5 @@ def test_a_store_that_is_removed_decides_nothing(home: str, tmp_path: Path) -> N
     """Without the file nothing is decided."""
     known = TrustStoreCache()
     known.load(home)
-    (tmp_path / data_dir("")[1:] / NAME).unlink()
+    (tmp_path / DATA_DIR[1:] / NAME).unlink()
     assert known.load(home).approved == {}

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import program as programs, spawn
+from hookrun.process import program as programs
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
 from tests.process.test_processes import Signpost, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from hookrun.process.child import Start
 
     Given = Sequence[Task | Failure | None]
 
@@ -34,7 +36,7 @@ NO = Failure("missing", "a failure that was known before")
 MARKERS = itertools.count()
 
 
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> spawn.Start:
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
     """Return what starts a program with this environment and no other."""
     return programs.program(argv, dict(environment), cwd)
 

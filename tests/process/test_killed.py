@@ -321,7 +321,7 @@ def test_a_watcher_ends_what_is_left_in_its_lines(
 def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system without resources for it starts no watcher; nothing else fails."""
 
-    def fails(*_: object) -> int:
+    def fails(*_: object, **_options: object) -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(child, "posix_spawn", fails)

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import program as programs, spawn
+from hookrun.process import prepare, program as programs
 from hookrun.process.child import CannotStart
 from tests.process.bench import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from hookrun.process.child import Start
 
 PATH = {b"PATH": os.environb[b"PATH"]}
 WAYS = ["subprocess", "a shell"]
@@ -225,7 +227,7 @@ def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path,
 
 
 def failure(
-    begin: Callable[..., spawn.Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
+    begin: Callable[..., Start], argv: tuple[str, ...], cwd: str, environment: Mapping[bytes, bytes]
 ) -> tuple[str, str]:
     """Return the kind and the text of the failure to start a program."""
     with pytest.raises(CannotStart) as caught:
@@ -235,9 +237,9 @@ def failure(
 
 def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Path | str) -> tuple[str, str]:
     """Return the failure, which has to be that of a program that is started by a process with one thread."""
-    monkeypatch.chdir("/")  # and back at the end: spawn.program leaves it
+    monkeypatch.chdir("/")  # and back at the end: prepare.program leaves it
     told = failure(program, argv, str(cwd), PATH)
-    assert told == failure(spawn.program, argv, str(cwd), PATH)
+    assert told == failure(prepare.program, argv, str(cwd), PATH)
     return told
 
 
