@@ -15,15 +15,13 @@ MAX_EXAMINED = 50_000
 """Characters of a string that are examined."""
 MAX_DEPTH, MAX_NAMES = 8, 20
 """Levels of a value that are stored, and names of members that are left out."""
+_QUOTES = (('"', '"'), ("'", "'"), ("`", "`'"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))
+_QUOTED = "|".join(rf"{begin}(?:(?!<(?:n|id|value|path|url)>)[^{end}\n])*[{end}]" for begin, end in _QUOTES)
+"""A text within quotes that has no placeholder, or else the normal form of a text would have another one."""
 VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
+    (re.compile(rf"(?<![\w>])(?:{_QUOTED})(?![\w<])"), "<value>"),
     (re.compile(r"(?<![\w+.-])[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE), "<url>"),
-    (
-        re.compile(
-            r"(?<!\w)(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`'\n]*['`]|\u2018[^\u2019\n]*\u2019|\u201c[^\u201d\n]*\u201d)(?!\w)"
-        ),
-        "<value>",
-    ),
     (re.compile(r"(?<![\w<>.~@+-])(?:[a-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*(?::\d+)*", re.IGNORECASE), "<path>"),
     (re.compile(r"(?<![\w<>/.-])[\w-]+(?:\.[\w-]+)*\.[a-z]\w{0,4}(?::\d+)+", re.IGNORECASE), "<path>"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),

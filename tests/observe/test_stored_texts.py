@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from hookrun.observe import stored_texts
 from hookrun.observe.context_fields import stored_name
@@ -136,6 +136,8 @@ def test_words_matter(one: list[str], other: list[str]) -> None:
     assert same == (plain[0] == plain[1])
 
 
+@example("0`'")
+@example("'a'0")
 @given(st.text())
 def test_what_is_normal_stays_so(text: str) -> None:
     """The normal form of a normal form is itself, is short, and any text has one."""
