@@ -371,6 +371,7 @@ def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None
     assert record["event"] == "pre_tool_use"
 
 
+@pytest.mark.slow
 def test_a_slow_fire_that_ends_has_one_start_and_one_fire_of_the_same_request(project: Project) -> None:
     """A fire of over a second that ends well: `start`, the runs, `fire`, all with one request_id."""
     project.hooks({"command": "sleep 1.2"})

@@ -139,6 +139,7 @@ def console(
     return verdict, [line for line in done.stderr.decode().splitlines() if line.startswith("hookrun.")]
 
 
+@pytest.mark.slow
 def test_the_console_script_takes_the_modules_from_the_file_too(
     project: Project, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +158,7 @@ def test_the_console_script_takes_the_modules_from_the_file_too(
         assert set(modules) == {name for name in known if name.startswith("hookrun")} - begun, options
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [("-m", "hookrun"), ("-I", "__main__.py"), ("-I", "start.py")])
 def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     project: Project, package: Path, start: tuple[str, ...]
@@ -254,6 +255,7 @@ def test_a_package_far_down_has_the_file_too(package: Path, tmp_path: Path) -> N
     assert code_file(deep).stat().st_size > boot_writer.HEAD
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_hookrun_is_left_alone(package: Path) -> None:
     """No finder, no open file, no module from the file: only `hookrun fire` takes them."""
     boot_writer.write(str(package))
@@ -267,6 +269,7 @@ def test_a_program_that_imports_hookrun_is_left_alone(package: Path) -> None:
     subprocess.run([sys.executable, "-c", program, str(package.parent)], check=True)
 
 
+@pytest.mark.slow
 def test_a_python_hook_of_the_console_script_has_an_ordinary_python(project: Project, package: Path) -> None:
     """Neither the finder nor the open file is left in it, and what it imports of hookrun is imported as usual."""
     boot_writer.write(str(package))
@@ -319,6 +322,7 @@ def test_a_file_that_cannot_be_read_is_passed_over_and_written_anew(
     assert abs(code_file(package).stat().st_size - len(whole)) < 5000
 
 
+@pytest.mark.slow
 def test_a_source_that_changed_is_imported_itself(project: Project, package: Path) -> None:
     """What was compiled before it changed is never run, be it a hot module or `boot` itself."""
     boot_writer.write(str(package))
@@ -366,6 +370,7 @@ def test_no_module_of_another_package_is_in_the_file(monkeypatch: pytest.MonkeyP
     assert [name for name in names if name.partition(".")[0] != "hookrun"] == []
 
 
+@pytest.mark.slow
 def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
     """Annotations and what they name take time to load; sources keep their lines."""
     code = boot_writer.build(str(package))
@@ -674,6 +679,7 @@ def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(project: Project, pa
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_this_version", [True, False])
 def test_start_py_of_an_earlier_version_runs_on_the_file_of_this_one(
     project: Project, package: Path, *, of_this_version: bool

@@ -69,7 +69,7 @@ def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: P
     assert f"hookrun install {agent}" in text
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "status"), [("claude", 1), ("gemini", 1), ("copilot", 0)])
 def test_a_hookrun_that_is_not_whole_refuses_nothing(
     project: Project, elsewhere: Path, agent: str, status: int

@@ -156,6 +156,7 @@ def check(words: list[str]) -> None:
         group, parent, rest = command, ctx, left
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_them() -> None:
     """Command, options, number and kind of the arguments; prose behind it would be arguments, too."""
     wrong = []

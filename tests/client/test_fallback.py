@@ -190,6 +190,7 @@ def test_a_greeting_in_pieces(launcher: Launcher) -> None:
     assert run(launcher) == (6, "", "")
 
 
+@pytest.mark.slow
 def test_a_silent_server(launcher: Launcher) -> None:
     """Two seconds, then cold."""
     launcher.serve(greeter())

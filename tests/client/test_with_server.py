@@ -100,7 +100,7 @@ def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
     assert shown[0]["permissionDecision"] == "deny"
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["continue", "block"])
 def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> None:
     """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
@@ -133,6 +133,7 @@ def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signa
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_a_killed_client_leaves_no_hook(wired: Wired) -> None:
     """The server ends what ran for it, and serves the next."""
     wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})

@@ -172,6 +172,7 @@ def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
     assert fire(0) == (2, POISONED.encode() + b"\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keeps_at_once")
 @pytest.mark.parametrize("holder", ["done", "stopped"])
 def test_a_configuration_that_another_run_compiles_is_waited_for(project: Project, holder: str) -> None:

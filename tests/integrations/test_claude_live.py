@@ -105,6 +105,7 @@ TOUCH = use("Bash", command="echo hi > made.txt")
 DONE = say("done")
 
 
+@pytest.mark.slow
 def test_a_call_that_passes_runs(claude: Any) -> None:
     """The hooks see it before and after, by hookrun's names; the model gets the real result."""
     engine = Engine()

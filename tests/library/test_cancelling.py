@@ -190,6 +190,7 @@ def test_a_cancelled_group_of_every_kind_leaves_nothing(project: Project, line: 
     run(engine, test())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_a_handler_that_ends_the_program_leaves_nothing(project: Project, error: type[BaseException]) -> None:
     """Beside a handler that raises it a process runs."""

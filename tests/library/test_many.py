@@ -45,6 +45,7 @@ def most_at_once(project: Project) -> int:
     return max(int(line) for line in (project.root / "counts").read_text().split())
 
 
+@pytest.mark.slow
 def test_two_hundred_fires_at_once_each_get_their_own_verdict(project: Project) -> None:
     """From as many tasks, under a limit that is kept."""
     engine = load(project, {"command": COUNTS}, max_processes=4)

@@ -219,7 +219,7 @@ def ended(project: Project) -> dict[object, object]:
     return {record["hook"]: record.get("failure") for record in project.audit() if record["kind"] == "background"}
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["close", "close_sync"])
 def test_closing_ends_background_hooks_and_records_it(project: Project, way: str) -> None:
     """With all that they have started."""
@@ -305,7 +305,7 @@ engine.close_sync()
 """
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ignored", "taken"])
 def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project, how: str) -> None:
     """A guard that refused by exit status 2 refuses or has failed; one that is out of time is that."""

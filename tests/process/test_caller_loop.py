@@ -83,6 +83,7 @@ def test_a_context_of_any_size_is_given_whole(bench: Bench, size: int) -> None:
     assert (outcome.stdout.split(), outcome.bytes_in, outcome.failure) == ([b"%d" % size], size, None)
 
 
+@pytest.mark.slow
 def test_nothing_of_ours_stays_open_and_nobody_is_unreaped(bench: Bench) -> None:
     """After every kind of end the same descriptors are open as before, and there is no child."""
     before = os.listdir("/proc/self/fd")

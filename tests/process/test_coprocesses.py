@@ -179,6 +179,7 @@ def test_after_its_answer_the_exit_status_does_not_count(served: Served, *, warm
         assert served.verdict(hook, warm=warm).action == "block"
 
 
+@pytest.mark.slow
 def test_a_cold_program_that_stays_is_ended_after_its_answer(served: Served) -> None:
     """The answer counts, and nothing is left."""
     assert served.verdict(served.hook(SERVE % f"answer(asked, {BLOCK}); time.sleep(300)"), warm=False).message == "no"
@@ -322,6 +323,7 @@ def test_a_program_that_cannot_start_is_a_failure(served: Served) -> None:
     assert served.failure(hook)[0] == "missing"
 
 
+@pytest.mark.slow
 def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     """The line is not even written; the one after it gets a new process."""
     again = "while not os.path.exists('go'): time.sleep(0.01)\n    answer(asked, None); open('done', 'w').close()"
@@ -401,6 +403,7 @@ def test_what_it_has_started_ends_with_it(served: Served) -> None:
     assert processes_in(served.project) == []
 
 
+@pytest.mark.slow
 def test_one_that_ignores_the_end_of_its_input_is_killed(served: Served) -> None:
     """Within a second or two."""
     text = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + COUNT + "\nimport time; time.sleep(300)\n"

@@ -253,7 +253,7 @@ class Hook:
             self.process.wait()
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.usefixtures("watches")
 def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
     """After more hooks beside it than a pipe holds lines of, the one that runs is still known; an ended one is not."""

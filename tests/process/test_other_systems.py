@@ -57,7 +57,7 @@ def test_a_verdict_is_heard(project: Project, what: str) -> None:
     assert [hook["failure"] for hook in verdict["hooks"]] == [None] * 3  # type: ignore[attr-defined]
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @each
 def test_a_hook_that_hangs_is_ended_with_its_group(project: Project, what: str) -> None:
     """At the timeout the hook and what it has started in its group are gone."""

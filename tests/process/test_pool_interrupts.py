@@ -262,7 +262,7 @@ pool.close()
 """
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ignored", "taken"])
 def test_an_exit_status_that_is_lost_is_a_failure(how: str) -> None:
     """A host that ignores SIGCHLD, or waits for any child: no hang, no silent success, no mistake of ours."""

@@ -428,6 +428,7 @@ def test_what_a_background_hook_says_is_no_verdict_and_goes_nowhere(project: Pro
     assert record["bytes_out"] == len(json.dumps({"action": "block", "message": "no"})) + 1
 
 
+@pytest.mark.slow
 def test_the_timeout_of_a_background_hook_is_enforced(project: Project, signpost: Callable[[str], Signpost]) -> None:
     """A background hook past its timeout is ended with all it has started, and its record says so."""
     pids = signpost("pids")
@@ -669,6 +670,7 @@ def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
     assert (project.root / "ran").read_text() == "x\n" * 3
 
 
+@pytest.mark.slow
 def test_ending_the_outer_hook_ends_the_hooks_it_has_fired(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:

@@ -172,6 +172,7 @@ def test_what_a_hook_wrote_and_how_it_failed_is_its_own(project: Project) -> Non
     assert records["one"]["bytes_err"] == len("from one\n")
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) -> None:
     """The child is killed with it, and the next hook gets another child."""
     project.script(
@@ -235,6 +236,7 @@ def test_a_module_of_the_project_is_loaded_anew_for_each_hook(project: Project) 
     assert project.fire().verdict["additional_context"] == "1 False\n1 True"
 
 
+@pytest.mark.slow
 def test_no_child_is_left_after_a_run(project: Project) -> None:
     """The children that wait are ended and reaped, also where the run is killed."""
     declare(project, {"python": "seen:look"}, {"python": "seen:look", "name": "again"})

@@ -201,7 +201,7 @@ def dribble_headers(handler: Handler) -> None:
         handler.wfile.write(b"X-Wait: 1\r\n")
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [wait_for_the_end, dribble, dribble_headers])
 def test_the_timeout_is_over_the_whole_exchange(project: Project, act: Act) -> None:
     """A server that keeps silent, or sends byte by byte, is a timeout of the hook, and nothing is left running."""

@@ -203,6 +203,7 @@ def test_a_run_that_cannot_be_loaded_refuses_nothing(
         assert client.answer() == status
 
 
+@pytest.mark.slow
 def test_looks_do_not_keep_a_server(start: Callable[..., Started]) -> None:
     """It ends after a while without a run, however often it is looked at."""
     server, path = start(idle_limit=1.0)
@@ -247,6 +248,7 @@ def test_why_a_caller_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
         surroundings.refusal(os.getpid(), os.geteuid())
 
 
+@pytest.mark.slow
 def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[..., Started]) -> None:
     """Callers are served again when there are some."""
     server, path = start()

@@ -236,6 +236,7 @@ def test_a_server_started_with_signals_ignored_or_blocked_passes_that_to_no_hook
     assert [int(word, 16) & 0x7FFFFFFF for word in lines[1::2]] == [0, 0]
 
 
+@pytest.mark.slow
 def test_what_lies_at_the_socket_s_place_is_replaced_or_left(account: Account) -> None:
     """A dead socket and a file are replaced; a directory is not, and the reason is shown."""
     account.socket.parent.mkdir(parents=True, mode=0o700)

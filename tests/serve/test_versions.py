@@ -149,7 +149,7 @@ def test_a_stopped_server_can_be_stopped(account: Account) -> None:
     wait_for(lambda: not alive(pid))
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["interpreter", "packages"])
 def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_path: Path, changed: str) -> None:
     """It has loaded the one before."""
@@ -179,6 +179,7 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(account: Account) -> None:
     """It may speak another protocol: each of its calls would end without an answer, and run no hook."""
     (account.home / ".claude").mkdir()

@@ -91,6 +91,7 @@ def test_a_killed_caller_ends_the_program_too(warm: WarmProject) -> None:
     eventually(lambda: nothing_runs(warm))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningServer) -> None:
     """Its watcher ends those that would not see the end of their input, too."""
     declare(warm, "import signal\nsignal.signal(1, signal.SIG_IGN)\n" + COUNT + "\nimport time; time.sleep(300)\n")

@@ -328,7 +328,7 @@ def test_cases_of_hooks_that_serve_run_cold_and_warm(project: Project) -> None:
     assert done.results[1].name.endswith(" [warm]")
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "flush"), [("sys.stdin.readlines()", True), ("sys.stdin", False)])
 def test_what_works_only_at_the_end_of_the_input_fails_warm(project: Project, lines: str, *, flush: bool) -> None:
     """A program that waits for the end of its input, or does not flush its answers, is no program that serves."""

@@ -244,6 +244,7 @@ def wait_until_open(pid: int, path: Path) -> None:
     pytest.fail(f"{path} was never opened")
 
 
+@pytest.mark.slow
 def test_four_thousand_hooks_are_refused_in_a_few_lines(project: Project) -> None:
     """None is dropped, each is in the audit; the user reads a few lines, and no session gets thousands of notes."""
     hooks: list[dict[str, object]] = [

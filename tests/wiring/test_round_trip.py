@@ -60,6 +60,7 @@ class Machine:
                 plan.forget_original(each, ledger)
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(st.sampled_from(["claude", "gemini"]), st.data(), st.booleans())
 def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark: bool) -> None:
