@@ -39,17 +39,16 @@ def now_ns() -> int:
 
 def timestamp() -> str:
     """Return the current time in UTC as RFC 3339 with milliseconds."""
-    milliseconds = now_ns() // 1_000_000
-    text = _LATEST.get(milliseconds)
+    second, milliseconds = divmod(now_ns() // 1_000_000, 1000)
+    text = _LATEST.get(second)
     if text is None:
         _LATEST.clear()
-        second = strftime("%Y-%m-%dT%H:%M:%S", gmtime(milliseconds // 1000))
-        text = _LATEST[milliseconds] = f"{second}.{milliseconds % 1000:03d}Z"
-    return text
+        text = _LATEST[second] = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
+    return f"{text}.{milliseconds:03d}Z"
 
 
 _LATEST: dict[int, str] = {}
-"""The last time and its text: a program fires many events in a millisecond."""
+"""The last second and its text: a program fires many events in one."""
 
 YOUNG = 2_000_000_000
 """Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""

@@ -42,9 +42,10 @@ class TrustStoreCache:
         owners = tuple(owners)
         where = home + DATA_DIR
         try:
-            found = [os.lstat(path) for path in (f"{where}/{stores.NAME}", where)]
-        except OSError:
-            return stores.load(home, owners)
+            found = [os.lstat(path) for path in (where, f"{where}/{stores.NAME}")]
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError) and error.filename == where
+            return Store() if missing else stores.load(home, owners)
         current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in found))
         cached = self._cached
         if cached is not None and cached[0] == current:

@@ -245,7 +245,7 @@ class Loop:
         now = monotonic()
         until = self._next_wakeup(now)
         events = self._poll.poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
-        for fd, _ in events:
+        for fd, mask in events:
             if fd == self._wake:
                 self._on_wake()
                 continue
@@ -263,7 +263,7 @@ class Loop:
                 else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
                     self._watch_exit(process)
             else:
-                self._drain(process, fd)
+                self._drain(process, fd, ended=bool(mask & select.POLLHUP))
         now = monotonic()
         if now >= self._slow_at:
             self._slow_at = NEVER
@@ -313,7 +313,8 @@ class Loop:
             self._unwatch(process.inp)
             process.close_stdin()
 
-    def _drain(self, process: Process, fd: int) -> None:
+    def _drain(self, process: Process, fd: int, *, ended: bool = False) -> None:
+        """Read what is in a pipe; `ended` tells that nobody holds its other end."""
         for _ in range(MAX_READS):
             try:
                 data = os.read(fd, CHUNK)
@@ -328,7 +329,8 @@ class Loop:
                 os.close(fd)
                 return
             process.collect(fd, data)
-            if len(data) < SHORT_READ:  # usually the pipe is empty: another read costs more than the next poll
+            # Usually the pipe is empty: another read costs more than the next poll, unless it finds the end.
+            if len(data) < SHORT_READ and not ended:
                 return
 
     # --- the end of a process

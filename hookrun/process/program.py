@@ -49,9 +49,11 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             # posix_spawn is the cheapest and resets signals, but it cannot change the directory. `subprocess` can, but
             # resets signals only in a preexec_fn: Python code after a fork, which can deadlock in a program with
             # threads. Where both are needed, a shell changes the directory, for half a millisecond more.
-            if cwd == _working_directory() or _signals_are_inherited():
+            here = cwd == _working_directory()
+            if here or _signals_are_inherited():
                 with suppress(NotImplementedError):  # no sessions in this C library: ignored signals stay ignored
-                    return _posix_spawn(argv, environment, cwd, (stdin, stdout, stderr))
+                    line = argv if here else _in_directory(argv, cwd)
+                    return _posix_spawn(line, environment, (stdin, stdout, stderr))
             return _Reaped(
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
             ).pid
@@ -132,16 +134,20 @@ class _Reaped(subprocess.Popen[bytes]):
         pass
 
 
-def _posix_spawn(
-    argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str, streams: tuple[int, int, int]
-) -> int:
-    if cwd != _working_directory():
-        _check_directory(cwd)
-        failure = spawn.exec_failure(argv[0], cwd)  # the shell's exit status does not show the cause
-        if failure is not None:
-            raise CannotStart(failure)
-        os.stat(argv[0])
-        argv = ("/bin/sh", "-c", IN_DIRECTORY, cwd, *argv)
+def _in_directory(argv: tuple[str, ...], cwd: str) -> tuple[str, ...]:
+    """Return a command that runs another one in a directory.
+
+    Raises CannotStart or OSError for what its exit status would not explain.
+    """
+    _check_directory(cwd)
+    failure = spawn.exec_failure(argv[0], cwd)
+    if failure is not None:
+        raise CannotStart(failure)
+    os.stat(argv[0])
+    return ("/bin/sh", "-c", IN_DIRECTORY, cwd, *argv)
+
+
+def _posix_spawn(argv: tuple[str, ...], environment: Mapping[bytes, bytes], streams: tuple[int, int, int]) -> int:
     if min(streams) > STANDARD:
         return posix_spawn(argv, environment, streams, closed=_inheritable())
     copies: list[int] = []
