@@ -108,7 +108,7 @@ def test_a_credential_in_any_argument_is_seen() -> None:
     arguments = ({"a": [{"b": token}]}, {token: 1}, [token], token)
     for args in arguments:
         assert may_matter("hookrun.recipes.secret_scan:check", {"event": "pre_tool_use", "tool_args": args}, {})
-    assert all(may_hold_secret(f"x {words[0].upper()}@") for words, _ in FORMS)
+    assert all(may_hold_secret(f"x {words[0].upper()}@") for words, *_ in FORMS)
 
 
 MODULES = {
