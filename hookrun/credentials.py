@@ -12,37 +12,55 @@ if TYPE_CHECKING:
 
 HIDDEN = "[redacted]"
 
-FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("sk-", "rk-", "pk-"), r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}"),
-    (("sk_", "rk_", "pk_"), r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"),
+FORMS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("sk-", "rk-", "pk-"), r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}", "an API key"),
+    (("sk_",), r"\bsk_(?:live|test)_[A-Za-z0-9]{16,}", "a secret key of Stripe"),
+    (("rk_",), r"\brk_(?:live|test)_[A-Za-z0-9]{16,}", "a restricted key of Stripe"),
+    (("pk_",), r"\bpk_(?:live|test)_[A-Za-z0-9]{16,}", ""),
     (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_"),
-        r"\b(?:gh[pousr]_|github_pat_|npm_|hf_)[A-Za-z0-9_]{16,}",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}",
+        "a token of GitHub",
     ),
-    (("glpat-", "pypi-"), r"\b(?:glpat-|pypi-)[A-Za-z0-9_-]{16,}"),
-    (("aiza",), r"\bAIza[A-Za-z0-9_-]{30,}"),
-    (("xox",), r"\bxox[abposr]-[A-Za-z0-9-]{10,}"),
-    (("akia", "asia"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    (("eyj",), r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    (("npm_",), r"\bnpm_[A-Za-z0-9_]{16,}", "a token of npm"),
+    (("hf_",), r"\bhf_[A-Za-z0-9_]{16,}", "a token of Hugging Face"),
+    (("glpat-", "pypi-"), r"\b(?:glpat-|pypi-)[A-Za-z0-9_-]{16,}", "a token of GitLab"),
+    (("aiza",), r"\bAIza[A-Za-z0-9_-]{30,}", "an API key of Google"),
+    (("xox",), r"\bxox[abposr]-[A-Za-z0-9-]{10,}", "a token of Slack"),
+    (("akia", "asia"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "an access key of AWS"),
+    (("eyj",), r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "a signed token (JWT)"),
     (
         ("private key",),
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        "a private key",
     ),
-    (("sg.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    (("_v1_",), r"\bdo[opr]_v1_[0-9a-f]{64}\b"),
-    (("hooks.slack.com",), r"https://hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,}"),
-    (("/api/webhooks/",), r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{40,}"),
-    ((":aa",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
-    (("accountkey=",), r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}"),
-    (("age-secret-key-",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}"),
-    (("shpat_", "shpca_", "shppa_", "shpss_"), r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
-    (("hvs.", "hvb."), r"\bhv[sb]\.[A-Za-z0-9_-]{24,}"),
-    (("dapi",), r"\bdapi[0-9a-f]{32}\b"),
-    (("lin_api_",), r"\blin_api_[A-Za-z0-9]{32,}"),
-    (("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}"),
-    (("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}"),
+    (("sg.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", "an API key of SendGrid"),
+    (("_v1_",), r"\bdo[opr]_v1_[0-9a-f]{64}\b", "a token of DigitalOcean"),
+    (
+        ("hooks.slack.com",),
+        r"https://hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,}",
+        "a webhook of Slack",
+    ),
+    (
+        ("/api/webhooks/",),
+        r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{40,}",
+        "a webhook of Discord",
+    ),
+    ((":aa",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", "a credential"),
+    (("accountkey=",), r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}", "an account key of Azure"),
+    (("age-secret-key-",), r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}", "a secret key of age"),
+    (("shpat_", "shpca_", "shppa_", "shpss_"), r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "a token of Shopify"),
+    (("hvs.", "hvb."), r"\bhv[sb]\.[A-Za-z0-9_-]{24,}", "a token of Vault"),
+    (("dapi",), r"\bdapi[0-9a-f]{32}\b", "a token of Databricks"),
+    (("lin_api_",), r"\blin_api_[A-Za-z0-9]{32,}", "an API key of Linear"),
+    (("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}", "an OAuth secret of Google"),
+    (("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}", "an access token of Google"),
 )
-"""Credentials known by their form, hidden whole: words of which one is in the text, in lower case, and a pattern."""
+"""Credentials known by their form, hidden whole: words of which one is in the text, in lower case, a pattern, and the
+kind; one without a kind is public."""
+
+KINDS = {"sk-ant-": "an API key of Anthropic", "pk-": "", "pypi-": "a token of PyPI"}
+"""Beginnings whose kind is another than that of their row. These share a row because one may hold another."""
 
 URL = ("://",)
 """What a password in a URL is behind; before an `@`."""
@@ -84,41 +102,6 @@ ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """The same for quoted values and arguments of commands; redacted only: `secret-scan` does not report them."""
 
-KINDS = {
-    "sk-ant-": "an API key of Anthropic",
-    "sk-": "an API key",
-    "rk-": "an API key",
-    "pk-": "",
-    "sk_": "a secret key of Stripe",
-    "rk_": "a restricted key of Stripe",
-    "pk_": "",
-    "gh": "a token of GitHub",
-    "github_pat_": "a token of GitHub",
-    "npm_": "a token of npm",
-    "hf_": "a token of Hugging Face",
-    "glpat-": "a token of GitLab",
-    "pypi-": "a token of PyPI",
-    "AIza": "an API key of Google",
-    "GOCSPX-": "an OAuth secret of Google",
-    "ya29.": "an access token of Google",
-    "xox": "a token of Slack",
-    "https://hooks.slack.com": "a webhook of Slack",
-    "https://": "a webhook of Discord",
-    "AKIA": "an access key of AWS",
-    "ASIA": "an access key of AWS",
-    "eyJ": "a signed token (JWT)",
-    "-----BEGIN": "a private key",
-    "SG.": "an API key of SendGrid",
-    "do": "a token of DigitalOcean",
-    "AccountKey=": "an account key of Azure",
-    "AGE-": "a secret key of age",
-    "shp": "a token of Shopify",
-    "hv": "a token of Vault",
-    "dapi": "a token of Databricks",
-    "lin_": "an API key of Linear",
-}
-"""The kind of a credential by its beginning, of which the longest counts; an empty kind is public."""
-
 PLACEHOLDERS = r"(?i)example|placeholder|redacted|dummy|fake|your|x{4,}|\*{3,}|\.{3,}|0{8,}|(.)\1{7,}|1234567890"
 """Found in a value that only stands for a credential."""
 
@@ -150,12 +133,13 @@ class SecretMatch:
 def redact(text: str) -> str:
     """Return the text with every credential that its form, name or place gives away replaced by `[redacted]`."""
     low = text.lower()
-    for forms, replacement in ((FORMS, HIDDEN), (ARGUMENTS, rf"\g<1>{HIDDEN}"), (PLACES, rf"\g<1>{HIDDEN}")):
-        for words, pattern in forms:
-            if _may_match(words, low):
-                import re
+    forms = [(words, pattern, HIDDEN) for words, pattern, _ in FORMS]
+    forms += [(words, pattern, rf"\g<1>{HIDDEN}") for words, pattern in (*ARGUMENTS, *PLACES)]
+    for words, pattern, replacement in forms:
+        if _may_match(words, low):
+            import re
 
-                text = re.sub(pattern, replacement, text)
+            text = re.sub(pattern, replacement, text)
     return text
 
 
@@ -179,33 +163,29 @@ def redact_json(value: object, name: str = "") -> object:
 def may_hold_secret(text: str) -> bool:
     """Return whether `find_secrets` may find a credential by its form. False is certain."""
     low = text.lower()
-    return any(_may_match(words, low) for words, _ in FORMS)
+    return any(_may_match(words, low) for words, *_ in FORMS)
 
 
 def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
     """Yield the credentials in a text; with `by_place` also those that only their name or place gives away."""
-    for match in _matches(FORMS, text):
-        kind = _kind(match[0])
-        if kind and _is_real(match[0]):
-            yield SecretMatch(kind, match[0])
-    for match in _matches(PLACES, text) if by_place else ():
-        value = match[0][len(match[1]) :]
-        if not _is_placeholder(value) and not value.startswith(("$", "<", "{", "%")):
-            yield SecretMatch(f"a credential, by its place ({match[1].strip()})", value)
-
-
-def _matches(forms: tuple[tuple[tuple[str, ...], str], ...], text: str) -> Iterator[re.Match[str]]:
-    import re
-
     low = text.lower()
-    for words, pattern in forms:
-        if _may_match(words, low):
-            yield from re.finditer(pattern, text)
+    for words, pattern, row_kind in FORMS:
+        for match in _matches(words, pattern, text, low):
+            kind = next((KINDS[each] for each in KINDS if match[0].startswith(each)), row_kind)
+            if kind and _is_real(match[0]):
+                yield SecretMatch(kind, match[0])
+    for words, pattern in PLACES if by_place else ():
+        for match in _matches(words, pattern, text, low):
+            value = match[0][len(match[1]) :]
+            if not _is_placeholder(value) and not value.startswith(("$", "<", "{", "%")):
+                yield SecretMatch(f"a credential, by its place ({match[1].strip()})", value)
 
 
-def _kind(value: str) -> str:
-    beginnings = sorted((each for each in KINDS if value.startswith(each)), key=len)
-    return KINDS[beginnings[-1]] if beginnings else "a credential"
+def _matches(words: tuple[str, ...], pattern: str, text: str, low: str) -> Iterator[re.Match[str]]:
+    if _may_match(words, low):
+        import re
+
+        yield from re.finditer(pattern, text)
 
 
 def _is_placeholder(value: str) -> bool:

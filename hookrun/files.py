@@ -14,6 +14,14 @@ def is_within(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
+def upwards(directory: str, last: str) -> list[str]:
+    """Return the directory and those above it up to `last`; nothing if it is not within `last`."""
+    found = [directory] if is_within(directory, last) else []
+    while found and found[-1] not in (last, os.sep):
+        found.append(os.path.dirname(found[-1]))
+    return found
+
+
 def relative_path(path: str) -> str:
     """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
     home = os.environ.get("HOME", "").rstrip("/")

@@ -198,50 +198,56 @@ def test_a_long_text_is_redacted_in_time(text: str) -> None:
     assert isinstance(redact(text), str)
 
 
-FOUND_BY_SECRET_SCAN = {
-    "SG.": f"SG.{BODY}.{BODY}",
-    "do": "dop_v1_" + "0123456789abcdef" * 4,
-    "https://hooks.slack.com": f"https://hooks.slack.com/services/T0AB/B0CD/{BODY[:24]}",
-    "https://": f"https://discord.com/api/webhooks/99887766/{BODY}{BODY}",
-    "AccountKey=": f"AccountKey={BODY}{BODY}{BODY}==",
-    "AGE-": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3,
-    "shp": "shpat_" + "0123456789abcdef" * 2,
-    "hv": f"hvs.{BODY}",
-    "dapi": "dapi" + "0123456789abcdef" * 2,
-    "lin_": f"lin_api_{BODY}",
-    "GOCSPX-": f"GOCSPX-{BODY}",
-    "ya29.": f"ya29.{BODY}",
-    "-----BEGIN": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{BODY}\n-----END PGP PRIVATE KEY BLOCK-----",
-    "sk-ant-": f"sk-ant-api03-{BODY}",
-    "sk-": f"sk-proj-{BODY}",
-    "rk-": f"rk-{BODY}",
-    "sk_": f"sk_live_{BODY}",
-    "rk_": f"rk_live_{BODY}",
-    "gh": f"ghp_{BODY}",
-    "github_pat_": f"github_pat_{BODY}",
-    "npm_": f"npm_{BODY}",
-    "hf_": f"hf_{BODY}",
-    "glpat-": f"glpat-{BODY}",
-    "pypi-": f"pypi-{BODY}",
-    "AIza": f"AIza{BODY}",
-    "xox": "xoxb-12345-67890-aB3dE5gH7jK9mN1p",
-    "AKIA": "AKIAQWERTYUIOPASDFGH",
-    "ASIA": "ASIAQWERTYUIOPASDFGH",
-    "eyJ": f"eyJ{BODY}.{BODY}.{BODY}",
-}
+FOUND_BY_SECRET_SCAN = (
+    ("an API key of SendGrid", f"SG.{BODY}.{BODY}"),
+    ("a token of DigitalOcean", "dop_v1_" + "0123456789abcdef" * 4),
+    ("a webhook of Slack", f"https://hooks.slack.com/services/T0AB/B0CD/{BODY[:24]}"),
+    ("a webhook of Discord", f"https://discord.com/api/webhooks/99887766/{BODY}{BODY}"),
+    ("an account key of Azure", f"AccountKey={BODY}{BODY}{BODY}=="),
+    ("a secret key of age", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3),
+    ("a token of Shopify", "shpat_" + "0123456789abcdef" * 2),
+    ("a token of Vault", f"hvs.{BODY}"),
+    ("a token of Databricks", "dapi" + "0123456789abcdef" * 2),
+    ("an API key of Linear", f"lin_api_{BODY}"),
+    ("an OAuth secret of Google", f"GOCSPX-{BODY}"),
+    ("an access token of Google", f"ya29.{BODY}"),
+    ("a private key", f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{BODY}\n-----END PGP PRIVATE KEY BLOCK-----"),
+    ("an API key of Anthropic", f"sk-ant-api03-{BODY}"),
+    ("an API key", f"sk-proj-{BODY}"),
+    ("an API key", f"rk-{BODY}"),
+    ("a secret key of Stripe", f"sk_live_{BODY}"),
+    ("a restricted key of Stripe", f"rk_live_{BODY}"),
+    ("a token of GitHub", f"ghp_{BODY}"),
+    ("a token of GitHub", f"github_pat_{BODY}"),
+    ("a token of npm", f"npm_{BODY}"),
+    ("a token of Hugging Face", f"hf_{BODY}"),
+    ("a token of GitLab", f"glpat-{BODY}"),
+    ("a token of PyPI", f"pypi-{BODY}"),
+    ("an API key of Google", f"AIza{BODY}"),
+    ("a token of Slack", "xoxb-12345-67890-aB3dE5gH7jK9mN1p"),
+    ("an access key of AWS", "AKIAQWERTYUIOPASDFGH"),
+    ("an access key of AWS", "ASIAQWERTYUIOPASDFGH"),
+    ("a signed token (JWT)", f"eyJ{BODY}.{BODY}.{BODY}"),
+    ("a credential", f"123456789:AA{BODY}"),
+)
+"""Kinds and credentials of them."""
 
 
-@pytest.mark.parametrize("beginning", [beginning for beginning, kind in KINDS.items() if kind])
-def test_what_secret_scan_finds_the_audit_redacts(beginning: str) -> None:
-    """Every kind of the table is found by its kind and hidden whole."""
-    credential = FOUND_BY_SECRET_SCAN[beginning]
-    assert [(match.kind, match.value) for match in find_secrets(f"x {credential} y")] == [
-        (KINDS[beginning], credential)
-    ]
+@pytest.mark.parametrize(("kind", "credential"), FOUND_BY_SECRET_SCAN)
+def test_what_secret_scan_finds_the_audit_redacts(kind: str, credential: str) -> None:
+    """It is found by its kind and hidden whole."""
+    assert [(match.kind, match.value) for match in find_secrets(f"x {credential} y")] == [(kind, credential)]
     assert redact(f"x {credential} y") == f"x {HIDDEN} y"
+
+
+def test_every_kind_of_the_table_is_tried() -> None:
+    """There is a credential of each kind above; those without one are public."""
+    assert {kind for kind in (*(row[2] for row in FORMS), *KINDS.values()) if kind} == {
+        kind for kind, _ in FOUND_BY_SECRET_SCAN
+    }
 
 
 def test_each_pattern_is_reached_by_one_of_its_words() -> None:
     """A credential's text holds a word of the row that knows it: patterns are only tried behind such a word."""
-    for credential in FOUND_BY_SECRET_SCAN.values():
-        assert any(word in credential.lower() for words, _ in FORMS for word in words)
+    for _, credential in FOUND_BY_SECRET_SCAN:
+        assert any(word in credential.lower() for words, *_ in FORMS for word in words)

@@ -10,7 +10,7 @@ CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
 from __future__ import annotations
 
 from hookrun.agents import base, claude, known_tools
-from hookrun.agents.formats import ResponseFormat, claude_formats, render_post_tool, render_pre_tool, render_stop
+from hookrun.agents.formats import ResponseFormat, claude_formats, parts, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.hook_protocol import LEGACY_TOOLS
 
@@ -174,8 +174,7 @@ def _prompt(reply: Reply, message: Message) -> Json:
 
 def _context(reply: Reply, message: Message) -> Json:
     """Add a text for the model, also in Cursor's form."""
-    answer = render_post_tool(reply, message)
-    return {**answer, "additional_context": reply.context} if reply.context else answer
+    return {**render_post_tool(reply, message), **parts(reply, context="additional_context")}
 
 
 def _stop(reply: Reply, message: Message) -> Json:

@@ -124,52 +124,30 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
                     yield (*path, "hooks", each), "an object with a type"
 
 
-def _is_copilots(payload: dict[str, object]) -> bool:
-    """Return whether Copilot CLI sent the message: it runs the hooks in a project's .claude/settings.json, too.
-
-    Every message of Copilot has a `timestamp` (none of Claude Code's), and only some a `transcript_path` (all of Claude
-    Code's), which is then in Copilot's own directory.
-    """
-    return "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
-
-
-def _is_groks(payload: dict[str, object]) -> bool:
-    """Return whether Grok Build sent the message: it has the workspace and two names of the event."""
-    return "hookEventName" in payload and "workspaceRoot" in payload
-
-
-def _is_vs_codes(payload: dict[str, object]) -> bool:
-    """Return whether the agent in VS Code's own extension host sent the message."""
-    named = "hookEventName" in payload or "/GitHub.copilot-chat/" in str(payload.get("transcript_path"))
-    return "timestamp" in payload and named
-
-
 DEVINS = ("exec", "read", "write", "edit", "apply_patch", "glob", "grep", "webfetch")
 
-
-def _is_devins(payload: dict[str, object]) -> bool:
-    """Return whether Devin sent the message: a tool of its own, and no transcript, which Claude Code always has."""
-    return "transcript_path" not in payload and payload.get("tool_name") in DEVINS
-
-
-def _is_no_message_of_ours(payload: dict[str, object]) -> bool:
-    """Return whether a message about a tool does not name the event as Claude Code does."""
-    return "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
-
-
 OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
-    "grok": _is_groks,
+    # Grok Build names the workspace, and the event twice.
+    "grok": lambda payload: "hookEventName" in payload and "workspaceRoot" in payload,
     "cursor": lambda payload: "cursor_version" in payload,
-    "vscode": _is_vs_codes,
-    "copilot": _is_copilots,
-    "devin": _is_devins,
-    "unknown": _is_no_message_of_ours,
+    # The agent in VS Code's own extension host.
+    "vscode": lambda payload: (
+        "timestamp" in payload
+        and ("hookEventName" in payload or "/GitHub.copilot-chat/" in str(payload.get("transcript_path")))
+    ),
+    # Every message of Copilot has a `timestamp` (none of Claude Code's), and only some a `transcript_path` (all of
+    # Claude Code's), which is then in Copilot's own directory.
+    "copilot": lambda payload: (
+        "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
+    ),
+    # A tool of Devin's, and no transcript, which Claude Code always has.
+    "devin": lambda payload: "transcript_path" not in payload and payload.get("tool_name") in DEVINS,
+    # A message about a tool that does not name the event as Claude Code does.
+    "unknown": lambda payload: (
+        "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
+    ),
 }
 """Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match sent it."""
-
-
-def _sender(payload: dict[str, object]) -> str | None:
-    return next((name for name, is_theirs in OTHERS.items() if is_theirs(payload)), None)
 
 
 INSTALL: InstallSpec = {
@@ -196,5 +174,5 @@ INSTALL: InstallSpec = {
     ),
     "managed_only": {"allowManagedHooksOnly": (True,), "strictPluginOnlyCustomization": (True, "hooks")},
     "dropped_if": _dropped_if,
-    "read_by": _sender,
+    "read_by": lambda payload: next((name for name, is_theirs in OTHERS.items() if is_theirs(payload)), None),
 }

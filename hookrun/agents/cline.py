@@ -10,7 +10,7 @@ of five of its tools; the schema of `apply_patch`, and the other shapes of argum
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.formats import ResponseFormat, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,10 +233,7 @@ def _before_tool(reply: Reply, message: base.Message) -> Json:
         return {"cancel": True, "errorMessage": reply.text}
     if reply.action == "block":
         return {"overrideInput": FAILING, "context": reply.text}
-    answer: Json = {"overrideInput": reply.args} if reply.args is not None else {}
-    if reply.context:
-        answer["context"] = reply.context
-    return answer
+    return parts(reply, args="overrideInput", context="context")
 
 
 def _block_caveats(reply: Reply, message: base.Message) -> list[str]:
@@ -248,7 +245,7 @@ def _block_caveats(reply: Reply, message: base.Message) -> list[str]:
 def _after_tool(reply: Reply, _message: base.Message) -> Json:
     if reply.action == "stop":
         return {"cancel": True, "errorMessage": reply.text}
-    return {"context": reply.context} if reply.context else {}
+    return parts(reply, context="context")
 
 
 RESPONSE_FORMATS = {

@@ -8,7 +8,7 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.formats import ResponseFormat, parts
 from hookrun.fastjson import loads
 
 TYPE_CHECKING = False
@@ -165,18 +165,10 @@ def _take_result(call: base.CanonicalCall, payload: dict[str, object]) -> bool:
 
 
 def _before_tool(reply: Reply, _message: base.Message) -> Json:
-    answer: Json = {}
-    if reply.action in ("allow", "ask"):
-        answer["permissionDecision"] = reply.action
-    elif reply.action == "block":
-        answer["permissionDecision"] = "deny"
-    if reply.reason:
-        answer["permissionDecisionReason"] = reply.reason
-    if reply.args is not None:
-        answer["modifiedArgs"] = reply.args
-    if reply.context:
-        answer["additionalContext"] = reply.context
-    return answer
+    decision = {"allow": "allow", "ask": "ask", "block": "deny"}.get(reply.action)
+    decided: Json = {} if decision is None else {"permissionDecision": decision}
+    more = parts(reply, reason="permissionDecisionReason", args="modifiedArgs", context="additionalContext")
+    return {**decided, **more}
 
 
 def _permission(reply: Reply, _message: base.Message) -> Json:
@@ -190,10 +182,8 @@ def _stop_caveats(reply: Reply, message: base.Message) -> list[str]:
 
 
 def _answer(reply: Reply, _message: base.Message) -> Json:
-    answer: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
-    if reply.context:
-        answer["additionalContext"] = reply.context
-    return answer
+    blocked: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
+    return {**blocked, **parts(reply, context="additionalContext")}
 
 
 RESPONSE_FORMATS = {

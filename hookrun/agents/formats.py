@@ -141,9 +141,14 @@ def hook_specific_output(message: Message, fields: Json) -> Json:
     return {"hookSpecificOutput": {"hookEventName": message.native, **fields}} if fields else {}
 
 
+def parts(reply: Reply, **names: str) -> Json:
+    """Return the parts of a reply that are set, by the agent's names: `parts(reply, context="additionalContext")`."""
+    return {name: value for part, name in names.items() if (value := getattr(reply, part)) not in (None, "")}
+
+
 def with_system_message(reply: Reply, answer: Json) -> Json:
     """Return the response with the text for the user, if any."""
-    return {**answer, "systemMessage": reply.user_message} if reply.user_message else answer
+    return {**answer, **parts(reply, user_message="systemMessage")}
 
 
 def end_of_turn(reply: Reply) -> Json:
@@ -153,15 +158,12 @@ def end_of_turn(reply: Reply) -> Json:
 
 def render_pre_tool(reply: Reply, message: Message) -> Json:
     """Render PreToolUse: a stop denies and ends the turn; changed arguments alone approve nothing."""
-    fields: Json = {"additionalContext": reply.context} if reply.context else {}
-    if reply.args is not None:
-        fields["updatedInput"] = reply.args
+    fields = parts(reply, context="additionalContext", args="updatedInput")
     if reply.action in ("allow", "ask"):
         fields["permissionDecision"] = reply.action
     elif not reply.allows:
         fields["permissionDecision"] = "deny"
-    if reply.reason:
-        fields["permissionDecisionReason"] = reply.reason
+    fields |= parts(reply, reason="permissionDecisionReason")
     top = end_of_turn(reply) if reply.action == "stop" else {}
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
@@ -170,9 +172,7 @@ def render_permission(reply: Reply, message: Message) -> Json:
     """Render PermissionRequest: without a decision the user is asked, as `ask` wants."""
     decision: Json = {}
     if reply.action == "allow":
-        decision = {"behavior": "allow"}
-        if reply.args is not None:
-            decision["updatedInput"] = reply.args
+        decision = {"behavior": "allow", **parts(reply, args="updatedInput")}
     elif reply.action in ("block", "stop"):
         decision = {"behavior": "deny", "message": reply.reason}
         if reply.action == "stop":
@@ -187,7 +187,7 @@ def render_post_tool(reply: Reply, message: Message) -> Json:
     top: Json = {"decision": "block", "reason": reply.reason} if reply.action in ("block", "stop") else {}
     if reply.action == "stop":
         top |= end_of_turn(reply)
-    fields: Json = {"additionalContext": reply.context} if reply.context else {}
+    fields = parts(reply, context="additionalContext")
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
@@ -200,7 +200,7 @@ def render_stop(reply: Reply, _message: Message) -> Json:
 
 def render_notification(reply: Reply, message: Message) -> Json:
     """Render an event that cannot be blocked: texts for the model and the user, and the end of the turn."""
-    fields: Json = {"additionalContext": reply.text} if reply.text else {}
+    fields = parts(reply, text="additionalContext")
     top = end_of_turn(reply) if reply.action == "stop" else {}
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 

@@ -12,6 +12,7 @@ from hookrun.agents.formats import (
     end_of_turn,
     hook_specific_output,
     join_paragraphs,
+    parts,
     with_system_message,
 )
 
@@ -111,11 +112,7 @@ def _answer(reply: Reply, message: Message) -> Json:
         top = {"decision": "deny", "reason": reply.reason}
     elif reply.action == "stop":
         top = end_of_turn(reply)
-    fields: Json = {}
-    if reply.args is not None:
-        fields["tool_input"] = reply.args
-    if reply.context:
-        fields["additionalContext"] = reply.context
+    fields = parts(reply, args="tool_input", context="additionalContext")
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 

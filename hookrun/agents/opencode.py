@@ -11,7 +11,7 @@ Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with their re
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.formats import ResponseFormat, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,14 +218,8 @@ def _take_texts(
 
 def _answer(reply: Reply, message: base.Message) -> Json:
     refusal = "go_on" if message.native == "session.idle" else "refuse"
-    answer: Json = {refusal: reply.reason} if reply.action == "block" else {}
-    if reply.args is not None:
-        answer["args"] = reply.args
-    if reply.context:
-        answer["context"] = reply.context
-    if reply.user_message:
-        answer["person"] = reply.user_message
-    return answer
+    refused: Json = {refusal: reply.reason} if reply.action == "block" else {}
+    return {**refused, **parts(reply, args="args", context="context", user_message="person")}
 
 
 RESPONSE_FORMATS = {

@@ -336,7 +336,9 @@ class Engine:
             return result
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
-        until = FOREVER if deadline is None else monotonic() + _seconds(deadline)
+        if deadline is not None and not 0 < deadline < FOREVER:
+            raise ValueError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
+        until = FOREVER if deadline is None else monotonic() + deadline
         selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
 
@@ -411,9 +413,3 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close_sync()
-
-
-def _seconds(deadline: float) -> float:
-    if not 0 < deadline < FOREVER:
-        raise ValueError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
-    return deadline

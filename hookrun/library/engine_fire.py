@@ -108,8 +108,8 @@ class EngineFire:
             NESTING.reset(self._outside)
         except ValueError:  # a fire that is no longer awaited is closed from elsewhere
             pass
-        if kind is not None:
-            self._interrupted()
+        if kind is not None:  # cancelled, or ended by an exception that handlers must not swallow
+            self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def run_sync(self) -> Result:
         """Run the chain in this thread, and async handlers in the loop of a thread of the engine."""
@@ -209,8 +209,7 @@ class EngineFire:
         return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
 
     def _context(self, handler: Handler) -> Context:
-        data = self._given if self._made is None else self._made.context
-        return self._class.of({**data, "hook": handler.name}, self._state, (self, handler))
+        return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, since no fire waits for it."""
@@ -293,10 +292,6 @@ class EngineFire:
                 **more,
             )
         )
-
-    def _interrupted(self) -> None:
-        """Record a fire that was cancelled or ended by an exception that handlers must not swallow."""
-        self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])

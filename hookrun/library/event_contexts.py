@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 from hookrun.events import canonical
@@ -77,24 +78,11 @@ class ObjectField(ContextField[dict[str, Any]]):
         return self if context is None else context.own(self._name)
 
 
-def text(says: str) -> ContextField[str | None]:
-    """Return a field that is a string or None."""
-    return ContextField(str, None, says)
-
-
-def word(says: str) -> ContextField[str]:
-    """Return a field that is a string, "" if absent."""
-    return ContextField(str, "", says)
-
-
-def flag(says: str) -> ContextField[bool]:
-    """Return a field that is a boolean, False if absent."""
-    return ContextField(bool, False, says)  # noqa: FBT003  # the default
-
-
-def count(says: str) -> ContextField[int | None]:
-    """Return a field that is an integer or None."""
-    return ContextField(int, None, says)
+text: Callable[[str], ContextField[str | None]] = partial(ContextField, str, None)
+word: Callable[[str], ContextField[str]] = partial(ContextField, str, "")
+flag: Callable[[str], ContextField[bool]] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
+count: Callable[[str], ContextField[int | None]] = partial(ContextField, int, None)
+"""Make a field of a type, with the value that it has if absent."""
 
 
 class Context(Mapping[str, object]):

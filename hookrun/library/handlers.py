@@ -128,7 +128,7 @@ def make(
     handler.function = function
     handler.on_error = on_error
     handler.thread = thread
-    handler.is_async = _is_async(function)
+    handler.is_async = any(map(inspect.iscoroutinefunction, (function, _call_method(function))))
     handler.enabled = options.get("enabled") is not False
     if thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
@@ -193,10 +193,6 @@ def _place_of(function: object) -> tuple[str, int]:
     code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
     code = code or getattr(_call_method(function), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
-
-
-def _is_async(function: object) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(_call_method(function))
 
 
 def _call_method(function: object) -> object:

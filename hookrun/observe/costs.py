@@ -288,11 +288,11 @@ def _price(model: str, price: Price | Mapping[str, float]) -> Price:
 
 
 def _first(usage: object, names: tuple[str, ...]) -> int | None:
-    counts = ((name, _member(usage, name)) for name in names)
-    return next((_count(value, f"usage.{name}") for name, value in counts if value is not None), None)
-
-
-def _count(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_TOKENS:
-        raise ValueError(f"{name} is {quote(value)}, expected a number of tokens, 0 or more")
-    return value
+    for name in names:
+        value = _member(usage, name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_TOKENS:
+            raise ValueError(f"usage.{name} is {quote(value)}, expected a number of tokens, 0 or more")
+        return value
+    return None

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.files import atomic_write
 from hookrun.observe.context_fields import iso, start_of_last_days
@@ -31,6 +31,7 @@ IN_SESSION = (
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
 """What a report has of a session, in order."""
+TIMES = frozenset({"at", "ended", "fixed_at", "last", "started"})
 READABLE = 0o644
 """The mode of an exported file: metrics are usually collected by another account."""
 
@@ -68,7 +69,11 @@ class MetricsReport:
             "tools": [asdict(each) for each in self.tools],
             "models": [asdict(each) for each in self.models],
             "costs": [asdict(each) for each in self.costs],
-            "errors": {"count": self.errors, "fixed": self.fixed, "chains": [_chain(each) for each in self.chains]},
+            "errors": {
+                "count": self.errors,
+                "fixed": self.fixed,
+                "chains": [asdict(each, dict_factory=_with_dates) for each in self.chains],
+            },
             "patterns": self.patterns,
         }
 
@@ -99,20 +104,14 @@ def collect(
 
 
 def _session(session: Session) -> dict[str, object]:
-    return {name: getattr(session, name) for name in IN_SESSION} | {
-        "started": iso(session.started),
-        "ended": None if session.ended is None else iso(session.ended),
-        "last": iso(session.last),
+    return _with_dates([(name, getattr(session, name)) for name in IN_SESSION]) | {
         "seconds": round(session.seconds, 3),
         "checkpoints": [{"at": iso(each.at), "quality_score": each.score} for each in session.checkpoints],
     }
 
 
-def _chain(chain: ErrorChain) -> dict[str, object]:
-    fixed_at = None if chain.fixed_at is None else iso(chain.fixed_at)
-    attempts = [{**asdict(each), "at": iso(each.at)} for each in chain.attempts]
-    fixes = [{**asdict(each), "at": iso(each.at)} for each in chain.fixes]
-    return {**asdict(chain), "at": iso(chain.at), "fixed_at": fixed_at, "attempts": attempts, "fixes": fixes}
+def _with_dates(members: list[tuple[str, Any]]) -> dict[str, object]:
+    return {name: iso(value) if name in TIMES and value is not None else value for name, value in members}
 
 
 class Sample(NamedTuple):

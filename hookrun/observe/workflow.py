@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
+from statistics import linear_regression
 from typing import TYPE_CHECKING
 
 from hookrun.observe import context_fields as fields
@@ -277,12 +278,9 @@ def _per_hour(number: int, duration: float) -> float | None:
 
 def slope(values: Sequence[float]) -> float | None:
     """Return the rise of the values from one to the next, by least squares; None below two."""
-    count = len(values)
-    if count < 2:  # noqa: PLR2004  # a line has two points
+    if len(values) < 2:  # noqa: PLR2004  # a line has two points
         return None
-    middle, mean = (count - 1) / 2, sum(values) / count
-    rise = sum((at - middle) * (value - mean) for at, value in enumerate(values))
-    return round(rise / sum((at - middle) ** 2 for at in range(count)), 3)
+    return round(linear_regression(range(len(values)), values).slope, 3)
 
 
 def trend(rise: float | None) -> str | None:

@@ -353,16 +353,12 @@ def _synchronised(command: SimpleCommand) -> list[str]:
     return [path for path in operands(command)[-1:] if ":" not in path] if removes else []
 
 
-def _packed(command: SimpleCommand) -> list[str]:
-    return operands(command) if "--remove-files" in command.arguments else []
-
-
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "find": _found,
     "rm": _trees,
     "rsync": _synchronised,
     "srm": _trees,
-    "tar": _packed,
+    "tar": lambda command: operands(command) if "--remove-files" in command.arguments else [],
 }
 """Program -> the trees that it removes."""
 
@@ -409,13 +405,9 @@ def _cleans(words: list[str]) -> bool:
     return (_short(words, "f") or "--force" in words) and not (_short(words, "n") or "--dry-run" in words)
 
 
-def _restores(words: list[str]) -> bool:
-    return "--" in words or any(word in {".", ":/", "*"} for word in words)
-
-
 DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
-    "checkout": ("restore", lambda words: _restores(words) or "-f" in words or "--force" in words),
+    "checkout": ("restore", lambda words: not {"--", ".", ":/", "*", "-f", "--force"}.isdisjoint(words)),
     "clean": ("clean", _cleans),
     "reset": ("reset", lambda words: "--hard" in words),
     "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),

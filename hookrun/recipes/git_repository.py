@@ -6,6 +6,7 @@ import os
 import select
 from time import monotonic
 
+from hookrun.files import upwards
 from hookrun.process.child import RESTORED
 from hookrun.process.loop import KILL
 from hookrun.process.python_state import wait_for
@@ -191,17 +192,14 @@ def branch(directory: str) -> str | None:
 
 def _git_directory(directory: str) -> str | None:
     """Return the git directory of a working tree: `.git`, or the target of a file of that name."""
-    while True:
-        path = os.path.join(directory, ".git")
+    for each in upwards(directory, os.sep):
+        path = os.path.join(each, ".git")
         if os.path.isdir(path):
             return path
         line = _line(path)
         if line is not None and line.startswith("gitdir: "):
-            return os.path.join(directory, line[len("gitdir: ") :])
-        above = os.path.dirname(directory)
-        if above == directory:
-            return None
-        directory = above
+            return os.path.join(each, line[len("gitdir: ") :])
+    return None
 
 
 def _line(path: str) -> str | None:

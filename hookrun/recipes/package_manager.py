@@ -138,6 +138,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     parsed = parse(context, line)
     if parsed.problem is not None:
         return None
+    data = line.encode("utf-8", "surrogatepass")
     edits: dict[int, tuple[int, str]] = {}
     for command in parsed.commands:
         for words, text in _changes(command):
@@ -147,9 +148,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
                 if not text:
                     return block(f"Remove `{was}`: only npm strips it before running the script")
                 return block(f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`")
-            start, end = first.at, last.at + len(last.text.encode())
-            edits[start if text else _gap(line, start)] = (end, text)
-    changed = _edited(line, edits)
+            # A word that is removed takes the spaces before it along.
+            start = first.at if text else len(data[: first.at].rstrip(b" \t"))
+            edits[start] = (last.at + len(last.text.encode()), text)
+    changed = _edited(data, edits)
     if changed == line:
         return None
     used = " and ".join(sorted(USED.intersection(text.partition(" ")[0] for _, text in edits.values())))
@@ -164,13 +166,7 @@ USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
 """Possible first words of a replacement."""
 
 
-def _gap(line: str, at: int) -> int:
-    """Return where the spaces before a byte of the line begin: they go with the word there."""
-    return len(line.encode("utf-8", "surrogatepass")[:at].rstrip(b" \t"))
-
-
-def _edited(line: str, edits: dict[int, tuple[int, str]]) -> str:
-    data = line.encode("utf-8", "surrogatepass")
+def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
     for start in sorted(edits, reverse=True):
         end, text = edits[start]
         data = data[:start] + text.encode() + data[end:]

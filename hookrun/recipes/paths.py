@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, upwards
 from hookrun.recipes.recipe import Option, one_of
 from hookrun.state import CONFIG_DIR, home_directory
 from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from hookrun import Context
     from hookrun.recipes.recipe import Recipe
@@ -83,16 +83,6 @@ def repository(directory: str) -> str:
     """Return the nearest directory at or above `directory` that has a `.git`, links resolved; else `directory`."""
     start = os.path.realpath(directory)
     return next((each for each in upwards(start, os.sep) if os.path.lexists(os.path.join(each, ".git"))), start)
-
-
-def upwards(directory: str, last: str) -> Iterator[str]:
-    """Yield the directory and those above it up to `last`; nothing if it is not within `last`."""
-    if not is_within(directory, last):
-        return
-    yield directory
-    while directory not in (last, os.sep):
-        directory = os.path.dirname(directory)
-        yield directory
 
 
 class EditedFile:

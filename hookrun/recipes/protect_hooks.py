@@ -253,13 +253,10 @@ def _decides(command: SimpleCommand) -> bool:
         return _decisive(texts[1:])
     for index, (before, text) in enumerate(pairwise(texts), 2):
         runs = before in RUNNING or (interprets and before[:1] != "-") or command.program in STARTERS
-        if runs and _is_hookrun(text) and _decisive(texts[index:]):
+        is_hookrun = text.removesuffix("/__main__.py").rstrip("/").rpartition("/")[2] == "hookrun"
+        if runs and is_hookrun and _decisive(texts[index:]):
             return True
     return False
-
-
-def _is_hookrun(text: str) -> bool:
-    return text.removesuffix("/__main__.py").rstrip("/").rpartition("/")[2] == "hookrun"
 
 
 def _decisive(words: list[str]) -> bool:

@@ -54,12 +54,14 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of an edit without a plan, None if there is one or none is needed."""
     root = paths.project_root(context)
     plans = words(RECIPE, "file")
-    if any(_has_content(os.path.join(root, plan)) for plan in plans):
+    files = [os.path.join(root, plan) for plan in plans]
+    if any((read_or_none(file, 4096) or b"").strip() for file in files):
         return None
-    path = _path(context)
-    free = [os.path.join(root, plan) for plan in plans]
-    if path is not None and (path in free or _is_free(path, root)):
-        return None
+    path = context.get("file_path")
+    if isinstance(path, str):
+        path = os.path.realpath(os.path.join(paths.working_directory(context), path))
+        if path in files or _is_free(path, root):
+            return None
     if any(_has_planned(session) for session in _sessions(context)):
         return None
     where = f"write one to {' or '.join(plans)}, or " if plans else ""
@@ -99,17 +101,7 @@ def _has_planned(session: str) -> bool:
         return remembered.get("planned") is True
 
 
-def _path(context: Mapping[str, object]) -> str | None:
-    """Return the file to be edited, links resolved."""
-    path = context.get("file_path")
-    return os.path.realpath(os.path.join(paths.working_directory(context), path)) if isinstance(path, str) else None
-
-
 def _is_free(path: str, root: str) -> bool:
     if not is_within(path, root):
         return False
     return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))
-
-
-def _has_content(path: str) -> bool:
-    return bool((read_or_none(path, 4096) or b"").strip())

@@ -199,12 +199,10 @@ def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
 
 def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
     """Return what a program prints, None where that is not known."""
-    if program in PRINTERS:
-        return PRINTERS[program](argv[1:])
-    return FILTERING[program](argv[1:], stdin) if program in FILTERING and stdin is not None else None
+    return OUTPUTS[program](argv[1:], stdin) if program in OUTPUTS else None
 
 
-def _echo(words: list[Word]) -> Word:
+def _echo(words: list[Word], _stdin: Word | None) -> Word:
     escapes = ends = False
     while words and words[0].text in {"-n", "-e", "-E", "-ne", "-en", "-nE", "-En"}:
         escapes = escapes or "e" in words[0].text
@@ -215,7 +213,7 @@ def _echo(words: list[Word]) -> Word:
     return Word((ansi_c(text, SEPARATOR) if escapes else text) + ("" if ends else "\n"), at)
 
 
-def _printf(words: list[Word]) -> Word | None:
+def _printf(words: list[Word], _stdin: Word | None) -> Word | None:
     if words and words[0].text == "--":
         words = words[1:]
     if not words or words[0].text == "-v":
@@ -235,7 +233,7 @@ def _printf(words: list[Word]) -> Word | None:
             return Word(text.replace("\1", "%"))
 
 
-def _find(words: list[Word]) -> Word | None:
+def _find(words: list[Word], _stdin: Word | None) -> Word | None:
     if any(word.text in EXECUTING or word.text == "-delete" for word in words):
         return None
     paths = [word.text for word in found_paths([Word("find"), *words])]
@@ -244,12 +242,9 @@ def _find(words: list[Word]) -> Word | None:
     return Word("".join(f"{path}\n" for path in paths))
 
 
-def _cat(words: list[Word], stdin: Word) -> Word | None:
-    return stdin if all(word.text in {"-", "-u"} for word in words) else None
-
-
-def _base64(words: list[Word], stdin: Word) -> Word | None:
-    if not stdin.known or [word.text for word in words] not in (["-d"], ["--decode"], ["-D"], ["-di"]):
+def _base64(words: list[Word], stdin: Word | None) -> Word | None:
+    decodes = [word.text for word in words] in (["-d"], ["--decode"], ["-D"], ["-di"])
+    if stdin is None or not stdin.known or not decodes:
         return None
     import base64
     import binascii
@@ -260,10 +255,12 @@ def _base64(words: list[Word], stdin: Word) -> Word | None:
         return None
 
 
-PRINTERS: dict[str, Callable[[list[Word]], Word | None]] = {"echo": _echo, "find": _find, "printf": _printf}
-FILTERING: dict[str, Callable[[list[Word], Word], Word | None]] = {
+OUTPUTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
     "base64": _base64,
-    "cat": _cat,
+    "cat": lambda words, stdin: stdin if all(word.text in {"-", "-u"} for word in words) else None,
+    "echo": _echo,
+    "find": _find,
+    "printf": _printf,
     "tee": lambda _, stdin: stdin,
 }
-"""Programs that print what their words say, and those that print what they read."""
+"""Program -> what it prints, by its words and what it reads."""

@@ -57,18 +57,15 @@ SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
 """Where the script of a project's line would be."""
 
 
-def _to_script_word(match: re.Match[str]) -> str:
-    return SCRIPT_WORD if is_script(match.group(1)) else match.group()
-
-
 def fire_calls(line: str) -> list[FireCall]:
     """Return the calls of `hookrun fire --agent NAME` in a line of shell, whichever hookrun it names."""
     if "hookrun" not in line or ("fire" not in line and "/.local/share/hookrun/" not in line):
         return []
     from hookrun.shell.parse_line import parse_line  # mostly not needed, and many modules
 
-    # What the script runs is hookrun's own affair.
-    parsed = parse_line(line if SCRIPT_WORD in line else SCRIPT_IN_LINE.sub(_to_script_word, line))
+    if SCRIPT_WORD not in line:  # what the script runs is hookrun's own affair
+        line = SCRIPT_IN_LINE.sub(lambda found: SCRIPT_WORD if is_script(found[1]) else found[0], line)
+    parsed = parse_line(line)
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
     others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, SCRIPT_WORD}]
     only = len(parsed.commands) == 1 and parsed.problem is None

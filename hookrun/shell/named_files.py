@@ -253,15 +253,12 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
     word, last = operands[index], operands[-1]
     if index < len(operands) - 1 or len(operands) == 1:
         yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
-        if index < len(operands) - 1 and not _is_file(last.text):
+        is_file = "." in last.text.rpartition("/")[2].strip(".")
+        if index < len(operands) - 1 and not is_file:
             target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
             yield NamedFile(target, Word(target, globs=word.globs), written=True)
     else:
         yield NamedFile(word.text, word, written=True)
-
-
-def _is_file(target: str) -> bool:
-    return "." in target.rpartition("/")[2].strip(".")
 
 
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
@@ -290,16 +287,13 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
     """Yield the words of a command of git that name files, or may do so."""
     texts = git.texts
     cut = texts.index("--") if "--" in texts else len(texts)
-    yield from git.words[cut + 1 :] if effect != "shows" or git.command == "grep" or _shows(texts[:cut]) else ()
+    shows = effect != "shows" or git.command == "grep" or any(SHOWING.match(text) for text in texts[:cut])
+    yield from git.words[cut + 1 :] if shows else ()
     before = ""
     for word in git.words[:cut] if effect != "shows" else ():
         if word.text[:1] != "-" and not GIT_VALUED.fullmatch(before):
             yield word
         before = word.text
-
-
-def _shows(texts: list[str]) -> bool:
-    return any(SHOWING.match(text) for text in texts)
 
 
 def _paths(text: str) -> Iterator[str]:

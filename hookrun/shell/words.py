@@ -93,21 +93,14 @@ def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
     text = "".join(" " if piece.kind == BREAK else piece.text for piece in pieces)
     while UNKNOWN * 2 in text:
         text = text.replace(UNKNOWN * 2, UNKNOWN)
-    return Word(text, _at(pieces), globs=_globs(pieces))
+    kept = [piece for piece in pieces if piece.text]
+    globs = any(piece.kind in {PLAIN, EXPANDED} and any(char in piece.text for char in "*?[") for piece in kept)
+    return Word(text, kept[0].at if len(kept) == 1 else None, globs=globs)
 
 
 def _tilde(piece: Piece, home: str) -> list[Piece]:
     user, slash, rest = piece.text.partition("/")
     return [Piece(home), Piece(slash + rest, PLAIN)] if user == "~" else [piece]
-
-
-def _at(pieces: list[Piece]) -> int | None:
-    kept = [piece for piece in pieces if piece.text]
-    return kept[0].at if len(kept) == 1 else None
-
-
-def _globs(pieces: Iterable[Piece]) -> bool:
-    return any(piece.kind in {PLAIN, EXPANDED} and any(char in piece.text for char in "*?[") for piece in pieces)
 
 
 def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:

@@ -160,14 +160,7 @@ class NestedLine:
 
 def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:
     """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
-    stdin = stdin if program in RUN_INPUT else None
-    if program in READERS:
-        return _of_shell(argv, stdin)
-    if program in COMMAND_OPTIONS:
-        return _after_c(argv) or (NestedLine(stdin) if program == "su" else None)
-    if program in OWN_LINES:
-        return OWN_LINES[program](argv)
-    return READ_LINES[program](argv, stdin) if program in READ_LINES else None
+    return LINES[program](argv, stdin if program in RUN_INPUT else None) if program in LINES else None
 
 
 def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -196,7 +189,7 @@ def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None
 
 
-def _after_c(argv: Argv) -> NestedLine | None:
+def _after_c(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     for index, word in enumerate(argv[1:], 1):
         option, equals, value = word.text.partition("=")
         short = option[:1] == "-" and option[1:2] != "-"
@@ -213,12 +206,12 @@ def _joined(argv: Argv) -> NestedLine:
     return NestedLine(argv[0] if len(argv) == 1 else Word(" ".join(word.text for word in argv)))
 
 
-def _of_eval(argv: Argv) -> NestedLine | None:
+def _of_eval(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     rest = argv[2:] if len(argv) > 1 and argv[1].text == "--" else argv[1:]
     return _joined(rest) if rest else None
 
 
-def _of_git(argv: Argv) -> NestedLine | None:
+def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`git submodule foreach LINE`, `git rebase --exec LINE`, `git bisect run COMMAND`, filters, aliases of `-c`."""
     texts = [word.text for word in argv]
     for before, text in pairwise(texts):
@@ -248,12 +241,12 @@ def _of_source(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None
 
 
-def _of_trap(argv: Argv) -> NestedLine | None:
+def _of_trap(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     rest = [word for word in argv[1:] if word.text != "--"]
     return NestedLine(rest[0]) if len(rest) > 1 and rest[0].text[:1] != "-" else None
 
 
-def _of_watch(argv: Argv) -> NestedLine | None:
+def _of_watch(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     wrapped = unwrap("watch", argv)
     return _joined(wrapped.words) if wrapped is not None else None
 
@@ -275,7 +268,7 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None
 
 
-def _of_tmux(argv: Argv) -> NestedLine | None:
+def _of_tmux(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`tmux new -d LINE` and its like."""
     position = 1
     while position < len(argv) and argv[position].text not in TMUX:
@@ -286,7 +279,7 @@ def _of_tmux(argv: Argv) -> NestedLine | None:
     return _joined(argv[position:]) if argv[position:] else None
 
 
-def _of_npx(argv: Argv) -> NestedLine | None:
+def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`npx -c LINE`, `npm exec --call=LINE`; behind an operand the options are those of the program."""
     words = argv[2:] if len(argv) > 1 and argv[1].text in {"dlx", "exec", "x"} else argv[1:]
     while words and words[0].text[:1] == "-":
@@ -309,25 +302,24 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
-OWN_LINES: dict[str, Callable[[Argv], NestedLine | None]] = {
+LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
+    **dict.fromkeys(READERS, _of_shell),
+    **dict.fromkeys(COMMAND_OPTIONS, _after_c),
+    **dict.fromkeys(("npm", "npx", "pnpm", "pnpx"), _of_npx),
+    ".": _of_source,
+    "at": _of_stdin,
+    "batch": _of_stdin,
     "eval": _of_eval,
     "git": _of_git,
-    **dict.fromkeys(("npm", "npx", "pnpm", "pnpx"), _of_npx),
+    "source": _of_source,
+    "ssh": _of_ssh,
+    "su": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
+    "sudo": _of_sudo,
     "tmux": _of_tmux,
     "trap": _of_trap,
     "watch": _of_watch,
 }
-"""Programs that make a line of their words."""
-
-READ_LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
-    ".": _of_source,
-    "at": _of_stdin,
-    "batch": _of_stdin,
-    "source": _of_source,
-    "ssh": _of_ssh,
-    "sudo": _of_sudo,
-}
-"""Programs that may read a line as well."""
+"""Program -> the line that its words hold, or that it reads."""
 
 
 # --- what find, xargs and parallel run, with the words that they insert
