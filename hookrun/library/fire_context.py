@@ -31,7 +31,6 @@ UNAMBIGUOUS = 6
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
-    """Return the fields that the class has as attributes, with the type of their values."""
     own = {name: each for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, ContextField)}
     return {name: each.kind for name, each in own.items()}
 
