@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, GitInclude, included_path, internal_problem, load_file
+from hookrun.config.discovery import ConfigFiles
 from hookrun.config.document import Diagnostic, Location
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
 from hookrun.config.shapes import names
 from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.parse import KeyPath
 
 
 @dataclass(eq=False, slots=True)

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from hookrun import files
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
+from hookrun.config.load import Declarations
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.nesting import NESTING
@@ -25,12 +27,9 @@ from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
 from hookrun.trust.hook_files import place, within
+from hookrun.trust.snapshots import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from hookrun.config.load import Declarations
-    from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,20 +16,17 @@ from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
+from hookrun.agents.types import Agent
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
 from hookrun.server_socket import end_server, servers, socket_base
 from hookrun.state import DATA_DIR, make_private_dir
-from hookrun.wiring.wired_command import FallbackResponse
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.wired_command import FallbackResponse, HookrunProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.agents.types import Agent
-    from hookrun.wiring.ledger import Ledger
     from hookrun.wiring.plan import InstallRequest
-    from hookrun.wiring.wired_command import HookrunProgram
 
 GONE = "gone"
 """The name of the script that answers where hookrun is missing."""

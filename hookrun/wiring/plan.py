@@ -6,30 +6,30 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
-from hookrun.edit.file_change import FileChange, existing, missing_directories
+from hookrun.agents.types import Agent
+from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
 from hookrun.wiring import wired_command
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
-from hookrun.wiring.ledger import LedgerEntry, digest
-from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm, WiredCommand
+from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
+from hookrun.wiring.targets import (
+    HookFile,
+    InstallLocation,
+    SettingsFile,
+    WiredEvent,
+    WiredLine,
+    agent_directory,
+    install_targets,
+)
+from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.agents.types import Agent
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.wiring.ledger import Ledger
-    from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
-    from hookrun.wiring.wired_command import HookrunProgram
-
-    Target = HookFile | TrustConfig
+Target = HookFile | TrustConfig
 
 MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
