@@ -14,7 +14,6 @@ from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
-from hookrun.wiring import wired_command
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
@@ -119,15 +118,15 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            command, gone = WiredCommand(flags, version=wired_command.PORTABLE, form=form), None
+            command, gone = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
             flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
-            command = WiredCommand(flags, version=wired_command.LAUNCHER, launcher=self.launcher)
+            command = WiredCommand(flags, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
             gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
         else:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
-            command = WiredCommand(flags, self.program, wired_command.ABSOLUTE)
+            command = WiredCommand(flags, self.program)
             gone = fallback_when_removed(self.agent, event, self.program.main)
         return WiredLine(command.line(gone), command.words, seconds)
 
