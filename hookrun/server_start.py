@@ -22,6 +22,8 @@ RETRY_AFTER = 60.0
 """Seconds after which a server that could not start is tried again."""
 LOCK = 3
 """The server's descriptor of `lock_path`, while it starts."""
+DAMAGED = "no-launcher-file"
+"""Why a run was cold that the script `gone` started."""
 CI = "CI"
 """The variable by which a build server is known."""
 
@@ -36,6 +38,8 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
 
     What fails is tried again by the next run.
     """
+    if reason == DAMAGED:
+        _mend_launcher_file(home)
     if reason not in WANTED:
         return
     setting = settings.get("warm")
@@ -55,6 +59,18 @@ def _forget_socket(home: str) -> None:
     found = launcher_file.read(path)
     if found is not None:
         launcher_file.update_socket(path, found.command, None)
+
+
+def _mend_launcher_file(home: str) -> None:
+    """Write launcher.conf anew, if it is none of a home with launchers: the next run finds it, and starts a server."""
+    from hookrun import launcher_file
+
+    path, fire = launcher_file.path_in(home), sys.orig_argv.index("fire")
+    try:
+        if os.path.exists(f"{home}{DATA_DIR}/gone") and launcher_file.read(path) is None:
+            launcher_file.write(path, os.fsencode(launcher_file.LauncherFile(sys.orig_argv[: fire + 1]).text()))
+    except (OSError, ValueError):
+        return
 
 
 def _has_launcher(home: str) -> bool:
@@ -77,7 +93,7 @@ def _start(home: str, *, blocks: bool) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: one is starting
         status = os.fstat(lock)
-        if not status.st_size or time() - status.st_mtime > RETRY_AFTER:
+        if not status.st_size or abs(time() - status.st_mtime) > RETRY_AFTER:  # the clock may have been set back
             os.pwrite(lock, b"it did not come up\n", 0)  # until it has
             _spawn(home, lock, ["--blocks"] * blocks)
     finally:

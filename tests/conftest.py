@@ -281,13 +281,14 @@ def session_server() -> Iterator[WarmServer]:
 def server(request: pytest.FixtureRequest) -> Iterator[WarmServer | None]:
     """Return the server through which projects fire in this test; None where they run cold.
 
-    A run that was cold for a reason that the test does not name (`may_be_cold`) fails it.
+    A run that was cold for a reason that the test does not name (`may_be_cold`) fails it, and so does sending nothing.
     """
     if getattr(request, "param", "cold") == "cold":
         yield None
         return
     Project.server = server = request.getfixturevalue("session_server")
     Project.audits.clear()
+    before = server.commands
     try:
         yield server
     finally:
@@ -295,11 +296,18 @@ def server(request: pytest.FixtureRequest) -> Iterator[WarmServer | None]:
     found = {str(record["cold"]) for path in Project.audits for record in records(path) if "cold" in record}
     marker = request.node.get_closest_marker("may_be_cold")
     assert found <= set(marker.args[0] if marker else ()), found
+    assert server.commands > before, "nothing was sent to the server: mark it `only_cold`"
+
+
+def is_warm(item: pytest.Item) -> bool:
+    """Return whether a test runs through a server."""
+    return hasattr(item, "callspec") and item.callspec.params.get("server") == "warm"
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the cases of tests marked `sampled`, but the first, or the first of each so many."""
+    """Leave out warm cases marked `only_cold`. Mark as slow cases of tests marked `sampled`, all but some."""
+    items[:] = [item for item in items if not (is_warm(item) and item.get_closest_marker("only_cold"))]
     seen: Counter[tuple[pytest.Item | pytest.Collector | None, str]] = Counter()
     for item in items:
         marker = item.get_closest_marker("sampled")

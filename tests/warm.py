@@ -47,6 +47,7 @@ class WarmServer:
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory)}
         self.cold = HookrunProgram.started_by([sys.executable, str(start), "fire"]).cold_command()
         self.options = options
+        self.commands = 0
         self.socket = Path()
 
     def __enter__(self) -> Self:
@@ -88,6 +89,7 @@ class WarmServer:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line that sends `fire ARGUMENTS` to the server."""
+        self.commands += 1
         if arguments[:2] == ("fire", "--agent") and (self.launchers / arguments[2]).exists():
             return [str(self.launchers / arguments[2]), *arguments[3:]]
         return [*PYTHON, str(LAUNCHER), str(self.conf), *arguments]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import audit_reader
+from hookrun import audit_reader, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.config.parse import ParseError
@@ -271,6 +271,9 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
         yield _check_portable(agent, each)
     elif (missing := each.command.missing()) is not None:
         cause = "no hook runs; you get a warning and the agent continues"
+        directory, name = os.path.split(missing)
+        if name == launcher_file.NAME and os.path.isfile(os.path.join(directory, launchers.GONE)):
+            cause = f"hooks run, started by `{launchers.GONE}` beside it, but not through the server"
         state = "cannot be used: check its owner and mode" if os.path.lexists(missing) else "does not exist any more"
         yield Finding("program", PROBLEM, f"{where}: {missing} {state}", cause, agent.remedy())
     elif scope == "project":

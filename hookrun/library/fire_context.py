@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from math import isfinite
@@ -93,10 +93,6 @@ def _wrong_type(data: Mapping[str, object], event: str) -> ContextError:
 @lru_cache(maxsize=1024)
 def _likely_field(name: str, event: str) -> str | None:
     """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
-    return next(_candidates(name, event), None)
-
-
-def _candidates(name: str, event: str) -> Iterator[str]:
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
     if instead and event in ALIASES:
@@ -105,12 +101,12 @@ def _candidates(name: str, event: str) -> Iterator[str]:
         else:
             wanted = prefix != "user" or event == "user_prompt_submit"
         if wanted:
-            yield instead
+            return instead
     letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
     likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
-    if near := closest(letters, likely, SIMILAR):
-        yield likely[near]
+    near = closest(letters, likely, SIMILAR)
+    return likely[near] if near else None
 
 
 def _letters(name: str) -> str:

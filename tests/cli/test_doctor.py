@@ -216,7 +216,9 @@ def test_a_program_that_is_gone(project: Project) -> None:
     assert finding["found"].endswith("gone/hookrun/__main__.py does not exist any more")
     assert finding["remedy"] == "run `hookrun install claude`"
     conf.chmod(0o644)
-    assert f"{conf} cannot be used" in _found(project, "claude", "program")["found"]
+    finding = _found(project, "claude", "program")
+    assert f"{conf} cannot be used" in finding["found"]
+    assert finding["cause"].startswith("hooks run, started by `gone`")
     conf.unlink()
     assert f"{conf} does not exist any more" in _found(project, "claude", "program")["found"]
     launcher(project, "claude").unlink()

@@ -74,6 +74,7 @@ def shown(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return {layer: variables(tmp_path / f"env.{layer}") for layer in (*files, "ours")}
 
 
+@pytest.mark.only_cold("runs hooks in the test's own process")
 def test_variables_reach_the_hooks_of_their_layer_and_below(shown: dict[str, dict[str, str]]) -> None:
     """Among those that reach a hook, Claude Code's order counts: managed settings, local, project, user."""
     layers = ("managed", "user", "project", "local")
@@ -84,6 +85,7 @@ def test_variables_reach_the_hooks_of_their_layer_and_below(shown: dict[str, dic
     assert not [name for name in shown["ours"] if name.startswith("OF_") or name == "ALL"]
 
 
+@pytest.mark.only_cold("runs hooks in the test's own process")
 def test_a_projects_variables_reach_no_hook_above_it(shown: dict[str, dict[str, str]]) -> None:
     """PATH, BASH_ENV, NODE_OPTIONS and git's settings would run untrusted code in the user's guards."""
     for layer in ("managed", "user", "ours"):
@@ -93,6 +95,7 @@ def test_a_projects_variables_reach_no_hook_above_it(shown: dict[str, dict[str, 
         assert {name: shown[layer].get(name) for name in DANGEROUS} == DANGEROUS
 
 
+@pytest.mark.only_cold("runs hooks in the test's own process")
 def test_whose_home_and_options_count_no_settings_say(shown: dict[str, dict[str, str]]) -> None:
     """HOME, XDG_* and HOOKRUN_* are taken from none, the administrator's included."""
     for found in shown.values():

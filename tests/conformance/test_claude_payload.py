@@ -33,8 +33,12 @@ def read(project: Project) -> Json:
 def fired(project: Project, event: str, **context: object) -> Json:
     """Fire an event and return what a hook reads then."""
     project.hooks({"dialect": "claude", "event": event, "command": KEEP})
+    context = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
+    if project.server is not None:
+        assert project.fire(context, event=event).hook("hook")["failure"] is None
+        return read(project)
     with Engine.load(project.root, home=project.home, trust_project=True) as engine:
-        result = engine.fire_sync(event, {"session_id": "s1", **CONTEXTS.get(event, {}), **context})
+        result = engine.fire_sync(event, context)
     assert [run.failure for run in result.runs] == [None]
     return read(project)
 

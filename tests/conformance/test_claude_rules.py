@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import pytest
+
 from hookrun.conditions import applies
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
@@ -51,11 +53,13 @@ def differences(found: dict[str, list[str]], kind: str, texts: Iterable[str]) ->
     return sorted(lines)
 
 
+@pytest.mark.only_cold("asks matchers and runs no hook")
 def test_matchers_choose_the_tools_that_they_choose_in_claude_code(project: Project) -> None:
     """Right or wrong ones: what matches nothing there matches nothing here."""
     assert differences(chosen_by_hookrun(project, "matchers"), "matchers", set(MATCHERS) - UNREAD) == []
 
 
+@pytest.mark.only_cold("asks matchers and runs no hook")
 def test_if_rules_choose_the_calls_that_they_choose_in_claude_code(project: Project) -> None:
     """Commands that hide one in another, and paths."""
     assert differences(chosen_by_hookrun(project, "rules"), "rules", RULES) == []

@@ -321,6 +321,7 @@ def test_3_8_what_a_url_answers(project: Project, status: int, body: bytes, acti
 # --- the library
 
 
+@pytest.mark.only_cold("runs hooks in the test's own process")
 def test_a_program_s_fires_read_and_answer_the_same(project: Project) -> None:
     """One place decides for the command and for the library."""
     line = """grep -q '"tool_name":"Bash"' && echo '{"decision":"block","reason":"R"}'"""

@@ -15,9 +15,7 @@ from tests.conftest import Project
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.may_be_cold({"off", "no-client", "no-server"})
-"""Lines that install wrote start the launcher of the test's own home, which has no server."""
-
+LINES_OF_INSTALL = pytest.mark.only_cold("starts the launcher of the test's own home, which has no server")
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
@@ -35,6 +33,7 @@ def _count(project: Project) -> int:
     return len(ran.read_text().splitlines()) if ran.exists() else 0
 
 
+@LINES_OF_INSTALL
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
@@ -49,6 +48,7 @@ def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> 
     assert _count(project) == 1
 
 
+@LINES_OF_INSTALL
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_alone_the_projects_answers(project: Project, agent: str) -> None:
@@ -59,6 +59,7 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
     assert _count(project) == 1
 
 
+@LINES_OF_INSTALL
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "trouble",
@@ -98,6 +99,7 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
     assert _count(project) == 1
 
 
+@LINES_OF_INSTALL
 @pytest.mark.parametrize("change", ["no trust", "switched off"])
 def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Project, change: str) -> None:
     """Codex skips what it does not trust: such a wiring does not count."""
@@ -114,6 +116,7 @@ def _copilots_message(project: Project) -> dict[str, object]:
     return {**before_tool(project, "copilot"), "timestamp": "2026-11-20T15:58:02.545Z"}
 
 
+@LINES_OF_INSTALL
 def test_copilot_is_not_answered_twice(project: Project) -> None:
     """Through a project's wiring of Claude, Copilot is left to its own wiring; only without one it is answered."""
     project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran; exit 2"})
@@ -130,6 +133,7 @@ def test_copilot_is_not_answered_twice(project: Project) -> None:
     assert _count(project) == 2
 
 
+@LINES_OF_INSTALL
 def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Project) -> None:
     """A project that names a directory of its own as Claude's does not silence the hooks."""
     _, ours = _both_wired(project, "claude")

@@ -216,6 +216,7 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
     assert "hooks run inside hooks 3 levels deep" in (project.root / "inner").read_text()
 
 
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """What cannot be said well is said plainly."""
     program = (
@@ -241,6 +242,7 @@ def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     assert "MemoryError" in str(project.audit()[-1]["error"])
 
 
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_the_home_is_the_account_s(project: Project) -> None:
     """As the password database has it; HOME is not asked."""
     program = (

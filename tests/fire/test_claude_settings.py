@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.command import hookrun
 from tests.fire.agents import Agent
 
@@ -102,6 +104,7 @@ def test_settings_that_claude_code_rejects_are_trouble(project: Project) -> None
     assert not (project.root / "ran").exists()
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 def test_a_moved_project_needs_no_new_approval(project: Project) -> None:
     """Nor does one in which another declaration comes before the same handler."""
     settings(project, group("touch ran", **{"if": "Edit(/a)"}), group("touch ran"))
@@ -113,6 +116,7 @@ def test_a_moved_project_needs_no_new_approval(project: Project) -> None:
     assert hookrun(project, "trust", "--digest").stdout == listed
 
 
+@pytest.mark.only_cold("lists hooks and runs none")
 def test_list_shows_matcher_and_rule(project: Project) -> None:
     """In the words of the settings."""
     settings(project, group("true", "Edit|Bash", **{"if": "Bash(git *)"}))
@@ -120,6 +124,7 @@ def test_list_shows_matcher_and_rule(project: Project) -> None:
     assert "never runs" not in hookrun(project, "validate").stdout
 
 
+@pytest.mark.only_cold("installs and runs nothing")
 def test_claude_code_is_not_wired_for_what_it_runs_itself(project: Project) -> None:
     """Another agent is, for the same hooks."""
     settings(project, group("true"))

@@ -59,6 +59,7 @@ def test_a_program_gets_a_verdict_or_a_status(project: Project, limit: int) -> N
     assert done.returncode in {1, 2}
 
 
+@pytest.mark.only_cold("runs in the test's own process")
 def test_a_run_leaves_no_descriptor_open(project: Project) -> None:
     """A message that is several calls makes several runs in one process."""
     line = "import os; os.closerange(3, 50); from hookrun.process import runner; before = len(os.listdir('/dev/fd'))\n"

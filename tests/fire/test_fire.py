@@ -257,6 +257,7 @@ def test_a_context_that_looks_like_an_agents_own_message_is_doubted(project: Pro
     assert "looks like an agent's own message" in fired.stderr
 
 
+@pytest.mark.only_cold("starts the console script")
 def test_the_module_and_the_console_script_are_one_program(project: Project) -> None:
     """`python -m hookrun` and the installed script answer alike."""
     project.hooks({"command": says(action="block", message="R")})

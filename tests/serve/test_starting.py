@@ -259,10 +259,37 @@ def test_what_lies_at_the_socket_s_place_is_replaced_or_left(account: Account) -
     assert account.hookrun("serve").startswith("running (pid")
 
 
+def test_a_server_that_could_not_start_is_tried_again_after_the_clock_was_set_back(account: Account) -> None:
+    """Not only when the clock has reached the time of the last try."""
+    lock = Path(lock_path(str(account.home)))
+    lock.write_text("it did not come up\n")
+    lock.chmod(0o600)
+    os.utime(lock, (time.time() + 1e6,) * 2)
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+
+
+@pytest.mark.parametrize("text", [None, "", "hookrun-launcher 1\nexec /usr/bin/pyth"])
+def test_a_damaged_launcher_file_is_written_anew(account: Account, text: str | None) -> None:
+    """By the run that its launcher starts without it; the next one starts the server."""
+    account.conf.with_name("gone").touch()
+    account.conf.unlink()
+    if text is not None:
+        launcher_file.write(str(account.conf), text.encode())
+    account.cold("no-launcher-file")
+    found = launcher_file.read(str(account.conf))
+    assert found is not None
+    assert (found.command, found.socket) == (COMMAND, None)
+    account.cold("off")
+    wait_for(account.socket.exists)
+
+
 def test_a_home_without_launchers_gets_no_server(account: Account) -> None:
     """A run with another home, as `doctor --prove` makes them, leaves nothing there."""
     account.conf.unlink()
     account.cold("no-server")
+    account.cold("no-launcher-file")
+    assert not account.conf.exists()
     assert not Path(lock_path(str(account.home))).exists()
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Project
 
-WAYS = ("agent", "library")
+WAYS = ("agent", pytest.param("library", marks=pytest.mark.only_cold("runs hooks in its own process")))
 """Who fires: an agent through `hookrun fire --agent`, or a program through `Engine.load()`."""
 
 GUARD = "#!/bin/sh\ncat >/dev/null\nexit 0\n"

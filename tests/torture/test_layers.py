@@ -163,6 +163,7 @@ def test_a_working_directory_that_no_system_can_have_is_no_trouble(project: Proj
     assert project.fire({**FORCE, "working_dir": "/\ud800"}).status == 2
 
 
+@pytest.mark.only_cold("starts the console script")
 def test_a_projects_package_does_not_stand_in_for_hookrun(project: Project) -> None:
     """With the project in PYTHONPATH its own `hookrun` folder is not what the command runs."""
     import sys

@@ -77,6 +77,7 @@ def test_a_context_may_come_through_a_pipe_by_name(project: Project) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
     """No HOME, and no entry in the password database, as in a container: one line says to set HOME."""
     program = (
@@ -173,6 +174,7 @@ def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str
     assert f"{said} by hook" in fired.stderr
 
 
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
 @pytest.mark.slow
 def test_what_goes_wrong_inside_leaves_no_hook_running(project: Project) -> None:
     """A mistake of our own in mid-hook: the hooks are ended, the exit status is 1, and what was refused stays so."""

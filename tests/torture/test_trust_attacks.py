@@ -16,7 +16,10 @@ from tests.torture.strangers import GUARD, RAN, Stranger, declare_script, is_unt
 pytestmark = pytest.mark.sampled(2)
 
 
-@pytest.fixture(params=["agent", pytest.param("library", marks=pytest.mark.slow)])
+LIBRARY = pytest.param("library", marks=[pytest.mark.slow, pytest.mark.only_cold("runs hooks in its own process")])
+
+
+@pytest.fixture(params=["agent", LIBRARY])
 def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
     """Return a project and an agent that works in it."""
     return Stranger(project, request.param)

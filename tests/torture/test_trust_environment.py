@@ -149,6 +149,7 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str
     assert agent.fire().blocked
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"])
 @pytest.mark.parametrize("command", ["trust --yes", "trust", "pause", "disable guard", "deny guard", "enable guard"])
@@ -180,6 +181,7 @@ NASTY = "$(touch ran)`touch ran`{{7*7}}%s"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202eevil"
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize(
     "command", [("list",), ("list", "--json"), ("trust",), ("trust", "--digest"), ("trust", "--json"), ("validate",)]
 )
@@ -211,6 +213,7 @@ def test_nothing_a_project_declares_is_run_or_expanded_by_looking_at_it(
     assert not (project.root / "ran").exists()
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize("command", ["hookrun disable ", "hookrun pause ", "hookrun trust ", "hookrun "])
 def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger, command: str) -> None:
     """What a shell asks for at a tab has no text of the project in it."""
@@ -244,6 +247,7 @@ def write(project: Project, name: str, text: str) -> None:
     (project.root / name).write_text(text)
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 def test_reordering_reformatting_and_comments_ask_nothing(agent: Stranger) -> None:
     """What comes to the same thing is the same thing, however it is written; what does not is not."""
     project = agent.project
@@ -264,6 +268,7 @@ def test_reordering_reformatting_and_comments_ask_nothing(agent: Stranger) -> No
     assert not set(agent.digests()) & set(before)
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 def test_a_newer_hookrun_makes_the_same_digest(agent: Stranger) -> None:
     """While the rule of what is covered stays, nobody is asked again after an update: a digest of rule 2."""
     project = agent.project
@@ -328,6 +333,7 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
         assert agent.fire().blocked
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize("duration", ["", "5", "0m", "25h", "-1m", "1d", "m", "30 m"])
 def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
     """Nothing, no unit, for ever: refused, with what was expected."""

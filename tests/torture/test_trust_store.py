@@ -63,6 +63,7 @@ def writer(home: Path, first: int, count: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 def test_two_writers_at_once_lose_nothing(project: Project) -> None:
     """Each change is made on what the one before has left."""
     writers = [writer(project.home, first, 40) for first in (0, 1000)]
@@ -72,6 +73,7 @@ def test_two_writers_at_once_lose_nothing(project: Project) -> None:
     assert len(stores.load(str(project.home)).approved) == 80
 
 
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize("moment", range(6))
 def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: int) -> None:
     """KILL after the n-th change, wherever the next is: what was reported is there, the next can write."""
