@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, POSITIONAL, SECTIONS
+from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
-from hookrun.terminal import CHOICES, ColorChoice, is_terminal
+from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import escape
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ Examples:
 Topics: agents, conditions, config, context, events, exit-codes, matchers,
 troubleshooting, trust, verdicts
 """
+
+POSITIONAL = {
+    **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
+    "explain": "--event",
+    **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
+}
+"""Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
 
 USER_ERRORS = frozenset(
     {
@@ -90,17 +97,15 @@ class Commands(click.Group):
                 command = command.get_command(ctx, word) if isinstance(command, click.Group) else None
             return command
         command = load_command(cmd_name, self.table)
-        if cmd_name != "fire":  # it parses its own options
-            _add_color(command)
         if "_HOOKRUN_COMPLETE" in os.environ:
-            from hookrun.cli.completion import attach  # only where a shell asks
+            from hookrun.cli.help import attach  # only where a shell asks
 
             attach(command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin like this, without importing any of them."""
-        from hookrun.cli.completion import completions  # only where a shell asks
+        from hookrun.cli.help import completions  # only where a shell asks
 
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*completions(lambda: ((name, entry[1]) for name, entry in self.table.items()), incomplete), *options]
@@ -134,36 +139,11 @@ class Commands(click.Group):
                 formatter.write_dl([(name.ljust(width), entry[1]) for name, entry in section.items()])
 
 
-def color_option(*, hidden: bool) -> click.Option:
-    """Return `--color`, which every command takes and only `hookrun --help` lists."""
-    return click.Option(
-        ["--color"],
-        type=click.Choice(CHOICES),
-        expose_value=False,
-        is_eager=True,
-        hidden=hidden,
-        callback=_set_color,
-        help="When to use color; default auto: on a terminal, unless NO_COLOR is set.",
-    )
-
-
-def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001  # click's
-    if value is not None:
-        ColorChoice.value = value
-        ctx.find_root().color = {"always": True, "never": False}.get(value)
-
-
-def _add_color(command: click.Command) -> None:
-    if not any("--color" in param.opts for param in command.params):
-        command.params.append(color_option(hidden=True))
-    for each in command.commands.values() if isinstance(command, click.Group) else ():
-        _add_color(each)
-
-
 @click.group(
     cls=Commands,
     epilog=EPILOG,
     invoke_without_command=True,
+    params=[color_option(hidden=False)],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="hookrun %(version)s")
@@ -171,9 +151,6 @@ def _add_color(command: click.Command) -> None:
 def cli(ctx: click.Context) -> None:
     """Write a hook once, in any language; every coding agent obeys it."""
     require_command(ctx)
-
-
-cli.params.append(color_option(hidden=False))
 
 
 def run(argv: Sequence[str]) -> int:

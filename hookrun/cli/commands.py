@@ -12,6 +12,7 @@ import click
 from hookrun.cli.printing import CommandReport
 from hookrun.files import relative_path
 from hookrun.state import home_directory
+from hookrun.terminal import CHOICES, ColorChoice
 from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ GROUPS = {
         "test": ("test", "Run hook tests and report failures."),
     },
     "Look": {
-        "list": ("show_config", "List hooks in the order in which they run."),
+        "list": ("status", "List hooks in the order in which they run."),
         "explain": ("explain", "Show which hooks would run for an event, and why."),
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
@@ -56,7 +57,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("show_config", "Show the merged config or its schema, convert Claude Code hooks."),
+        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
         "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
@@ -78,10 +79,10 @@ MORE = {
 """What only `hookrun help all` lists."""
 
 CONFIG = {
-    "show": ("show_config", "Show the merged config, each value with the line that it comes from."),
-    "schema": ("show_config", "Print the JSON Schema of config files."),
-    "migrate": ("migrate", "Convert hooks in Claude Code's settings into hookrun's own format."),
-    "completion": ("completion", "Print the completion script for bash, zsh or fish."),
+    "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
+    "schema": ("config_command", "Print the JSON Schema of config files."),
+    "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
+    "completion": ("help", "Print the completion script for bash, zsh or fish."),
 }
 """The commands of `hookrun config`."""
 
@@ -98,13 +99,6 @@ OLD_NAMES = {
     "schema": "config schema",
 }
 """Former commands, which still work and are not listed, and their present names."""
-
-POSITIONAL = {
-    **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
-    "explain": "--event",
-    **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
-}
-"""Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
 
 TOPICS = os.path.join(os.path.dirname(__file__), "topics")
 
@@ -123,11 +117,30 @@ def epilog(*examples: str, note: str = "") -> str:
     return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
 
 
+def color_option(*, hidden: bool = True) -> click.Option:
+    """Return `--color`, which every command but `fire` takes and only `hookrun --help` lists."""
+    return click.Option(
+        ["--color"],
+        type=click.Choice(CHOICES),
+        expose_value=False,
+        is_eager=True,
+        hidden=hidden,
+        callback=_set_color,
+        help="When to use color; default auto: on a terminal, unless NO_COLOR is set.",
+    )
+
+
+def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001  # click's
+    if value is not None:
+        ColorChoice.value = value
+        ctx.find_root().color = {"always": True, "never": False}.get(value)
+
+
 def command(
     name: str, *examples: str, note: str = "", short_help: str | None = None
 ) -> Callable[[Callable[..., int | None]], click.Command]:
     """Return the decorator that makes a command of a function, which may return its exit status."""
-    return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help)
+    return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help, params=[color_option()])
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -16,8 +16,8 @@ from hookrun.engine import combine
 from hookrun.fastjson import format_value
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
-from hookrun.fire.explanation import arguments, runs_in_background, shown_lines, was_started
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of, shown_lines, was_started
+from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.model import HookResult, Outcome
 from hookrun.text import diff
 from hookrun.trust.notices import combine_failures
@@ -174,7 +174,7 @@ class ExplainRun:
 
     def summary_line(self) -> str | None:
         """Return the results in one line; None where no hook ran."""
-        if not any(fire.chain is not None and fire.chain.runs for fire, _ in self.fires):
+        if not any(runs_of(fire) for fire, _ in self.fires):
             return None
         text = "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
         return self.explanation.shorten(self.explanation.localize(text))
@@ -227,18 +227,16 @@ class ExplainRun:
     def _transcript(self, fire: EventFire, last_input: object) -> tuple[list[Line], object]:
         """Return what the hooks read and wrote, each input once, and the last input."""
         lines: list[Line] = []
-        for run in fire.chain.runs if fire.chain is not None else ():
+        for run in runs_of(fire):
             if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
                 continue
-            stdin = self.inputs.get(id(run.outcome), b"")
-            current = _without_name(stdin)
-            same, last_input = current == last_input, current
             lines += [("", ""), (run.name, BOLD)]
-            for title, data in (("input", stdin), ("output", run.outcome.stdout), ("stderr", run.outcome.stderr)):
-                if title == "input" and same:
-                    lines.append(("  input   as above", DIM))
-                    continue
-                texts = shown_lines(data if title != "input" else _spaced(data))
+            previous, (last_input, stdin) = last_input, _parse_input(self.inputs.get(id(run.outcome), b""))
+            if last_input == previous:
+                stdin = []
+                lines.append(("  input   as above", DIM))
+            output, errors = shown_lines(run.outcome.stdout), shown_lines(run.outcome.stderr)
+            for title, texts in (("input", stdin), ("output", output), ("stderr", errors)):
                 lines += [(f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts)]
             if run.outcome.exit_code:
                 lines.append((f"  exit status {run.outcome.exit_code}", ""))
@@ -275,7 +273,7 @@ class ExplainRun:
             "request_id": fire.request_id,
             "verdict": verdict.to_dict(),
             "arguments": {"before": before, "after": after},
-            "hooks": [self._run_to_json(run) for run in (fire.chain.runs if fire.chain is not None else ())],
+            "hooks": [self._run_to_json(run) for run in runs_of(fire)],
         }
 
     def _run_to_json(self, run: HookResult) -> dict[str, object]:
@@ -295,11 +293,11 @@ class ExplainRun:
 
 def run(explanation: Explanation) -> ExplainRun:
     """Run the hooks that apply and return the results. Raises FireError."""
-    result = ExplainRun(explanation)
-    if explanation.query.agent is None:
-        _run_for_user(result)
+    result, query = ExplainRun(explanation), explanation.query
+    if query.agent is not None and query.message is not None:
+        _RecordedAgentFire(result, query.agent, query.message).run()
     else:
-        _RecordedAgentFire(result).run()
+        _run_for_user(result)
     return result
 
 
@@ -324,17 +322,13 @@ def _run_for_user(result: ExplainRun) -> None:
 class _RecordedAgentFire(AgentFire):
     """Handles the query's message as `hookrun fire --agent` would, and records the answer instead of printing it."""
 
-    def __init__(self, result: ExplainRun) -> None:
-        explanation = result.explanation
-        query = explanation.query
-        if query.agent is None or query.message is None:
-            raise FireError("there is no agent's message to answer")
-        options = FireOptions()
-        options.event, options.agent = query.event, query.agent.NAME
-        options.config, options.home = explanation.sources.config, explanation.sources.home
-        super().__init__(query.agent, options, "")
+    def __init__(self, result: ExplainRun, agent: Agent, message: Message) -> None:
+        sources, options = result.explanation.sources, FireOptions()
+        options.event, options.agent = result.explanation.query.event, agent.NAME
+        options.config, options.home = sources.config, sources.home
+        super().__init__(agent, options, "")
         self._result = result
-        self._given = query.message
+        self._query_message = message
 
     def run(self) -> int:
         result = self._result
@@ -348,7 +342,7 @@ class _RecordedAgentFire(AgentFire):
 
     def _read(self, invocation: FireInvocation) -> Message:
         invocation.on_outcomes = self._result.watch
-        return self._given
+        return self._query_message
 
     def _print(self, stdout: bytes) -> str | None:
         self._result.stdout = stdout
@@ -377,9 +371,7 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
         for run in chain.runs
         if run.failure is not None and run.failure.detail not in (verdict.message or "")
     ]
-    if fire.candidates is not None:
-        skipped = [(index, step) for index, step in sorted(chain.statuses.items()) if step.startswith("not run")]
-        parts += [f"{fire.candidates.hook(index).name} {step}" for index, step in skipped]
+    parts += [f"{name} not run: {why}" for name, why in not_run(fire)]
     return f"{fire.event}: {'; '.join(parts)}"
 
 
@@ -399,21 +391,14 @@ def _result(run: HookResult) -> tuple[str, str, str]:
     return "started" if runs_in_background(run) else run.verdict.action, took, "; ".join([*answer, *notes, *run.notes])
 
 
-def _spaced(stdin: bytes) -> bytes:
-    """Return a hook's input with spaces between its fields, where it can be wrapped."""
-    try:
-        return dumps(loads(stdin), ensure_ascii=False).encode("utf-8", "backslashreplace")
-    except ValueError:
-        return stdin
-
-
-def _without_name(stdin: bytes) -> object:
-    """Return a hook's input without the name of the hook, to be compared with that of another."""
+def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
+    """Return a hook's input without the hook's name, to compare it, and its lines, with spaces where they can wrap."""
     try:
         data = loads(stdin)
     except ValueError:
-        return stdin
-    return {name: value for name, value in data.items() if name != "hook"} if isinstance(data, dict) else data
+        return stdin, shown_lines(stdin)
+    spaced = dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return {**data, "hook": None} if isinstance(data, dict) else data, shown_lines(spaced)
 
 
 def _changed_arguments(fire: EventFire, verdict: Verdict) -> Iterator[Line]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _complete(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[CompletionItem]:
     """Return what can come after the words so far."""
-    from hookrun.cli.completion import complete_fire  # only where a shell asks
+    from hookrun.cli.help import complete_fire  # only where a shell asks
 
     return complete_fire(ctx, tuple(ctx.params.get("arguments") or ()), incomplete)
 

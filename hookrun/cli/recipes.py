@@ -10,6 +10,7 @@ import click
 
 from hookrun.cli.commands import (
     FAILED,
+    color_option,
     command,
     epilog,
     home_option,
@@ -60,6 +61,7 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
         "recipes remove protect-hooks --user",
     ),
     invoke_without_command=True,
+    params=[color_option()],
 )
 @json_option
 @home_option

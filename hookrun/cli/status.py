@@ -1,7 +1,9 @@
-"""Show how things stand: `hookrun status` on one screen, `agents` in a table, `doctor` with causes and remedies."""
+"""Show the current state: `list` the hooks, `agents` the agents, `status` both, `doctor` faults and remedies."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -13,42 +15,66 @@ from hookrun import __version__, audit_reader
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import (
     FAILED,
+    agent_option,
     agents_named,
     command,
+    config_options,
     declarations_at,
+    event_option,
     home_option,
+    hook_option,
+    hooks_named,
     install_location,
     json_option,
     load_project,
     resolve_home,
 )
+from hookrun.cli.config_command import to_json
 from hookrun.cli.log import local_time
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
+    DIM,
     ERROR,
     OK,
     WARNING,
     count,
     print_json,
+    print_line,
     print_lines,
     print_problems,
     print_table,
 )
-from hookrun.cli.show_config import hook_state
 from hookrun.credentials import redact
 from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState, Finding, inspect_agents
 from hookrun.doctor.checks import run_checks
+from hookrun.events import ALIASES, WITH_TOOL, resolve_event
+from hookrun.files import relative_path
+from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.serve.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
     from hookrun.trust.project import Project
+    from hookrun.trust.store import Pause
 
-COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+    Decisions = dict[int, dict[str, str]]
+    """By the id of a hook: its state of `trust`, and until when it is `paused`."""
+
+HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
+TO_APPROVE = ("not approved", "changed")
+"""States of a hook that `hookrun trust` asks about."""
+STATE_STYLES = {"ready": OK, "advise": OK, "error": ERROR, "denied": ERROR, "disabled": DIM, "off": DIM}
+"""State of a hook -> its style on a terminal; any other is a warning."""
+SHOWN_FIELDS = frozenset(
+    {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
+    | {"source", "line", "look", "words", "error", "claude"}
+)
+"""Fields that `list --long` shows in a form of its own, or that `list --json` alone has."""
+AGENT_COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is enabled."""
 
@@ -66,6 +92,119 @@ CHECK_NAMES = {
 LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK}
 
 
+# --- hookrun list
+
+
+@command("list", "list", "list --event PreToolUse", "list --hook guard --long")
+@hook_option
+@event_option
+@agent_option
+@click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
+@config_options
+def list_command(
+    *,
+    config: str | None,
+    home: str | None,
+    hook: str | None,
+    event: str | None,
+    agent: str | None,
+    details: bool,
+    as_json: bool,
+) -> int:
+    """List the hooks that are configured here, in the order in which they run. Runs nothing."""
+    project = load_project(config, home)
+    declarations = project.declarations
+    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks)
+    if event is not None:
+        name = resolve_event(event, declarations.events)
+        hooks = [each for each in hooks if name in each.events]
+    if agent is not None:
+        name = agents_named([agent])[0].NAME
+        hooks = [each for each in hooks if each.agents is None or name in each.agents]
+    problems = [*declarations.problems]
+    decisions: Decisions = {}
+    try:
+        decisions = {id(each): _decisions(each, project) for each in hooks}
+    except StoreError as error:
+        problems.append(str(error))
+    if as_json:
+        undecided = {"trust": None, "paused": None}
+        report = {
+            "root": declarations.root,
+            "files": declarations.files,
+            "events": declarations.events,
+            "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
+            "problems": declarations.problems,
+            "hooks": [{**to_json(each), **undecided, **decisions.get(id(each), {})} for each in hooks],
+        }
+        print_json(report)
+    elif not hooks:
+        options = {"--hook": hook, "--event": event, "--agent": agent}
+        filters = " ".join(f"{option} {value}" for option, value in options.items() if value is not None)
+        if filters:
+            print_line(f"no hooks match {filters}")
+        elif not problems:
+            print_line("no hooks are configured here: run `hookrun init`")
+    else:
+        rows = [_row(each, decisions.get(id(each), {})) for each in hooks]
+        if details:
+            print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
+        else:
+            print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
+        if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
+            print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
+    print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
+    return FAILED if problems else 0
+
+
+def _decisions(hook: Hook, project: Project) -> dict[str, str]:
+    decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
+    paused = project.paused_until(hook)
+    return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
+
+
+def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
+    trust = decisions.get("trust", "")
+    if hook.error is not None:
+        return "error"
+    if hook.mode == "off":
+        return "off"
+    if trust not in ("", "approved"):
+        return "not approved" if trust == "new" else trust
+    return decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+
+
+def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
+    return [
+        hook.name,
+        ", ".join(hook.events),
+        _matcher(hook),
+        _state(hook, decisions),
+        relative_path(hook.source) if hook.source else "-",
+    ]
+
+
+def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
+    """Yield what the table shows of a hook, and every other field that is not the default."""
+    safe = to_json(hook)
+    default = Hook(name="", events=()).to_dict()
+    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
+    fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
+    fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
+    fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
+    for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield f"  {name.ljust(12)} {text}", ""
+
+
+def _matcher(hook: Hook) -> str:
+    if hook.claude is None:
+        any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
+        return "|".join(hook.matcher) if hook.matcher is not None else any_tool
+    rule = hook.claude.get("if")
+    return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
+
+
 # --- hookrun status
 
 
@@ -74,22 +213,20 @@ LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK
 @home_option
 def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
-    project = load_project(None, home)
+    project, own_home = load_project(None, home), resolve_home(home)
     errors = list(project.declarations.problems)
     agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
-    pauses: list[dict[str, object]] = []
+    pauses: list[Pause] = []
     try:
-        states.update(hook_state(hook, project) for hook in project.declarations.hooks)
-        now = time.time()
-        pauses = [
-            {"hook": each["hook"], "until": each["until"]} for each in project.store.paused if each["until"] > now
-        ]
+        states.update(_state(hook, _decisions(hook, project)) for hook in project.declarations.hooks)
+        pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
         errors.append(str(error))
+    to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
     try:
-        last = _last_run(resolve_home(home))
+        last = _last_run(own_home)
         shown = _run(last)
     except OSError as error:
         errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
@@ -98,31 +235,28 @@ def status_command(home: str | None, *, as_json: bool) -> int:
             {
                 "version": __version__,
                 "project": project.root,
-                "agents": [{**each.to_json(), **_connection(each)} for each in agents],
+                "agents": [_connection_to_json(each) for each in agents],
                 "hooks": dict(states),
-                "to_approve": _to_approve(states),
-                "paused": pauses,
-                "servers": [server.to_json() for server in running_servers(resolve_home(home))],
+                "to_approve": to_approve,
+                "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
+                "servers": [server.to_json() for server in running_servers(own_home)],
                 "last_run": last,
                 "problems": errors,
             }
         )
     else:
-        print_lines(
-            _lines(project, agents, states, pauses, [*_server(resolve_home(home)), (f"last run   {shown}", "")])
-        )
+        print_lines(_lines(project, agents, states, to_approve))
+        print_lines(_pause(each) for each in pauses)
+        well, server = describe(own_home)
+        print_lines([(f"server     {server}", "" if well else WARNING)] if server else [])
+        print_lines([(f"last run   {shown}", "")])
         print_problems(errors)
     return FAILED if errors else 0
 
 
-def _connection(agent: AgentState) -> dict[str, object]:
-    """Return in which scopes hookrun is connected, and the events that have a hook but no connection."""
+def _connection_to_json(agent: AgentState) -> dict[str, object]:
     missing = agent.missing_events if agent.scopes else []
-    return {"connected": agent.scopes, "missing": missing, "unreadable": agent.unreadable}
-
-
-def _to_approve(states: Counter[str]) -> int:
-    return states["not approved"] + states["changed"]
+    return {**agent.to_json(), "connected": agent.scopes, "missing": missing, "unreadable": agent.unreadable}
 
 
 def _last_run(home: str) -> dict[str, object] | None:
@@ -134,9 +268,7 @@ def _last_run(home: str) -> dict[str, object] | None:
     return None
 
 
-def _lines(
-    project: Project, agents: list[AgentState], states: Counter[str], pauses: list[dict[str, object]], last: list[Line]
-) -> Iterator[Line]:
+def _lines(project: Project, agents: list[AgentState], states: Counter[str], to_approve: int) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
@@ -144,24 +276,17 @@ def _lines(
         yield (f"{'' if index else 'agents':<11}{_agent(agent)}", OK if agent.scopes else WARNING)
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
-    total = sum(states.values())
     by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
-    if not total:
+    if not states:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
-    yield f"hooks      {total}: {by_state}", ""
-    if waiting := _to_approve(states):
-        yield f"approvals  {count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING
-    for pause in pauses:
-        what = pause["hook"] or "all hooks"
-        until = pause["until"]
-        yield f"paused     {what} until {clock(float(str(until)))}; `hookrun resume` ends the pause", WARNING
-    yield from last
+    yield f"hooks      {states.total()}: {by_state}", ""
+    if to_approve:
+        yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", WARNING
 
 
-def _server(home: str) -> Iterator[Line]:
-    well, server = describe(home)
-    if server:
-        yield f"server     {server}", "" if well else WARNING
+def _pause(pause: Pause) -> Line:
+    text = f"{pause['hook'] or 'all hooks'} until {clock(pause['until'])}; `hookrun resume` ends the pause"
+    return f"paused     {text}", WARNING
 
 
 def _agent(agent: AgentState) -> str:
@@ -196,7 +321,7 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"agents": [_agent_to_json(each) for each in inspected]})
     else:
-        print_table(COLUMNS, [*map(_agent_row, inspected)], wrap=True)
+        print_table(AGENT_COLUMNS, [*map(_agent_row, inspected)], wrap=True)
 
 
 def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:

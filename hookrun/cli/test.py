@@ -23,13 +23,13 @@ from hookrun.cli.commands import (
     resolve_home,
     working_directory,
 )
-from hookrun.cli.printing import ProgressBar, print_json, print_line, print_message, print_problems
+from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import relative_path
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases, until_changed
-from hookrun.testing.report import TestReporter, as_json as results_as_json, as_junit
+from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
@@ -173,7 +173,8 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
         data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
         print_json(data)
     else:
-        TestReporter(verbose=options.verbose, missing=options.lists_missing).all(tested, shown, updated)
+        lines = report_lines(tested, shown, updated, verbose=options.verbose, missing=options.lists_missing)
+        print_lines(styled(lines))
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(tested))
@@ -213,7 +214,7 @@ def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> b
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
     else:
-        TestReporter().all(tested, None, None)
+        print_lines(styled(report_lines(tested, None, None)))
     return tested.ok
 
 

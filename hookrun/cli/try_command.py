@@ -40,7 +40,7 @@ from hookrun.cli.printing import (
 )
 from hookrun.events import resolve_event
 from hookrun.files import read_or_none
-from hookrun.fire.explanation import runs_in_background, was_started
+from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
 from hookrun.text import truncate
@@ -199,7 +199,7 @@ class Trial:
         for fields in self._contexts:
             fire = TrialFire(invocation, self.event)
             self.fires.append((fire, fire.run(dict(fields))))
-            for run in _runs(fire):
+            for run in runs_of(fire):
                 if was_started(run):
                     self._times.setdefault(run.name, []).append(run.ms)
             if invocation.interrupted:
@@ -207,18 +207,12 @@ class Trial:
         self.problems, self.interrupted = invocation.problems, invocation.interrupted
 
     def _all_runs(self) -> list[HookResult]:
-        return [run for fire, _ in self.fires for run in _runs(fire)]
+        return [run for fire, _ in self.fires for run in runs_of(fire)]
 
     def _not_run(self) -> list[tuple[str, str]]:
         """Return the matching hooks that did not run and why, without those that `--hook` left out."""
-        found = []
-        for fire, _ in self.fires:
-            if fire.chain is not None and fire.candidates is not None:
-                for index, step in sorted(fire.chain.statuses.items()):
-                    if step.startswith("not run"):
-                        found.append((fire.candidates.hook(index).name, step.removeprefix("not run: ")))
         left_out = set(self._skip.split(","))
-        return [(name, why) for name, why in found if name not in left_out]
+        return [each for fire, _ in self.fires for each in not_run(fire) if each[0] not in left_out]
 
     def _unapproved(self) -> list[str]:
         found = [run.name for run in self._all_runs() if _is_unapproved(run)]
@@ -289,7 +283,7 @@ class Trial:
     def _answer(self, agent: Agent) -> tuple[str, list[str]]:
         if self._message is None:
             return "", []
-        replies = [reply_from_verdict(verdict, _runs(fire)) for fire, verdict in self.fires]
+        replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
         answer = build_response(agent, self._message, replies)
         return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
 
@@ -304,7 +298,7 @@ class Trial:
             "calls": [
                 {
                     "context": fire.context,
-                    "hooks": [self._run_to_json(run, repeated=repeated) for run in _runs(fire)],
+                    "hooks": [self._run_to_json(run, repeated=repeated) for run in runs_of(fire)],
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,
                 }
@@ -330,10 +324,6 @@ class Trial:
             data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}
             data["runs"] = len(times)
         return data
-
-
-def _runs(fire: TrialFire) -> Sequence[HookResult]:
-    return fire.chain.runs if fire.chain is not None else ()
 
 
 def _reasons(run: HookResult) -> Iterator[str]:

@@ -35,7 +35,7 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
         for index in range(candidates.count):
             hook = candidates.hook(index)
             step = chain.statuses.get(index) if chain is not None else None
-            runs = [run for run in chain.runs if run.hook is hook] if chain is not None else []
+            runs = [run for run in runs_of(fire) if run.hook is hook]
             yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.location()})", ""
             if not runs:
                 cause = (
@@ -65,8 +65,7 @@ def explain_answer(
 
 def sentence(fire: EventFire, verdict: Verdict) -> str:
     """Return the result of a run in one sentence, for a terminal."""
-    runs = fire.chain.runs if fire.chain is not None else []
-    ran = list(dict.fromkeys(run.name for run in runs if was_started(run) or runs_in_background(run)))
+    ran = list(dict.fromkeys(run.name for run in runs_of(fire) if was_started(run) or runs_in_background(run)))
     if not ran:
         return f"{fire.event}: {verdict.action}: no hook ran; `hookrun explain {fire.event}` shows why"
     by = fire.chain.ended_by if fire.chain is not None else None
@@ -87,6 +86,19 @@ def summary(verdict: Verdict) -> str:
     """Return a verdict on one line: its action and every other field that is set."""
     fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)
+
+
+def runs_of(fire: EventFire) -> Sequence[HookResult]:
+    """Return the runs of the event's hooks in order."""
+    return fire.chain.runs if fire.chain is not None else ()
+
+
+def not_run(fire: EventFire) -> list[tuple[str, str]]:
+    """Return the names of the matching hooks that did not run, each with the reason."""
+    if fire.chain is None or fire.candidates is None:
+        return []
+    steps = [(fire.candidates.hook(index).name, step) for index, step in sorted(fire.chain.statuses.items())]
+    return [(name, step.removeprefix("not run: ")) for name, step in steps if step.startswith("not run: ")]
 
 
 def was_started(run: HookResult) -> bool:

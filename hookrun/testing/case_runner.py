@@ -10,9 +10,9 @@ import signal
 import tempfile
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from hookrun import context as contexts
 from hookrun.agents import load as load_agent
@@ -84,7 +84,7 @@ def run_cases(
     started = monotonic()
     to_run = cases if cases is not None else [case for file in files for case in file.cases]
     width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
-    with CaseRunner(width, config, directory) as runner:
+    with closing(CaseRunner(width, config, directory)) as runner:
         prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
         runs = [run for each in prepared for run in each if keep(run)]
         on_begin(len(runs))
@@ -232,12 +232,6 @@ class CaseRunner:
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: dict[bool, list[str]] = {False: [], True: []}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End every running hook and remove the temporary directory."""

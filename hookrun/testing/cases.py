@@ -180,8 +180,6 @@ class Case:
 
     def place(self, *steps: str | int) -> Location:
         """Return a place in the case to report problems at."""
-        if self.file.document is None:
-            raise LookupError(f"{self.file.path} was not read")
         return Location(self.file.document, ("cases", self.index, *steps), self.problems)
 
 
@@ -189,13 +187,13 @@ class Case:
 class CaseFile:
     """A file of cases, as far as it could be read.
 
-    `config` is the absolute path of the declaration file it names, `shown` the path in messages. `problems` are those
-    of the file itself; each case has its own.
+    `config` is the absolute path of the config file it names, `shown` the path in messages. `document` is empty where
+    the file cannot be read. `problems` are those of the file itself; each case has its own.
     """
 
     path: str
     shown: str
-    document: Document | None = None
+    document: Document
     config: str | None = None
     cases: list[Case] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
@@ -207,14 +205,15 @@ class CaseFile:
 
     def position(self, index: int) -> tuple[int, int]:
         """Return the line and column of a case, from 1."""
-        return self.document.position(("cases", index)) if self.document is not None else (1, 1)
+        return self.document.position(("cases", index))
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
     """Return a file of cases as far as it can be read, with its problems and those of its cases."""
-    file = CaseFile(os.path.abspath(path), shown_as or path)
+    shown, path = shown_as or path, os.path.abspath(path)
+    file = CaseFile(path, shown, Document.from_data(shown, {}))
     try:
-        document = file.document = read(file.path)
+        document = file.document = read(path)
     except SourceError as error:
         problem = dataclasses.replace(error.problem, path=file.shown)
         if problem.message == EMPTY:

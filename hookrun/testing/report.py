@@ -8,15 +8,12 @@ import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from hookrun.terminal import rich_console, wants_color
 from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
-from hookrun.text import diff, escape, one_line
+from hookrun.text import diff, one_line
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
-    from collections.abc import Iterator
-
-    from rich.console import Console
+    from collections.abc import Iterable, Iterator
 
     from hookrun.testing.update import Updated
 
@@ -33,49 +30,38 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 """Characters that XML 1.0 cannot hold in any form."""
 
 
-class TestReporter:
-    """Prints a test run to stdout; `verbose` adds the tests that passed, `missing` what no test covers."""
+def styled(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each line of a report with its style."""
+    for line in lines:
+        word = line.split(" ", 1)[0] if not line.startswith(" ") else line.lstrip()[:1]
+        yield line, STYLES.get(word, "")
 
-    def __init__(self, *, verbose: bool = False, missing: bool = False) -> None:
-        self.verbose = verbose
-        self.missing = missing
-        self._out: Console | None = None
-        if wants_color(1):
-            self._out = rich_console()
 
-    def all(self, done: TestRun, coverage: Coverage | None, updated: Updated | None = None) -> None:
-        """Print the results; after an update, only the failures that could not be updated.
+def report_lines(
+    done: TestRun, coverage: Coverage | None, updated: Updated | None, *, verbose: bool = False, missing: bool = False
+) -> Iterator[str]:
+    """Yield the lines of a test run; after an update, only the failures that could not be updated.
 
-        Tests that did not run because of `TestRun.config_problems` are only counted.
-        """
-        for problem in done.problems:
-            self._line(f"ERROR {one_line(str(problem))}")
-        for run in done.configured:
-            if run.problems or (updated is None and not run.passed):
-                for line in failure_lines(run):
-                    self._line(line)
-            elif self.verbose and run.passed:
-                took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
-                self._line(f"PASS {run.case.where}: {run.name}{took}")
-        if coverage is not None and coverage.total:
-            more = "" if self.missing or coverage.reached == coverage.total else "; --coverage lists the rest"
-            self._line(f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})")
-            for each in coverage.hooks if self.missing else ():
-                if each.missing:
-                    self._line(f"  {each.hook.name}: {'; '.join(each.summary)}")
-        for line in updated.problems if updated is not None else ():
-            self._line(f"ERROR not updated: {line}")
-        self._line(_summary(done, updated.results if updated is not None else 0))
-
-    def _line(self, text: str) -> None:
-        text = escape(text)
-        if self._out is None:
-            print(text)
-            return
-        from rich.text import Text  # only for a terminal
-
-        word = text.split(" ", 1)[0] if not text.startswith(" ") else text.lstrip()[:1]
-        self._out.print(Text(text, style=STYLES.get(word, "")))
+    `verbose` adds the tests that passed, `missing` what no test covers. Tests that did not run because of
+    `TestRun.config_problems` are only counted.
+    """
+    for problem in done.problems:
+        yield f"ERROR {one_line(str(problem))}"
+    for run in done.configured:
+        if run.problems or (updated is None and not run.passed):
+            yield from failure_lines(run)
+        elif verbose and run.passed:
+            took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
+            yield f"PASS {run.case.where}: {run.name}{took}"
+    if coverage is not None and coverage.total:
+        more = "" if missing or coverage.reached == coverage.total else "; --coverage lists the rest"
+        yield f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})"
+        for each in coverage.hooks if missing else ():
+            if each.missing:
+                yield f"  {each.hook.name}: {'; '.join(each.summary)}"
+    for line in updated.problems if updated is not None else ():
+        yield f"ERROR not updated: {line}"
+    yield _summary(done, updated.results if updated is not None else 0)
 
 
 def _summary(done: TestRun, updated: int) -> str:

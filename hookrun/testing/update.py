@@ -1,4 +1,4 @@
-"""Write files of cases: actual results as expectations (`--update`), and a recorded fire as a case (`--from-log`)."""
+"""Write files of cases: actual results as expectations (`--update`), and a recorded run as a case (`--from-log`)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     """A case, the changes that make it pass, and the number of its results that did not."""
 
 LAST = "last"
-"""Selects the newest fire that was recorded with its context, instead of an id."""
+"""Selects the newest run that was recorded with its context, instead of an id."""
 LEFT_OUT = frozenset(
     {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
 )
-"""Fields of a context that a case holds elsewhere, or that belong to one fire or one machine."""
+"""Fields of a context that a case holds elsewhere, or that belong to one run or one machine."""
 HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your own ~/.config/hookrun/hooks.json'
 
 
 class NoCaseError(LookupError):
-    """The fire does not exist, or its case cannot be written; the message says what to do."""
+    """The run does not exist, or its case cannot be written; the message says what to do."""
 
 
 @dataclass(slots=True)
@@ -115,13 +115,12 @@ def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
 
 
 def _check_unchanged(file: CaseFile) -> None:
-    now = load(file.path).document
-    if now is None or file.document is None or now.data != file.document.data:
+    if load(file.path).document.data != file.document.data:
         raise EditError("the file has changed since its cases ran: run it again")
 
 
 def case_from_log(home: str, request_id: str) -> dict[str, object]:
-    """Return the case of a recorded fire, given by the beginning of its id or LAST. Raises NoCaseError."""
+    """Return the case of a recorded run, named by the beginning of its id or LAST. Raises NoCaseError."""
     last = request_id == LAST
 
     def wanted(run: FireRecords) -> bool:

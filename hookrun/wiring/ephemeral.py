@@ -7,17 +7,13 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from hookrun.files import is_within, read_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hookrun.wiring.wired_command import HookrunProgram
+from hookrun.wiring.wired_command import HookrunProgram
 
 TIMEOUT = 10.0
 """Seconds for a program to print what it is asked for."""

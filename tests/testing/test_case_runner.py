@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -293,7 +294,7 @@ def test_what_is_interrupted_leaves_no_hook(project: Project) -> None:
         until_there(mark)
         raise KeyboardInterrupt
 
-    with CaseRunner() as runner, pytest.raises(KeyboardInterrupt):
+    with closing(CaseRunner()) as runner, pytest.raises(KeyboardInterrupt):
         case_runner.run_in_threads(runner, [run for case in file.cases for run in runner.prepare(case)], 2, interrupt)
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)

@@ -1,31 +1,218 @@
-"""`hookrun migrate`: convert hooks in Claude Code's settings into hookrun's own form; show the result, or write it."""
+"""`hookrun config`: show the merged config or its schema, and convert the hooks in Claude Code's settings."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import FAILED, command, home_option, json_option, resolve_home, working_directory
-from hookrun.cli.printing import is_interactive, print_json, print_message, warn
-from hookrun.config import claude_settings
+from hookrun.cli import Commands, require_command
+from hookrun.cli.commands import (
+    CONFIG,
+    FAILED,
+    color_option,
+    command,
+    config_options,
+    epilog,
+    home_option,
+    json_option,
+    read_config,
+    resolve_home,
+    working_directory,
+)
+from hookrun.cli.printing import (
+    BOLD,
+    DIM,
+    ERROR,
+    is_interactive,
+    localized,
+    print_json,
+    print_lines,
+    print_message,
+    print_problems,
+    warn,
+)
+from hookrun.config import claude_settings, origins
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
 from hookrun.config.load import load_config
+from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
+from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
+from hookrun.credentials import HIDDEN, redact
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
 from hookrun.files import relative_path
+from hookrun.process.prepare import looks_like_credential
 from hookrun.state import CONFIG_DIR
 from hookrun.text import escape, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from hookrun.cli.printing import Line
+    from hookrun.config.load import LoadedConfig
+    from hookrun.model import Hook
+
+    Dumped = list[tuple[Hook, list[Value]]]
+
+MASK = "***"
+USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
+VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
+PLACEHOLDERS = 0xE000
+"""The first of the private-use characters that stand for variables while credentials are looked for."""
+
+MAX_VALUE = 40
+"""Width of a column of values, which longer ones exceed."""
+STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
+
+# --- hookrun config
+
+
+@click.group(
+    "config",
+    cls=Commands,
+    table=CONFIG,
+    invoke_without_command=True,
+    params=[color_option()],
+    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate", "config completion bash"),
+)
+@click.pass_context
+def config_command(ctx: click.Context) -> None:
+    """Show the merged config, print its schema, convert Claude Code hooks, print completion scripts."""
+    require_command(ctx)
+
+
+@command(
+    "show",
+    "config show",
+    "config show --yaml > all.yaml",
+    "config show --config ci/hooks.yaml --json",
+    note="Exit status: 0 every file could be read, 1 one could not.",
+)
+@click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
+@config_options
+def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> int:
+    """Show the merged configuration: every value and where it comes from. Runs nothing.
+
+    A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
+    in. What looks like a credential is masked.
+    """
+    if as_yaml and as_json:
+        raise click.UsageError("--yaml and --json are two formats; leave one out.")
+    examined = read_config(config, home)
+    hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
+    if as_json:
+        print_json(_dump_to_json(examined, hooks))
+    else:
+        print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
+    errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
+    print_problems([*examined.declarations.problems, *errors])
+    return FAILED if examined.declarations.problems else 0
+
+
+def _masked(hook: Hook, values: list[Value]) -> list[Value]:
+    safe = to_json(hook)
+    safe.update(dict.fromkeys(KINDS, safe["target"]), event=safe["events"])
+    return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
+
+
+def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
+    return {
+        "root": examined.declarations.root,
+        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
+        "problems": examined.declarations.problems,
+        "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
+        "hooks": [
+            {"layer": hook.layer, "error": hook.error, "fields": {each.name: _value_to_json(each) for each in values}}
+            for hook, values in hooks
+        ],
+    }
+
+
+def _value_to_json(each: Value) -> dict[str, object]:
+    return {"value": each.value, "from": each.origin, "path": each.path, "line": each.line}
+
+
+def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
+    settings = origins.settings(examined)
+    yield "settings", BOLD
+    for hook, values in [(None, settings), *hooks]:
+        if hook is not None:
+            yield "", ""
+            yield f"{hook.name} ({hook.layer})", BOLD
+        name_width = max((len(each.name) for each in values), default=0)
+        value_width = min(max((len(_text(each.value)) for each in values), default=0), MAX_VALUE)
+        for each in values:
+            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {_short(each)}"
+            yield line, STYLES.get(each.origin, "")
+        if hook is not None and hook.error is not None:
+            yield f"  error: {localized(hook.error)}", ERROR
+
+
+def _short(value: Value) -> str:
+    return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
+
+
+def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
+    """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
+    settings = [each for each in origins.settings(examined) if each.origin == OWN]
+    for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:
+        yield f"# {name} is carried out already", DIM
+    yield from _yaml_settings([each for each in settings if each.name not in ("include", "include_claude")])
+    yield f"hooks:{'' if hooks else ' []'}", BOLD
+    for hook, values in hooks:
+        yield f"  # {hook.layer}", DIM
+        for number, each in enumerate(values):
+            line = f"  {'  ' if number else '- '}{each.name}: {_text(each.value)}  # {each.where}"
+            yield line, STYLES.get(each.origin, "")
+        if hook.error is not None:
+            yield f"    # error: {hook.error}", ERROR
+
+
+def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
+    """Yield the settings; where several files have one, lists add up, and of other values the last counts.
+
+    Those that only managed and user files may have are comments: a project's file may not have them.
+    """
+    for each in (each for each in settings if each.name in TRUSTED_SETTINGS):
+        yield f"# hookrun.{each.name} of your own declarations: {_text(each.value)}  ({each.where})", DIM
+    settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
+    if settings:
+        yield "hookrun:", BOLD
+    for name in dict.fromkeys(each.name for each in settings):
+        same = [each for each in settings if each.name == name]
+        value: object = same[-1].value
+        if all(isinstance(each.value, list) for each in same):
+            value = list(dict.fromkeys(item for each in same if isinstance(each.value, list) for item in each.value))
+        yield f"  {name}: {_text(value)}  # {', '.join(each.where for each in same)}", ""
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@command(
+    "schema",
+    "config schema > hookrun.schema.json",
+    note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"',
+)
+@click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
+def schema_command(*, as_json: bool) -> None:
+    """Print the JSON Schema (draft 2020-12) of coder.json and hookrun.yaml."""
+    click.echo(json.dumps(schema(), indent=None if as_json else 2))
+
+
+# --- hookrun config migrate
 
 
 @command(
@@ -205,3 +392,43 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
     for change in changes:
         click.echo(escape(f"written: {change.path}"), err=True)
     return True
+
+
+# --- credentials in a config
+
+
+def to_json(hook: Hook) -> dict[str, object]:
+    """Return all fields of a hook, with header values and what looks like a credential masked."""
+    data = hook.to_dict()
+    if hook.headers is not None:
+        data["headers"] = dict.fromkeys(hook.headers, MASK)
+    env = hook.env or {}
+    secrets = {name: value for name, value in env.items() if looks_like_credential(name.encode("utf-8", "replace"))}
+    if hook.env is not None:
+        data["env"] = {name: MASK if name in secrets else without_credentials(env[name]) for name in env}
+    before, data["target"] = json.dumps(data["target"]), without_credentials(data["target"])
+    after = json.dumps(data["target"])
+    for name, words in (("look", hook.look), ("words", hook.words)):
+        data[name] = [_masked_word(each, before, after, secrets.values()) for each in words]
+    return data
+
+
+def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -> object:
+    """Mask a word, or a reference to what one names, that holds a credential of the command or of `env`."""
+    values = {word, word.partition(":")[2]} - {""}
+    hidden = any(value in before and value not in after for value in values)
+    hidden = hidden or any(value in secret for secret in secrets for value in values)
+    return MASK if hidden else without_credentials(word)
+
+
+def without_credentials(value: object) -> object:
+    """Return what a hook runs, with what looks like a credential masked; names of variables stay."""
+    if not isinstance(value, str):
+        return list(map(without_credentials, value)) if isinstance(value, (list, tuple)) else value
+    names = VARIABLE.findall(value)
+    for number, name in enumerate(names):
+        value = value.replace(name, chr(PLACEHOLDERS + number), 1)
+    value = redact(USER_INFO.sub(f"{MASK}@", value)).replace(HIDDEN, MASK)
+    for number, name in enumerate(names):
+        value = value.replace(chr(PLACEHOLDERS + number), name)
+    return value
