@@ -192,7 +192,6 @@ def _with_call_per_item(message: base.Message, about: dict[str, object], items: 
 
 
 def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
-    """Return a `to_native_args` that replaces changed items."""
     (usual, *_), ours, theirs = LISTS[tool]
 
     def changed(item: object, args: Arguments | None) -> object:
