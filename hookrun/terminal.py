@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
 
 CHOICES = ("auto", "always", "never")

@@ -97,7 +97,8 @@ class Caller:
         native = fields.get("hook_event_name", event)
         if not isinstance(native, str) or not native:
             raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
-        roots = [payload.get("workspaceRoot"), *_list(payload.get("workspace_roots"))]
+        listed = payload.get("workspace_roots")
+        roots = [payload.get("workspaceRoot"), *(listed if isinstance(listed, list) else ())]
         fields.update(hook_event_name=base.native_event(self, native))
         outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
@@ -135,10 +136,6 @@ def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
 
 ENDS_OF_SESSION = ("shutdown", "channel_closed")
 """Reasons of a Stop that ends the session instead of a turn: Grok Build sends one after its SessionEnd."""
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _output(_tool: str, response: object) -> str:

@@ -192,7 +192,6 @@ def _with_call_per_item(message: base.Message, about: dict[str, object], items: 
 
 
 def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
-    """Return a `to_native_args` that replaces changed items."""
     (usual, *_), ours, theirs = LISTS[tool]
 
     def changed(item: object, args: Arguments | None) -> object:
@@ -228,7 +227,7 @@ def _take_result(call: base.CanonicalCall, output: object, error: object) -> Non
     call.fields["tool_result_error"] = "\n".join(errors) or (base.text_of(error) if error is not None else text)
 
 
-def _before_tool(reply: Reply, message: base.Message) -> Json:
+def _answer(reply: Reply, message: base.Message) -> Json:
     if reply.action == "stop" or (reply.action == "block" and message.tool not in STRICT):
         return {"cancel": True, "errorMessage": reply.text}
     if reply.action == "block":
@@ -242,15 +241,9 @@ def _block_caveats(reply: Reply, message: base.Message) -> list[str]:
     return ["block -> failing call" if message.tool in STRICT else "block -> end of run"]
 
 
-def _after_tool(reply: Reply, _message: base.Message) -> Json:
-    if reply.action == "stop":
-        return {"cancel": True, "errorMessage": reply.text}
-    return parts(reply, context="context")
-
-
 RESPONSE_FORMATS = {
-    "PreToolUse": ResponseFormat("modify, block, stop, context", _before_tool, _block_caveats),
-    "PostToolUse": ResponseFormat("stop, context", _after_tool),
+    "PreToolUse": ResponseFormat("modify, block, stop, context", _answer, _block_caveats),
+    "PostToolUse": ResponseFormat("stop, context", _answer),
 }
 
 INSTALL: InstallSpec = {

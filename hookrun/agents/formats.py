@@ -72,11 +72,6 @@ class Reply:
         """Return an independent copy."""
         return Reply(self.action, self.reason, self.context, self.user_message, self.args)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reply) and all(getattr(self, name) == getattr(other, name) for name in Reply.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]  # mutable
-
 
 def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
     """Return the reply for a combined verdict. An unknown action counts as a block.

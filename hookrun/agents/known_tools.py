@@ -291,6 +291,5 @@ def _items(args: Arguments) -> list[Arguments]:
 
 
 def _patch(args: Arguments) -> str | None:
-    """Return the text of a patch, if the call has one."""
     texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
     return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), None)

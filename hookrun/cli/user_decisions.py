@@ -28,7 +28,7 @@ from hookrun.trust.project import (
     NotAllowedError,
     Project,
     ProjectHook,
-    change_store,
+    locked_store,
     refuse_if_run_by_agent,
     require_terminal,
 )
@@ -145,7 +145,7 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
 @home_option
 def resume_command(hook: str | None, home: str | None) -> None:
     """End every pause, or that of HOOK."""
-    with change_store(resolve_home(home), []) as store:
+    with locked_store(resolve_home(home)) as store:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)

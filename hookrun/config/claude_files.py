@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from hookrun.config import claude_settings
+from hookrun.config.claude_settings import PLUGIN_FILE, PLUGIN_MARK
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
 from hookrun.config.document import NOT_READ, Document, SourceError, read
@@ -188,11 +189,6 @@ def give_variables(hook: Hook, found: ByLayer) -> None:
                 hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code  # a value may name code
 
 
-def variables_from_above(found: ByLayer) -> ByLayer:
-    """Return the variables that are in no declaration, which hooks have when they run."""
-    return {layer: each for layer, each in found.items() if layer not in UNTRUSTED_LAYERS and each}
-
-
 # --- plugins
 #
 # Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of all settings that name a plugin the nearest
@@ -202,8 +198,6 @@ def variables_from_above(found: ByLayer) -> ByLayer:
 INSTALLED = "plugins/installed_plugins.json"
 KNOWN = "plugins/known_marketplaces.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
-MANIFEST = ".claude-plugin/plugin.json"
-HOOKS = "hooks/hooks.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
 """The layers of settings, in order of precedence."""
@@ -268,11 +262,11 @@ class Plugins:
             root = self._installed(name)
         if root is None or not os.path.isdir(root):
             return
-        manifest = f"{root}/{MANIFEST}"
+        manifest = f"{root}/{PLUGIN_MARK}"
         if entry.get("hooks") is not None and not os.path.lexists(manifest):
             yield from self._declared(document, ("plugins", index, "hooks"), entry["hooks"], root, layer)
             return
-        yield from self._at(f"{root}/{HOOKS}", root, layer)
+        yield from self._at(f"{root}{PLUGIN_FILE}", root, layer)
         document = self._document(manifest)
         if "hooks" in document.top:
             yield from self._declared(document, ("hooks",), document.top["hooks"], root, layer)

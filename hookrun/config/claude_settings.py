@@ -13,7 +13,7 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, validate_into
+from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
 from hookrun.config.validate import (
     HEADER_VARIABLE,
     OF_THE_BODY,
@@ -22,7 +22,6 @@ from hookrun.config.validate import (
     default_name,
     make_hook,
     reject_relative_paths,
-    texts,
     unique_name,
 )
 from hookrun.events import EVENTS

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.config.interpreters import LIBRARY_VARIABLES, Program
+from hookrun.shell.simple_command import SimpleCommand
 from hookrun.shell.words import UNKNOWN, Word, absolute
 from hookrun.shell.wrappers import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from hookrun.config.executed import CodeReader
-    from hookrun.shell.simple_command import SimpleCommand
 
 NO_FILES = STDIN | {"", ".", "/dev/null", "/dev/tty"}
 """Words that name no file of code but the command's input."""

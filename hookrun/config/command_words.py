@@ -7,13 +7,12 @@ a path is covered by the approval.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.shell.syntax_tree import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tree_sitter import Node
 
 VARIABLES = (

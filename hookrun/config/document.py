@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, PositionedData, parse_json
+from hookrun.model import Hook
 from hookrun.text import did_you_mean, escape, one_line, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.model import Hook
 
 MAX_BYTES = 16 << 20
 """Limit on the size of a file."""

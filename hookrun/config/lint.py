@@ -20,6 +20,7 @@ from hookrun.config import command_words
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, ConfigFiles
 from hookrun.config.document import MAX_BYTES, Diagnostic, Location
 from hookrun.config.schema import CONTEXT_FIELDS
+from hookrun.config.shapes import texts
 from hookrun.context import FIELDS, MISNAMED
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.files import read_or_none, relative_path
@@ -50,29 +51,27 @@ def warn_suspicious(
     """Warn about values of a hook that are valid but rarely intended; `own` are the events of a program."""
     if "timeout" in entry:
         at.at("timeout").warn_milliseconds(values.get("timeout"))
-    agents = _texts(values.get("agents"))
+    agents = texts(values, "agents")
     for agent in agents if "agents" in entry else ():
         if agent not in KNOWN_AGENTS:
             at.at("agents").warn(*_unknown_agent(agent))
     if "," in str(values.get("name", "")):
         at.at("name").warn("`HOOKRUN_SKIP` cannot list a name with a comma", "use another character")
-    matcher = _texts(values.get("matcher"))
+    matcher = texts(values, "matcher")
     # A program's own events carry its own tools and fields, and an agent that is not known has its own, too.
     foreign = any(event in own for event in events) or any(agent not in KNOWN_AGENTS for agent in agents)
     _lint_matcher(matcher, events, at.at("matcher"), None if foreign else agents or AGENTS)
+    hook = _Scope(events, agents or AGENTS, matcher)
     for name in ("when", "unless"):
         conditions = values.get(name)
-        for path, patterns in conditions.items() if isinstance(conditions, dict) and not foreign else ():
-            _lint_condition(str(path), _texts(patterns), at.at(name, path), _Scope(events, agents or AGENTS, matcher))
+        if isinstance(conditions, dict) and not foreign:
+            for path in conditions:
+                _lint_condition(path, texts(conditions, path), at.at(name, path), hook)
 
 
 def _unknown_agent(name: str) -> tuple[str, str]:
     hint = did_you_mean(name, KNOWN_AGENTS) or f"use {one_of(AGENTS)}"
     return f"unknown agent {quote(name)}", hint
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 # --- matchers

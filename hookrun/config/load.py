@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, GitInclude, included_path, internal_problem, load_file
+from hookrun.config.discovery import ConfigFiles
 from hookrun.config.document import Diagnostic, Location
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
-from hookrun.config.shapes import names
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names, texts
+from hookrun.config.shapes import names, texts
+from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hookrun.config.discovery import ConfigFiles
-    from hookrun.config.parse import KeyPath
 
 
 @dataclass(eq=False, slots=True)
@@ -101,7 +97,10 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     root = examined.declarations.root
     if _includes_claude(examined):
         _take_claudes(claude_files.project_files(root, looked_for) if root is not None else [], examined)
-        _take_claudes(_plugin_files(examined), examined)
+        settings = [file for file in examined.files if file.claudes and file.plugin is None]
+        others = claude_files.settings_above(settings, found, looked_for)
+        plugins = Plugins(found.claude[0], os.path.realpath(examined.project), looked_for)
+        _take_claudes(plugins.files(settings, others), examined)
     claude_files.mark_native(examined.files, found)
     _combine(examined, warns=warns)
     return examined
@@ -109,13 +108,6 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
 
 def _includes_claude(examined: LoadedConfig) -> bool:
     return any(file.settings.get("include_claude") is True for file in examined.files)
-
-
-def _plugin_files(examined: LoadedConfig) -> list[ConfigFile]:
-    found, looked_for = examined.found, examined.declarations.files
-    settings = [file for file in examined.files if file.claudes and file.plugin is None]
-    others = claude_files.settings_above(settings, found, looked_for)
-    return Plugins(found.claude[0], os.path.realpath(examined.project), looked_for).files(settings, others)
 
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
@@ -242,7 +234,8 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
-    if from_above := claude_files.variables_from_above(variables):
+    # These are in no declaration: hooks have them when they run.
+    if from_above := {layer: each for layer, each in variables.items() if layer not in UNTRUSTED_LAYERS and each}:
         declarations.settings["claude_env"] = from_above
 
 

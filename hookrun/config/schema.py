@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.config.document import Location
 from hookrun.config.shapes import (
     BOOL,
     NUMBER,
@@ -251,10 +252,22 @@ GIT_INCLUDE = Record(
 DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
 """The fields that `defaults` can set."""
 
+
+class DefaultsRecord(Record):
+    """The fields of hooks that `defaults` sets."""
+
+    def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
+        """Report a field that only a hook can have, or that no hook has."""
+        if key in NOT_IN_DEFAULTS:
+            at.at(key).report(f"`defaults` cannot set `{key}`", "set it in each hook")
+        else:
+            at.unknown_key(key, "hook field", fields)
+
+
 SETTINGS = (
     Field(
         "defaults",
-        Record(DEFAULTS_FIELDS, "an object of hook fields"),
+        DefaultsRecord(DEFAULTS_FIELDS, "an object of hook fields", "write {}"),
         "Default fields for the hooks of this file and of the files it includes.",
     ),
     Field(

@@ -289,3 +289,9 @@ def validate_into(result: dict[str, object], field: Field, value: object, at: Lo
         result[field.name] = field.shape.check(value, at.at(field.name))
     except Invalid:
         return
+
+
+def texts(values: dict[str, object], name: str) -> list[str]:
+    """Return the list under this name; an empty one if it is missing."""
+    value = values.get(name)
+    return [str(each) for each in value] if isinstance(value, list) else []

@@ -14,11 +14,9 @@ from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import (
-    DEFAULTS_FIELDS,
     EVENT,
     HOOK_FIELDS,
     KINDS,
-    NOT_IN_DEFAULTS,
     RECIPE_FIELDS,
     REQUIRES,
     SETTINGS,
@@ -26,7 +24,7 @@ from hookrun.config.schema import (
     TRUSTED_LAYERS,
     TRUSTED_SETTINGS,
 )
-from hookrun.config.shapes import names, validate_into
+from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook
@@ -195,7 +193,13 @@ def _hook(values: dict[str, object], events: list[str], at: Location, scope: Sco
 
 
 def make_hook(
-    fields: dict[str, object], kind: str, target: str | list[str], at: Location, scope: Scope, *, filled: Filled = ()
+    fields: dict[str, object],
+    kind: str,
+    target: str | list[str],
+    at: Location,
+    scope: Scope,
+    *,
+    filled: Filled = (),
 ) -> Hook:
     """Return the hook of an entry, with what it executes, or only the reason if its command is not read.
 
@@ -238,9 +242,7 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
         at.type_error(value, "an object of settings", 'write "hookrun": {}')
         return settings, at.problems
     for key, item in value.items():
-        if key == "defaults":
-            settings[key] = _defaults(item, at.at(key), layer)
-        elif key not in SETTING_FIELDS:
+        if key not in SETTING_FIELDS:
             hint = "move it into a hook or into `hookrun.defaults`" if key in FIELDS else None
             at.unknown_key(key, "setting", SETTING_FIELDS, hint)
         elif key in TRUSTED_SETTINGS and layer not in TRUSTED_LAYERS:
@@ -248,28 +250,13 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
             at.at(key).report(message, "set it in your own config (~/.config/hookrun/hooks.json), or remove it")
         else:
             validate_into(settings, SETTING_FIELDS[key], item, at)
+        defaults = settings.get(key)
+        if key == "defaults" and isinstance(defaults, dict) and layer in TRUSTED_LAYERS:
+            before = len(at.problems)
+            reject_relative_paths(defaults, at.at(key))
+            for problem in at.problems[before:]:
+                defaults.pop(problem.key.rpartition(".")[2], None)
     return settings, at.problems
-
-
-def _defaults(value: object, at: Location, layer: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        at.type_error(value, "an object of hook fields", "write {}")
-        return {}
-    defaults: dict[str, object] = {}
-    allowed = names(DEFAULTS_FIELDS)
-    for key, item in value.items():
-        if key in allowed:
-            validate_into(defaults, allowed[key], item, at)
-        elif key in NOT_IN_DEFAULTS:
-            at.at(key).report(f"`defaults` cannot set `{key}`", "set it in each hook")
-        else:
-            at.unknown_key(key, "hook field", allowed)
-    if layer in TRUSTED_LAYERS:
-        before = len(at.problems)
-        reject_relative_paths(defaults, at)
-        for problem in at.problems[before:]:
-            defaults.pop(problem.key.rpartition(".")[2], None)
-    return defaults
 
 
 FIELDS = names(HOOK_FIELDS)
@@ -368,12 +355,6 @@ def target_of(values: dict[str, object], kind: str) -> str | list[str]:
     """Return the value of one of KINDS; an empty string if it is missing."""
     value = values.get(kind, "")
     return [str(word) for word in value] if isinstance(value, list) else str(value)
-
-
-def texts(values: dict[str, object], name: str) -> list[str]:
-    """Return the list under this name; an empty one if it is missing."""
-    value = values.get(name)
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 SPEAKING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -131,14 +131,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _about(self, request: ToolCallRequest) -> dict[str, Any]:
         call = request.tool_call
-        about = {"name": call["name"], "args": call["args"], "tool_use_id": call["id"], "text": _text_of}
-        return {
-            **self._fields,
-            **self._options,
-            **about,
-            "session_id": self._session(),
-            "let_through": (GraphBubbleUp,),
-        }
+        about = {"name": call["name"], "args": call["args"], "tool_use_id": call["id"], "session_id": self._session()}
+        return {**self._fields, **self._options, **about, "text": _text_of, "let_through": (GraphBubbleUp,)}
 
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
         for text in outcome.to_person:

@@ -189,7 +189,6 @@ class _ToolCall:
             return False
 
     async def _attempt(self) -> tuple[object, Exception | None]:
-        """Run the tool once; return its value, or the exception that it raised."""
         try:
             return await self._settled(self.call(**self.args)), None
         except self.through:

@@ -39,9 +39,7 @@ class HandlerCall:
     `TimeLimited`).
     """
 
-    __slots__ = (
-        "_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome",
-    )  # fmt: skip
+    __slots__ = ("_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome")
 
     def __init__(
         self,

@@ -197,7 +197,9 @@ class EngineFire:
                 self._chain,
                 request_id=self._request_id,
                 deadline=self._deadline,
-                on_background_end=self._record_background,
+                on_background_end=lambda hook, end: self._keep(
+                    lambda _: [audit.background_record(hook, end, self._data)]
+                ),
             )
         return self._processes
 
@@ -292,9 +294,6 @@ class EngineFire:
                 **more,
             )
         )
-
-    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
         """Write records if there is an audit log. An error here never changes the result."""

@@ -10,6 +10,7 @@ import os
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, wait as wait_for
+from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
@@ -25,6 +26,8 @@ from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_o
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
+
+OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 
 LOG = logging.getLogger("hookrun")
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
@@ -141,7 +144,7 @@ class Background:
     def start(
         self,
         owner: str,
-        failed: Callable[[Failure], Coroutine[Any, Any, None] | None],
+        failed: OnFailed,
         work: Coroutine[Any, Any, object] | Callable[[], object],
         name: str | None = None,
     ) -> None:
@@ -160,8 +163,7 @@ class Background:
         within = WITHIN.set((*WITHIN.get(), self) if self not in WITHIN.get() else WITHIN.get())
         try:
             if asyncio.iscoroutine(work):
-                task = self._task(work)
-                self._track(task.done, label, task, failed)
+                self._start_task(work, label, failed)
                 return
             future: Future[Any] = Future()
             self._track(future, label, None, failed)
@@ -170,24 +172,19 @@ class Background:
         finally:
             WITHIN.reset(within)
 
-    def _task(self, coroutine: Coroutine[Any, Any, object]) -> Work:
+    def _start_task(self, coroutine: Coroutine[Any, Any, object], label: str, failed: OnFailed | None) -> None:
         try:
-            return self._loop_thread.submit(coroutine, contextvars.copy_context())
+            task = self._loop_thread.submit(coroutine, contextvars.copy_context())
         except ClosedError:
             coroutine.close()
             raise
+        self._track(task.done, label, task, failed)
 
-    def _track(
-        self,
-        future: Future[Any],
-        label: str,
-        task: Work | None,
-        failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None,
-    ) -> None:
+    def _track(self, future: Future[Any], label: str, task: Work | None, failed: OnFailed | None) -> None:
         self._ours()[future] = label, task
         future.add_done_callback(lambda future: self._over(future, failed))
 
-    def _over(self, future: Future[Any], failed: Callable[[Failure], Coroutine[Any, Any, None] | None] | None) -> None:
+    def _over(self, future: Future[Any], failed: OnFailed | None) -> None:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
         if isinstance(error, asyncio.CancelledError):
@@ -198,15 +195,9 @@ class Background:
             if failed is not None:
                 wanted = failed(Failure("exception", f"its background work raised {message}", error))
                 if wanted is not None:
-                    self._await(wanted, label)
+                    with suppress(ClosedError):
+                        self._start_task(wanted, label, None)
         self._running.pop(future, None)
-
-    def _await(self, wanted: Coroutine[Any, Any, None], label: str) -> None:
-        try:
-            task = self._task(wanted)
-        except ClosedError:
-            return
-        self._track(task.done, label, task, None)
 
     def close(self) -> None:
         """Accept no more work."""

@@ -281,43 +281,40 @@ class AssistantResponse(Context, event="assistant_response"):
     """The model has answered."""
 
 
-class PreToolUse(Context, event="pre_tool_use"):
+class ToolContext(Context):
+    """An event that concerns a tool."""
+
+    tool_name = word("The tool, by its canonical name.")
+
+
+class PreToolUse(ToolContext, event="pre_tool_use"):
     """A tool is about to run."""
 
-    tool_name = word("The tool, by its canonical name.")
 
-
-class PostToolUse(Context, event="post_tool_use"):
+class PostToolUse(ToolContext, event="post_tool_use"):
     """A tool has run and returned a result."""
 
-    tool_name = word("The tool, by its canonical name.")
     tool_result_output = word("The tool's result.")
 
 
-class PostToolFailure(Context, event="post_tool_failure"):
+class PostToolFailure(ToolContext, event="post_tool_failure"):
     """A tool has run and failed."""
 
-    tool_name = word("The tool, by its canonical name.")
     tool_result_error = word("Why the tool failed.")
 
 
-class ToolCallRequested(Context, event="tool_call_requested"):
+class ToolCallRequested(ToolContext, event="tool_call_requested"):
     """The model requests a tool."""
 
-    tool_name = word("The tool, by its canonical name.")
 
-
-class ToolCallAborted(Context, event="tool_call_aborted"):
+class ToolCallAborted(ToolContext, event="tool_call_aborted"):
     """A requested tool will not run."""
 
-    tool_name = word("The tool, by its canonical name.")
     reason = text("Why it does not run.")
 
 
-class PermissionRequest(Context, event="permission_request"):
+class PermissionRequest(ToolContext, event="permission_request"):
     """The user is about to be asked whether a tool may run."""
-
-    tool_name = word("The tool, by its canonical name.")
 
 
 class FileChanged(Context, event="file_changed"):
@@ -432,6 +429,6 @@ class PreSearchQuery(Context, event="pre_search_query"):
 CLASSES: dict[str, type[Context]] = {
     each.event_name: each
     for each in list(vars().values())
-    if isinstance(each, type) and issubclass(each, Context) and each is not Context
+    if isinstance(each, type) and issubclass(each, Context) and each.event_name
 }
 """Canonical event -> its class; custom events have the general one."""

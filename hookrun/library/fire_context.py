@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from math import isfinite
 from typing import Any
 
 import orjson
@@ -31,7 +30,6 @@ UNAMBIGUOUS = 6
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
-    """Return the fields that the class has as attributes, with the type of their values."""
     own = {name: each for base in cls.__mro__ for name, each in vars(base).items() if isinstance(each, ContextField)}
     return {name: each.kind for name, each in own.items()}
 
@@ -93,10 +91,6 @@ def _wrong_type(data: Mapping[str, object], event: str) -> ContextError:
 @lru_cache(maxsize=1024)
 def _likely_field(name: str, event: str) -> str | None:
     """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
-    return next(_candidates(name, event), None)
-
-
-def _candidates(name: str, event: str) -> Iterator[str]:
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
     if instead and event in ALIASES:
@@ -105,12 +99,12 @@ def _candidates(name: str, event: str) -> Iterator[str]:
         else:
             wanted = prefix != "user" or event == "user_prompt_submit"
         if wanted:
-            yield instead
+            return instead
     letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
     likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
-    if near := closest(letters, likely, SIMILAR):
-        yield likely[near]
+    near = closest(letters, likely, SIMILAR)
+    return likely[near] if near else None
 
 
 def _letters(name: str) -> str:
@@ -139,38 +133,31 @@ def dumps(data: Mapping[str, object]) -> bytes:
 
 def _simple(value: Any) -> Any:
     """Return the value for the hot path's encoder, in the form that orjson would encode. Raises TypeError."""
-    if isinstance(value, dict):
-        return {_key(key): _simple(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_simple(each) for each in value]
-    if value is None or (isinstance(value, (str, int)) and not isinstance(value, Enum)):
-        return value
-    return _of_python(value)
-
-
-def _of_python(value: Any) -> Any:
-    """Return the same for a value that JSON has no form for."""
+    try:
+        return orjson.loads(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS))
+    except TypeError:  # for the value, or for a part of it
+        pass
     if isinstance(value, Enum):
         return _simple(value.value)
-    if isinstance(value, float):
-        return value if isfinite(value) else None
+    if isinstance(value, (str, int)):
+        return value
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
         return {name: _simple(getattr(value, name)) for name in names}
-    try:
-        return orjson.loads(orjson.dumps(value))  # dates, UUIDs
-    except TypeError:
-        return _simple(_plain(value))
+    if isinstance(value, dict):
+        return {_key(key): _simple(each) for key, each in value.items()}
+    return [_simple(each) for each in value] if isinstance(value, (list, tuple)) else _simple(_plain(value))
 
 
 def _key(key: Any) -> str:
-    if isinstance(key, Enum):
-        return _key(key.value)
-    if isinstance(key, str):
-        return key
-    if isinstance(key, int) and not isinstance(key, bool):
-        return str(int(key))
-    (text,) = orjson.loads(orjson.dumps({key: None}, option=orjson.OPT_NON_STR_KEYS))
+    try:
+        (text,) = orjson.loads(orjson.dumps({key: None}, option=orjson.OPT_NON_STR_KEYS))
+    except TypeError:
+        if isinstance(key, Enum):
+            return _key(key.value)
+        if not isinstance(key, (str, int)):
+            raise
+        return str(key)
     return str(text)
 
 

@@ -189,7 +189,6 @@ class _Source:
 
 
 def _place_of(function: object) -> tuple[str, int]:
-    """Return the file and line of a function, as far as they are known."""
     code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
     code = code or getattr(_call_method(function), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)

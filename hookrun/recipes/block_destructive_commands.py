@@ -26,12 +26,7 @@ RECIPE = Recipe(
     "block-destructive-commands",
     "Block commands that would delete a whole tree, a disk or the running system.",
     options=(
-        Option(
-            "protect",
-            "",
-            "More directories to protect from removal, absolute or starting with `~/`.",
-            directories,
-        ),
+        Option("protect", "", "More directories to protect from removal, absolute or starting with `~/`.", directories),
         Option(
             "git",
             "",

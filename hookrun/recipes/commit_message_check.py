@@ -107,7 +107,6 @@ def problems(message: str) -> list[str]:
 
 
 def _message(git: GitCall, command: SimpleCommand) -> str | None:
-    """Return the message of a commit, None if it has none or it is unknown."""
     given = list(_given(git.words))
     if any(letter in REUSING for letter, _ in given):
         return None

@@ -281,7 +281,8 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
     state = _state(path)
     if state is not None and state[1] == before:
         return None
-    if (state is None and os.path.lexists(path)) or (state is not None and not _is_cut_off(state[1], before)):
+    is_cut_off = state is not None and b"".join(before.split()).startswith(b"".join(state[1].split()))
+    if not is_cut_off and (state is not None or os.path.lexists(path)):
         directory, name = os.path.split(path)
         fd, copy = tempfile.mkstemp(prefix=f".{name}.", suffix=".before", dir=directory)
         with os.fdopen(fd, "wb") as file:
@@ -292,11 +293,6 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
         file.write(before)
         os.fchmod(file.fileno(), mode)
     return None
-
-
-def _is_cut_off(content: bytes, before: bytes) -> bool:
-    """Return whether the content is a prefix of the earlier content, ignoring white space."""
-    return b"".join(before.split()).startswith(b"".join(content.split()))
 
 
 # The file is written already: a formatter that fails blocks nothing.

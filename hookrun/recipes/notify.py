@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING
 from hookrun import Context, Verdict
 from hookrun.observe.context_fields import utc_now
 from hookrun.recipes import recipe_state
-from hookrun.recipes.notify_channels import (
-    Bell,
-    Channel,
-    ChannelError,
-    Desktop,
-    Notice,
-    Webhook,
-    terminal_device,
-)
+from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, Desktop, Notice, Webhook, terminal_device
 from hookrun.recipes.output_excerpt import one_line
 from hookrun.recipes.recipe import Option, Recipe, fail_option, known_words, one_of, option
 

@@ -32,8 +32,6 @@ MAX_RESPONSE = 1 << 16
 """Bytes of an HTTP response that are read."""
 MAX_STDERR = 2000
 """Bytes of a program's stderr that an error message shows, the last ones."""
-MAX_PARENTS = 32
-"""Parent processes that are examined for a terminal."""
 PS_TIMEOUT = 5.0
 
 
@@ -220,29 +218,23 @@ def terminal_device() -> str | None:
 
     A hook runs in its own session, which has no terminal.
     """
-    process = CALLER.pid or os.getppid()
-    for _ in range(MAX_PARENTS):
-        found = _parent_and_terminal(process)
-        if found is None:
-            return None
-        process, name = found
-        if name.strip("?-"):
-            return f"/dev/{name}"
-        if process <= 1:
-            return None
-    return None
-
-
-def _parent_and_terminal(process: int) -> tuple[int, str] | None:
     try:
         done = subprocess.run(
-            ["ps", "-o", "ppid=,tty=", "-p", str(process)],  # noqa: S607  # POSIX: the same on Linux and macOS
+            ["ps", "-A", "-o", "pid=,ppid=,tty="],  # noqa: S607  # POSIX: the same on Linux and macOS
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PS_TIMEOUT,
             check=False,
         )
-        parent, name = done.stdout.decode().split()
-        return int(parent), name
+        rows = [line.split() for line in done.stdout.decode().splitlines()]
+        parents = {int(process): (int(parent), terminal) for process, parent, terminal in rows}
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
+    process = CALLER.pid or os.getppid()
+    while process in parents:
+        process, name = parents.pop(process)
+        if name.strip("?-"):
+            return f"/dev/{name}"
+        if process <= 1:
+            break
+    return None

@@ -74,13 +74,7 @@ READING = frozenset({"read", "grep", "glob"})
 ADVICE = "Ask the user if you need this."
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    matcher="read|write|edit|delete|grep|bash",
-    priority=20,
-    timeout=10,
-    on_failure="block",
-)
+@RECIPE.hook("pre_tool_use", matcher="read|write|edit|delete|grep|bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that reads or changes a protected file, None for any other."""
     files = Files()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ MAX_SHOWN = 60
 """Characters of an invalid score that are shown."""
 
 
+@dataclass(eq=False)
 class QualityGate:
     """Block a checkpoint (`pre_checkpoint`) whose quality score is below a threshold.
 
@@ -49,20 +51,15 @@ class QualityGate:
     {'validated_quality': 80}
     """
 
-    def __init__(
-        self,
-        threshold: float = 60,
-        score: Callable[[PreCheckpoint], object] | None = None,
-        *,
-        timeout: float = 30.0,
-        name: str = "quality-gate",
-    ) -> None:
-        if not _is_score(threshold):
-            raise ValueError(f"QualityGate: threshold must be a number from 0 to {MAX_SCORE}, not {threshold!r}")
-        self.threshold = threshold
-        self.score = score
-        self.timeout = timeout
-        self.name = name
+    threshold: float = 60
+    score: Callable[[PreCheckpoint], object] | None = None
+    _: KW_ONLY
+    timeout: float = 30.0
+    name: str = "quality-gate"
+
+    def __post_init__(self) -> None:
+        if not _is_score(self.threshold):
+            raise ValueError(f"QualityGate: threshold must be a number from 0 to {MAX_SCORE}, not {self.threshold!r}")
 
     def register(self, engine: Engine) -> None:
         """Register for `pre_checkpoint`."""

@@ -91,7 +91,6 @@ def note(context: Mapping[str, object]) -> None:
 
 
 def _sessions(context: Mapping[str, object]) -> list[str]:
-    """Return the session and its root session."""
     ids = (context.get("session_id"), context.get("root_session_id"))
     return list(dict.fromkeys(each for each in ids if isinstance(each, str) and each))
 

@@ -41,6 +41,7 @@ VIRTUAL = (".venv/bin", "venv/bin")
 MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 """Lock file -> package manager; without one of these it is npm."""
 PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
 NO_TESTS_COLLECTED = 5
 """Exit status of pytest for a project without tests."""
@@ -92,6 +93,7 @@ class Suite:
         return shutil.which(self.argv[0])
 
 
+MAKE = Suite("make test", ("make", "test"))
 CARGO = Suite("cargo test", ("cargo", "test", "--quiet"))
 GO = Suite("go test", ("go", "test", "./..."))
 
@@ -237,18 +239,10 @@ def _names(root: str) -> Iterator[str]:
 
 def suites(root: str) -> list[Suite]:
     """Return the suites of a project: only that of its Makefile if it has one, else one per language."""
-    made = _make(root)
-    if made is not None:
-        return [made]
+    if any(TEST_TARGET.search(_text(root, name)) for name in MAKEFILES):
+        return [MAKE]
     found = [_there(root, "Cargo.toml") and CARGO, _there(root, "go.mod") and GO, _npm(root), _pytest(root)]
     return [suite for suite in found if suite]
-
-
-def _make(root: str) -> Suite | None:
-    for name in ("GNUmakefile", "makefile", "Makefile"):
-        if TEST_TARGET.search(_text(root, name)):
-            return Suite("make test", ("make", "test"))
-    return None
 
 
 def _npm(root: str) -> Suite | None:

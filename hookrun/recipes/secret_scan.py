@@ -21,12 +21,7 @@ RECIPE = Recipe(
             choices=SCANS,
         ),
         Option("arguments", "block", "The same for tool arguments.", choices=SCANS),
-        Option(
-            "output",
-            "block",
-            "The same for tool output; `block` tells the model not to repeat it.",
-            choices=SCANS,
-        ),
+        Option("output", "block", "The same for tool output; `block` tells the model not to repeat it.", choices=SCANS),
         Option("places", "no", "With `yes`, also detect `PASSWORD=...` and `user:...@host`.", yes),
         Option("allow", "", "Globs of credentials to ignore, such as those of a test account."),
     ),

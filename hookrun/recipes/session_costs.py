@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun import Context, agent_events
@@ -71,18 +71,10 @@ class Costs:
             verdict = CostTracker({}, budget=budget).on_spending(Context.of(dict(self._context)))
             if verdict is not None:
                 return verdict.message
-        used = self.tokens
+        used = sum(astuple(self.used.tokens)) if self.used is not None else 0
         if most_tokens and used >= most_tokens:
             return f"the budget of {most_tokens:,} tokens for this session is used up ({used:,} used)"
         return None
-
-    @property
-    def tokens(self) -> int:
-        """The sum of all tokens."""
-        if self.used is None:
-            return 0
-        tokens = self.used.tokens
-        return tokens.input + tokens.output + tokens.cache_read + tokens.cache_creation
 
     @property
     def shown(self) -> str:

@@ -91,7 +91,6 @@ class LinkedFiles:
                 yield resolved
 
     def _names(self, directory: str, pattern: str) -> list[str]:
-        """Return the names in a directory that match one part of a pattern."""
         found: list[str] = []
         if self._left <= 0:
             return found

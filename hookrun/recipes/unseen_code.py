@@ -73,7 +73,8 @@ def terminal_reader(parsed: ParsedLine) -> str | None:
     """Return the first command of a line that would read commands from the terminal, None if there is none."""
     passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
     for command in parsed.commands:
-        if not command.words or _has_input(command):
+        reads_elsewhere = (each.reads and each.target.text not in TERMINAL for each in command.redirections)
+        if not command.words or command.stdin is not None or any(reads_elsewhere):
             continue
         if command.program in {"cat", "tee"} and not command.piped:
             operands = [text for text in command.arguments if text[:1] != "-" or text == "-"]
@@ -81,13 +82,6 @@ def terminal_reader(parsed: ParsedLine) -> str | None:
         elif (passed_on or not command.piped) and _reads(command):
             return " ".join((*command.wrappers, command.program))
     return None
-
-
-def _has_input(command: SimpleCommand) -> bool:
-    """Return whether a command reads something else than the terminal."""
-    return command.stdin is not None or any(
-        each.reads and each.target.text not in TERMINAL for each in command.redirections
-    )
 
 
 def _reads(command: SimpleCommand) -> bool:

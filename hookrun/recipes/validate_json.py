@@ -304,7 +304,8 @@ class ValidateJSON:
         if rule is None:
             return None
         shown = escape(os.path.basename(named))
-        if (place := self._right_place(path)) is not None:
+        if self.output_dir is not None and not is_within(path, os.path.realpath(self.output_dir)):
+            place = os.path.join(self.output_dir, os.path.basename(path))
             return Verdict.block(
                 f"{shown} does not belong in {escape(os.path.dirname(path))}. Write it to {escape(place)}"
             )
@@ -317,11 +318,6 @@ class ValidateJSON:
             return None
         listed = "".join(f"\n- {problem}" for problem in problems)
         return Verdict.block(f"{shown} does not match {rule.title}. Fix it and write it again:{listed}")
-
-    def _right_place(self, path: str) -> str | None:
-        if self.output_dir is None or is_within(path, os.path.realpath(self.output_dir)):
-            return None
-        return os.path.join(self.output_dir, os.path.basename(path))
 
 
 def _text_after(args: Mapping[str, object], path: str) -> str:

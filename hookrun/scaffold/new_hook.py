@@ -212,9 +212,9 @@ def render_script(language: str, purpose: str, values: dict[str, str], *, serve:
 
 
 def _fill(text: str, place: str, lines: str) -> str:
-    """Replace the line `{{place}}` with these lines; if there are none, remove it and the empty line after it."""
+    """Replace the line `{{place}}` with these lines; if there are none, remove it and an empty line before it."""
     mark = f"{{{{{place}}}}}\n"
-    return text.replace(mark, lines) if lines else text.replace(f"{mark}\n", "")
+    return text.replace(mark, lines) if lines else text.replace(f"\n\n{mark}", "\n").replace(mark, "")
 
 
 def _with_values(text: str, values: dict[str, str]) -> str:

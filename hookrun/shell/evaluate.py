@@ -198,7 +198,6 @@ def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
 
 
 def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
-    """Return what a program prints, None where that is not known."""
     return OUTPUTS[program](argv[1:], stdin) if program in OUTPUTS else None
 
 

@@ -117,7 +117,6 @@ def _is_hookrun(word: str, *, python: bool) -> bool:
 
 
 def _agent(arguments: list[str]) -> str | None:
-    """Return the agent that the arguments of `hookrun fire` name."""
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name == "--agent":

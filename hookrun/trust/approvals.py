@@ -41,7 +41,7 @@ class UserDecisions:
         self._home = home
         self.root = root
         self._around = around
-        self._owners = _owners(settings)
+        self._owners = stores.owners_in(settings)
         self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
         self._trouble: str | None = None
@@ -122,15 +122,6 @@ def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
     if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
         return True
     return digest != "" and refused["digest"] == digest
-
-
-def _owners(settings: Mapping[str, object]) -> list[int]:
-    named = settings.get("trusted_owners")
-    if not isinstance(named, list) or not named:
-        return []
-    from hookrun.trust.store import uids
-
-    return uids(named)
 
 
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:

@@ -298,11 +298,6 @@ class HookInspector:
         """Return the canonical text of the hook's declaration."""
         return declaration(hook, self.root, self.home)
 
-    @staticmethod
-    def sum_of_declaration(declared: str) -> str:
-        """Return the digest of an approved declaration that the store keeps."""
-        return sum_of_text(declared)
-
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
         """Return the hook's declaration if it is one that was approved, whatever its files are now, else None."""
         if self._approved is None:
@@ -325,25 +320,21 @@ class HookInspector:
         `declared` is the hook's `declaration`, if known.
         """
         try:
-            return self._inspect(hook, declared if declared is not None else self.declaration(hook))
+            if self._budget is not None:
+                self._budget.begin()
+            return self._look(hook, declared if declared is not None else self.declaration(hook))
         except UnreadableFileError as error:
             return Inspection("", [], str(error))
         except Exception as error:  # an untrusted project may only break its own hook
             return Inspection("", [], f"inspection failed ({type(error).__name__}: {error})")
+        finally:
+            if self._budget is not None:
+                self._budget.end()
 
     def _cache(self) -> DigestCache:
         if self._identities is None:
             self._identities = DigestCache(self.home, self.root)
         return self._identities
-
-    def _inspect(self, hook: Hook, declared: str) -> Inspection:
-        if self._budget is None:
-            return self._look(hook, declared)
-        self._budget.begin()
-        try:
-            return self._look(hook, declared)
-        finally:
-            self._budget.end()
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
         environment, cwd = self._around.variables_and_directory(hook)

@@ -335,13 +335,6 @@ def _git_index(root: str) -> tuple[str, bytes]:
         return top, b""
 
 
-def _is_directory(path: str) -> bool:
-    try:
-        return S_IFMT(os.stat(path).st_mode) == DIRECTORY
-    except (OSError, ValueError):
-        return False
-
-
 def _modules(name: str, directory: str) -> Iterator[str]:
     """Yield the files that Python may load for a module and its packages from this directory, or run with `-m`."""
     from _imp import extension_suffixes
@@ -384,7 +377,7 @@ def _is_glob(part: str) -> bool:
 
 def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[str]:
     if not parts:
-        if _is_directory(directory):
+        if os.path.isdir(directory):
             yield from _below(directory, ["**"], looked_at)
         else:
             yield directory

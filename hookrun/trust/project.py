@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 from hookrun import files
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
+from hookrun.config.executed import executed
+from hookrun.config.load import Declarations
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.nesting import NESTING
@@ -25,13 +28,9 @@ from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
 from hookrun.trust.hook_files import place, within
-from hookrun.trust.store import uids
+from hookrun.trust.snapshots import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hookrun.config.load import Declarations
-    from hookrun.trust.snapshots import Texts
     from hookrun.trust.store import Refused, Store
 
 
@@ -75,8 +74,7 @@ class Project:
         self.declarations = declarations
         self.root = declarations.root or directory
         settings = declarations.settings
-        named = settings.get("trusted_owners")
-        self.owners = uids(named) if isinstance(named, list) else []
+        self.owners = stores.owners_in(settings)
         self.around = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
@@ -125,8 +123,6 @@ class Project:
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the words of a hook's command that name data, which may change, and those known only at run time."""
-        from hookrun.config.executed import executed
-
         hook = found.hook
         environment, cwd = self.around.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
@@ -159,7 +155,7 @@ class Project:
     @contextmanager
     def changing(self) -> Iterator[Store]:
         """Yield the store to be changed, and write it at the end."""
-        with change_store(self.home, self.owners) as store:
+        with locked_store(self.home, self.owners) as store:
             yield store
         self.store = store
 
@@ -188,15 +184,13 @@ class Project:
     def disable(self, found: ProjectHook) -> None:
         """Disable a hook for this user, approved or not."""
         with self.changing() as store:
-            store.disabled = [each for each in store.disabled if not self._is_about(each, found)]
-            store.disabled.append(self._refused(found))
+            others = [each for each in store.disabled if not is_about(each, found.hook, self.root, found.digest)]
+            store.disabled = [*others, self._refused(found)]
 
     def enable(self, found: ProjectHook) -> bool:
         """Remove a denial or disabling; return whether there was one."""
         with self.changing() as store:
-            before = len(store.denied) + len(store.disabled)
-            self._lift(store, found)
-            return before != len(store.denied) + len(store.disabled)
+            return self._lift(store, found) > 0
 
     def forget(self, *, digests: set[str], roots: set[str]) -> int:
         """Forget the decisions about these digests and about the projects at these roots; return their number."""
@@ -205,54 +199,49 @@ class Project:
             return digest in digests or os.path.realpath(root) in roots
 
         with self.changing() as store:
-            before = len(store.approved) + len(store.denied) + len(store.disabled)
-            approved = store.approved.items()
-            store.approved = {digest: each for digest, each in approved if not is_meant(digest, each["root"])}
-            store.denied = [each for each in store.denied if not is_meant(each["digest"], each["root"])]
-            store.disabled = [each for each in store.disabled if not is_meant(each["digest"], each["root"])]
-            return before - len(store.approved) - len(store.denied) - len(store.disabled)
+            gone = [digest for digest, each in store.approved.items() if is_meant(digest, each["root"])]
+            for digest in gone:
+                del store.approved[digest]
+            return len(gone) + _drop(store, lambda each: is_meant(each["digest"], each["root"]))
 
-    def _is_about(self, refused: Refused, found: ProjectHook) -> bool:
-        return is_about(refused, found.hook, self.root, found.digest)
-
-    def _lift(self, store: Store, found: ProjectHook) -> None:
-        store.denied = [each for each in store.denied if not self._is_about(each, found)]
-        store.disabled = [each for each in store.disabled if not self._is_about(each, found)]
+    def _lift(self, store: Store, found: ProjectHook) -> int:
+        return _drop(store, lambda each: is_about(each, found.hook, self.root, found.digest))
 
     def _refused(self, found: ProjectHook) -> Refused:
         return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}
 
 
-@contextmanager
-def change_store(home: str, owners: list[int]) -> Iterator[Store]:
-    """Yield an account's store to be changed, and write it at the end. Raises StoreError; then nothing has changed."""
-    try:
-        with locked_store(home, owners) as store:
-            yield store
-    except OSError as error:
-        where = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
-        fault = f"{where}: cannot be written ({error.strerror}), so nothing was changed"
-        raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
+def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:
+    """Remove hooks from those that are denied or disabled; return the number of entries removed."""
+    before = len(store.denied) + len(store.disabled)
+    store.denied = [each for each in store.denied if not is_meant(each)]
+    store.disabled = [each for each in store.disabled if not is_meant(each)]
+    return before - len(store.denied) - len(store.disabled)
 
 
 @contextmanager
 def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
-    """Yield the store to be changed, and write it unless the block raises. Other writers wait meanwhile.
+    """Yield an account's store to be changed, and write it unless the block raises. Other writers wait meanwhile.
 
-    Raises StoreError if the store cannot be trusted and OSError if it cannot be written; then it stays as it was.
+    Raises StoreError if the store cannot be trusted or written; then it stays as it was.
     """
     where = home + DATA_DIR
-    make_private_dir(where)
-    fd = stores.open_directory(where, owners)
     try:
-        os.fchmod(fd, 0o700)
-        with files.Locked(f"{where}/{LOCK}"):
-            store = stores.read(fd, where)
-            yield store
-            files.atomic_write(f"{where}/{stores.NAME}", _text(store).encode("ascii"), durable=True)
-            files.sweep(where)
-    finally:
-        os.close(fd)
+        make_private_dir(where)
+        fd = stores.open_directory(where, owners)
+        try:
+            os.fchmod(fd, 0o700)
+            with files.Locked(f"{where}/{LOCK}"):
+                store = stores.read(fd, where)
+                yield store
+                files.atomic_write(f"{where}/{stores.NAME}", _text(store).encode("ascii"), durable=True)
+                files.sweep(where)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        shown = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
+        fault = f"{shown}: cannot be written ({error.strerror}), so nothing was changed"
+        raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
 
 
 def _text(store: Store) -> str:

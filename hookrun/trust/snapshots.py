@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from hashlib import file_digest
-from typing import TYPE_CHECKING
 
 from hookrun.state import DATA_DIR
-from hookrun.trust.store import RULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.trust.hook_files import LocalFile
-    from hookrun.trust.store import Store
+from hookrun.trust.hook_files import LocalFile
+from hookrun.trust.store import RULE, Store
 
 LARGEST_FILE = 64 << 10
 """Limit on the bytes of a file that is stored and shown; of a larger one only the size is."""

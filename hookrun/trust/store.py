@@ -14,7 +14,7 @@ from hookrun.state import DATA_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import NotRequired, TypedDict
 
     class Approved(TypedDict):
@@ -287,8 +287,11 @@ def _is_owners_own(gid: int, uid: int) -> bool:
     return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
-def uids(names: Iterable[object]) -> list[int]:
-    """Return the user ids of accounts given by name or number; unknown ones are left out."""
+def owners_in(settings: Mapping[str, object]) -> list[int]:
+    """Return the user ids of the `trusted_owners` of settings, given by name or number; unknown ones are left out."""
+    names = settings.get("trusted_owners")
+    if not isinstance(names, list) or not names:
+        return []
     from pwd import getpwnam
 
     found = []

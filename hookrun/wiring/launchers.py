@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,20 +16,17 @@ from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
+from hookrun.agents.types import Agent
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launcher_file import LauncherFile
 from hookrun.server_socket import end_server, servers, socket_base
 from hookrun.state import DATA_DIR, make_private_dir
-from hookrun.wiring.wired_command import FallbackResponse
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.wired_command import HookrunProgram, fallback_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.agents.types import Agent
-    from hookrun.wiring.ledger import Ledger
     from hookrun.wiring.plan import InstallRequest
-    from hookrun.wiring.wired_command import HookrunProgram
 
 GONE = "gone"
 """The name of the script that answers where hookrun is missing."""
@@ -78,11 +76,11 @@ def why_unusable(home: str) -> str | None:
     return None
 
 
-def fallback_when_removed(agent: Agent, event: str, path: str) -> FallbackResponse:
-    """Return the answer to an agent's event once the file at `path` has been removed: continue, and warn the user."""
+def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
+    """Return the commands that answer an agent's event once the file at `path` is gone: continue, and warn the user."""
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
     answer = static_answer(agent, event, Reply(user_message=text))
-    return FallbackResponse(answer) if answer else FallbackResponse(stderr=text)
+    return fallback_commands(answer) if answer else fallback_commands(stderr=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +184,12 @@ def _quoted(command: list[str]) -> dict[str, str]:
 
 def _gone_script(program: HookrunProgram) -> str:
     """Return the script with the answers of all agents, as few as there are different ones."""
-    patterns: dict[FallbackResponse, list[str]] = {}
+    patterns: dict[str, list[str]] = {}
     for agent in map(load, AGENTS):
         for event in agent.EVENTS:
             answer = fallback_when_removed(agent, event, program.main)
             patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
-    cases = [f"    {'|'.join(words)}) {answer.shell()} ;;" for answer, words in patterns.items()]
+    cases = [f"    {'|'.join(words)}) {answer} ;;" for answer, words in patterns.items()]
     return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program.cold_command()))
 
 

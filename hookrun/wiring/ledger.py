@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from hookrun import files, state
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VERSION = 1
 """The version of the manifest that this hookrun writes, and the newest that it reads."""

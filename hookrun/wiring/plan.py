@@ -6,30 +6,29 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
-from hookrun.edit.file_change import FileChange, existing, missing_directories
-from hookrun.wiring import wired_command
+from hookrun.agents.types import Agent
+from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
 from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
-from hookrun.wiring.ledger import LedgerEntry, digest
-from hookrun.wiring.targets import SettingsFile, WiredLine, agent_directory, install_targets
-from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, PortableForm, WiredCommand
+from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
+from hookrun.wiring.targets import (
+    HookFile,
+    InstallLocation,
+    SettingsFile,
+    WiredEvent,
+    WiredLine,
+    agent_directory,
+    install_targets,
+)
+from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.agents.types import Agent
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.wiring.ledger import Ledger
-    from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
-    from hookrun.wiring.wired_command import HookrunProgram
-
-    Target = HookFile | TrustConfig
+Target = HookFile | TrustConfig
 
 MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
@@ -119,15 +118,15 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            command, gone = WiredCommand(flags, version=wired_command.PORTABLE, form=form), None
+            command, gone = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
             flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
-            command = WiredCommand(flags, version=wired_command.LAUNCHER, launcher=self.launcher)
+            command = WiredCommand(flags, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
             gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
         else:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
-            command = WiredCommand(flags, self.program, wired_command.ABSOLUTE)
+            command = WiredCommand(flags, self.program)
             gone = fallback_when_removed(self.agent, event, self.program.main)
         return WiredLine(command.line(gone), command.words, seconds)
 

@@ -47,11 +47,6 @@ PACKAGE_DOOR = "/hookrun/__main__.py"
 
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
-BY_HAND, ABSOLUTE, PORTABLE, LAUNCHER = 0, 1, 2, 3
-"""Versions of the grammar of lines: none that `install` wrote; hookrun by absolute paths; found where the line runs; a
-launcher of the account.
-"""
-
 WARN, BLOCK = "warn", "block"
 """What a portable line does without hookrun: warn only, or also block the agent's tools."""
 
@@ -121,18 +116,11 @@ class FireFlags:
         return self.arguments()[len(("fire", "--agent", self.agent)) :]
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackResponse:
-    """What the line prints, with exit status 0, if hookrun has been moved or removed."""
-
-    stdout: str = ""
-    stderr: str = ""
-
-    def shell(self) -> str:
-        """Return the end of a line: the commands that print it and exit."""
-        channels = ((self.stdout, ""), (self.stderr, " >&2"))
-        printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
-        return "; ".join([*printed, "exit 0"])
+def fallback_commands(stdout: str = "", stderr: str = "") -> str:
+    """Return the end of a line: the commands that print these and exit, if hookrun has been moved or removed."""
+    channels = ((stdout, ""), (stderr, " >&2"))
+    printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
+    return "; ".join([*printed, "exit 0"])
 
 
 def this_program() -> HookrunProgram:
@@ -179,15 +167,16 @@ class PortableForm:
 
 @dataclass(frozen=True)
 class WiredCommand:
-    """A command that fires hookrun for an agent: by which `version` of the grammar, with which flags and program.
+    """A command that fires hookrun for an agent, with these flags.
 
-    `answers` says that hookrun can be started and that nothing around the call keeps its answer from the agent, as far
-    as that can be seen.
+    `install` writes it in one of three forms: with hookrun's absolute paths (`named`), with a `launcher` of the
+    account, or for a project (`form`), where hookrun is found when it runs. One without any is handwritten; `plain`
+    says of it that hookrun can be started and that nothing around the call keeps its answer from the agent, as far as
+    that can be seen.
     """
 
     flags: FireFlags
     named: HookrunProgram | None = None
-    version: int = BY_HAND
     plain: bool = False
     form: PortableForm | None = None
     launcher: str | None = None
@@ -203,16 +192,16 @@ class WiredCommand:
         # `-I`: nothing of the working directory or the environment is imported.
         return [] if self.named is None else [self.named.python, "-I", self.named.main, *self.flags.arguments()]
 
-    def line(self, gone: FallbackResponse | None) -> str:
+    def line(self, gone: str | None) -> str:
         """Return the command line, which sh, bash, zsh and fish read alike. Raises FileError.
 
-        It prints `gone` if what it starts is missing. None for a project's, and for an agent that shows a missing
+        It runs `gone` if what it starts is missing. None for a project's, and for an agent that shows a missing
         command to the user and continues: then the line is the command alone.
         """
         for path in filter(None, (self.launcher, self.flags.home)):
             _writable(path)
         if gone is not None:
-            return f"{self.begin()}; {gone.shell()}"
+            return f"{self.begin()}; {gone}"
         # `exec` spares the process that a shell would wait with.
         return f"{EXEC if self.launcher is not None else ''}{shlex.join(self.words)}"
 
@@ -232,7 +221,7 @@ class WiredCommand:
     @property
     def is_ours(self) -> bool:
         """Whether `install` wrote it."""
-        return self.version != BY_HAND
+        return self.named is not None or self.launcher is not None or self.form is not None
 
     @property
     def answers(self) -> bool:
@@ -281,7 +270,7 @@ def _absolute(words: list[str]) -> WiredCommand | None:
     flags = _flags(words[4:]) if (words[1:2], words[3:4]) == (["-I"], ["fire"]) else None
     if flags is None or not all(map(os.path.isabs, (words[0], words[2]))) or not words[2].endswith(PACKAGE_DOOR):
         return None
-    return WiredCommand(flags, HookrunProgram(words[0], words[2]), ABSOLUTE)
+    return WiredCommand(flags, HookrunProgram(words[0], words[2]))
 
 
 def _portable(words: list[str]) -> WiredCommand | None:
@@ -292,12 +281,12 @@ def _portable(words: list[str]) -> WiredCommand | None:
     when_missing, variable, message = words[4:7]
     if when_missing not in (WARN, BLOCK) or not VARIABLE.fullmatch(variable):
         return None
-    return WiredCommand(flags, version=PORTABLE, form=PortableForm(variable, when_missing, message))
+    return WiredCommand(flags, form=PortableForm(variable, when_missing, message))
 
 
 def _launcher(words: list[str], agent: str) -> WiredCommand | None:
     flags = _flags(["--agent", agent, *words[1:]]) if os.path.basename(words[0]) == agent else None
-    return None if flags is None else WiredCommand(flags, version=LAUNCHER, launcher=words[0])
+    return None if flags is None else WiredCommand(flags, launcher=words[0])
 
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:
@@ -305,12 +294,13 @@ def _of_line(text: str, agent: str) -> WiredCommand | None:
     if not text.startswith("test -x "):
         call = text.removeprefix(EXEC)
         found = read_argv(_words(call), agent) if call.startswith(("/bin/sh -c ", "/", "'/")) else None
-        versions = (LAUNCHER, PORTABLE) if call == text else (LAUNCHER,)  # a launcher's line began without it once
-        return found if found is not None and found.version in versions and shlex.join(found.words) == call else None
+        if found is None or found.named is not None or shlex.join(found.words) != call:
+            return None
+        return found if call == text or found.launcher is not None else None  # a launcher's line began without it once
     words = _words(text)
     command = words[words.index("exec") + 1 : words.index(";")] if "exec" in words and ";" in words else []
     found = read_argv(command, agent)
-    if found is None or found.version == PORTABLE:
+    if found is None or found.form is not None:
         return None
     begin = found.begin()
     return found if text.startswith(begin) and SAID.fullmatch(text, len(begin)) else None

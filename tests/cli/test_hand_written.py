@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.wiring.wired_command import (
-    FallbackResponse,
     FireFlags,
     HookrunProgram,
+    fallback_commands,
     this_program,
 )
 from tests.cli.command import hookrun
@@ -123,7 +123,7 @@ def test_the_proof_starts_no_program_that_a_project_names(project: Project, thro
         line, why = launcher_line(str(evil), flags, None), f"{evil} is not the launcher of this account"
     else:
         program = HookrunProgram(str(evil), this_program().main)
-        line, why = shell_line(program, flags, FallbackResponse()), "which is not this hookrun"
+        line, why = shell_line(program, flags, fallback_commands()), "which is not this hookrun"
     _write(project, "claude", line, "project")
     not_tried = [each["cause"] for each in _findings(project, "claude") if each["found"].startswith("not tried")]
     assert any(why in cause for cause in not_tried)

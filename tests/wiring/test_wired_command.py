@@ -15,14 +15,11 @@ from hypothesis import given, strategies as st
 from hookrun.edit.file_change import FileError
 from hookrun.shell.fire_call import fire_calls
 from hookrun.wiring.wired_command import (
-    ABSOLUTE,
-    LAUNCHER,
-    PORTABLE,
-    FallbackResponse,
     FireFlags,
     HookrunProgram,
     PortableForm,
     WiredCommand,
+    fallback_commands,
     read,
     read_argv,
     this_program,
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATHS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1).map(lambda text: f"/{text}")
-GONE = FallbackResponse('{"systemMessage": "it\'s gone"}', "gone\n")
+GONE = fallback_commands('{"systemMessage": "it\'s gone"}', "gone\n")
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
 
 
@@ -46,23 +43,21 @@ def test_what_is_written_is_read_back(
     program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
     fires = FireFlags("claude", "PreToolUse", deadline, scope, home)
     text = shell_line(program, fires, GONE)
-    assert read(text, "claude") == WiredCommand(fires, program, ABSOLUTE)
+    assert read(text, "claude") == WiredCommand(fires, program)
     assert read(text, "codex") is None
-    assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program, ABSOLUTE)
+    assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program)
 
 
 @UNHURRIED
 @given(PATHS, st.none() | PATHS, st.none() | st.sampled_from([2.0, 595.0]), st.none() | st.just(GONE))
-def test_a_launchers_line_is_read_back(
-    home: str, named: str | None, deadline: float | None, gone: FallbackResponse | None
-) -> None:
+def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: float | None, gone: str | None) -> None:
     """With and without an answer for a launcher that is missing."""
     launcher = f"{home}/.local/share/hookrun/claude"
     fires = FireFlags("claude", "PreToolUse", deadline, home=named)
     text = launcher_line(launcher, fires, gone)
-    assert read(text, "claude") == WiredCommand(fires, None, LAUNCHER, launcher=launcher)
+    assert read(text, "claude") == WiredCommand(fires, launcher=launcher)
     assert read(text, "codex") is None
-    assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, None, LAUNCHER, launcher=launcher)
+    assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, launcher=launcher)
 
 
 SHORT = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), None)
@@ -96,7 +91,7 @@ def test_a_launchers_line_of_an_earlier_install_is_ours() -> None:
     """It began with the launcher; a project's line never began with `exec`."""
     assert OLDER.startswith("/h/")
     assert read(OLDER, "claude") == read(SHORT, "claude")
-    portable = WiredCommand(FireFlags("claude", "Stop", scope="project"), version=PORTABLE, form=PortableForm())
+    portable = WiredCommand(FireFlags("claude", "Stop", scope="project"), form=PortableForm())
     assert read(portable.line(None), "claude") == portable
     found = read(f"exec {portable.line(None)}", "claude")
     assert found is not None

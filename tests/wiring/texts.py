@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings, strategies as st
 
-from hookrun.wiring.wired_command import ABSOLUTE, LAUNCHER, FallbackResponse, FireFlags, HookrunProgram, WiredCommand
+from hookrun.wiring.wired_command import FireFlags, HookrunProgram, WiredCommand, fallback_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
     """Return the command that names hookrun by absolute paths."""
-    return WiredCommand(flags, program, ABSOLUTE).words
+    return WiredCommand(flags, program).words
 
 
-def shell_line(program: HookrunProgram, flags: FireFlags, gone: FallbackResponse) -> str:
+def shell_line(program: HookrunProgram, flags: FireFlags, gone: str) -> str:
     """Return its line."""
-    return WiredCommand(flags, program, ABSOLUTE).line(gone)
+    return WiredCommand(flags, program).line(gone)
 
 
 def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
     """Return the command that starts a launcher."""
-    return WiredCommand(flags, version=LAUNCHER, launcher=launcher).words
+    return WiredCommand(flags, launcher=launcher).words
 
 
-def launcher_line(launcher: str, flags: FireFlags, gone: FallbackResponse | None) -> str:
+def launcher_line(launcher: str, flags: FireFlags, gone: str | None) -> str:
     """Return its line."""
-    return WiredCommand(flags, version=LAUNCHER, launcher=launcher).line(gone)
+    return WiredCommand(flags, launcher=launcher).line(gone)
 
 
 def wired(agent: str, event: str, place: str = "/old") -> str:
     """Return the line that install of a hookrun at another place has written."""
     program = HookrunProgram(f"{place}/bin/python3", f"{place}/lib/hookrun/__main__.py")
-    return shell_line(program, FireFlags(agent, event, 595.0), FallbackResponse('{"systemMessage": "gone"}'))
+    return shell_line(program, FireFlags(agent, event, 595.0), fallback_commands('{"systemMessage": "gone"}'))
 
 
 UNHURRIED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
