@@ -10,7 +10,7 @@ import signal
 import tempfile
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -223,6 +223,7 @@ class CaseRunner:
         self._directory = directory
         self._pool, self._background_pool = Pool(at_once), Pool(at_once)
         self._coprocesses = Coprocesses(files_of)
+        self._warm_turn = threading.Lock()
         self._temporary = os.path.realpath(tempfile.mkdtemp(prefix="hookrun-test-"))
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
@@ -230,7 +231,7 @@ class CaseRunner:
         self._services: dict[CaseConfig, CaseState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
-        self._homes: list[str] = []
+        self._homes: dict[bool, list[str]] = {False: [], True: []}
 
     def close(self) -> None:
         """End every running hook and remove the temporary directory."""
@@ -278,7 +279,10 @@ class CaseRunner:
         if run.problems or run.config is None:
             return run
         try:
-            run.result, expect = self._fire_case(run, run.config)
+            with (
+                self._warm_turn if run.warm else nullcontext()
+            ):  # at the same time each would have a program of its own
+                run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
             run.problems = [f"{run.case.where}: {one_line(str(error))}"]
         except Exception as error:  # the other cases are run
@@ -395,7 +399,7 @@ class CaseRunner:
             write_files(directory, case.files)
         else:
             try:
-                home = self._homes.pop()
+                home = self._homes[run.warm].pop()
             except IndexError:
                 home = self._new_directory()
         env = {"HOME": home, **expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory or WORKDIR})}
@@ -411,7 +415,7 @@ class CaseRunner:
         """Reuse a home that is still empty: creating and removing one takes longer than many hooks run."""
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
-            self._homes.append(sandbox.home)
+            self._homes[sandbox.coprocesses is not None].append(sandbox.home)
 
 
 def _serves(case: Case, config: CaseConfig) -> bool:
