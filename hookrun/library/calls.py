@@ -82,33 +82,21 @@ class HandlerCall:
         self._over()
         return None
 
-    def step(self, wanted: Any) -> TimeLimited | None:
-        """In a task: run the awaitable until it waits; return what to await in its place.
-
-        Returns None if it has finished without waiting.
-        """
+    async def await_result(self, wanted: Any) -> None:
+        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
         try:
             coroutine = as_coroutine(wanted)
             first = coroutine.send(None)
-        except StopIteration as end:
+        except StopIteration as end:  # it has finished without waiting
             self._answered(end.value)
         except BaseException as error:
             self._raised(error)
         else:
-            return TimeLimited(
-                coroutine, first, min(self._started + self.handler.timeout, self._deadline), self._before
-            )
+            until = min(self._started + self.handler.timeout, self._deadline)
+            await self._wait(TimeLimited(coroutine, first, until, self._before))
         self._over()
-        return None
 
-    async def await_result(self, wanted: Any) -> None:
-        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
-        bounded = self.step(wanted)
-        if bounded is not None:
-            await self.wait(bounded)
-
-    async def wait(self, bounded: TimeLimited) -> None:
-        """Await what `step` returned. Raises CancelledError when the task is cancelled."""
+    async def _wait(self, bounded: TimeLimited) -> None:
         try:
             value = await bounded
         except asyncio.CancelledError as error:
@@ -126,7 +114,6 @@ class HandlerCall:
         if bounded.expired:
             end = "; it did not end when cancelled, and was closed" if bounded.closed else ""
             self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
-        self._over()
 
     def left(self) -> float | None:
         """Return the seconds it has left, or None without a limit."""
