@@ -179,7 +179,8 @@ class HandlerCall:
         if value is None:
             outcome.answer = NO_OBJECTION
         elif isinstance(value, Verdict):
-            outcome.answer = deep_copy(Verdict.to_dict(value)) if _carries_change(value) else value
+            unchanged = value.modified_args is value.args_patch is value.modified_context is None
+            outcome.answer = value if unchanged else deep_copy(Verdict.to_dict(value))
         elif isinstance(value, dict):
             outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):
@@ -216,21 +217,13 @@ def close_unstarted(wanted: Any) -> None:
         wanted.close()
 
 
-def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
-    if answer is None or answer is NO_OBJECTION:
-        return False
-    if isinstance(answer, dict):
-        return any(answer.get(name) is not None for name in VERDICT_OBJECTS)
-    return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
-
-
 CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
 """Field of the context -> the key of a verdict that changes it."""
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
     """Return whether an answer changes these keys of a field, or may change all of it."""
-    if not isinstance(answer, dict) or not _carries_change(answer):
+    if not isinstance(answer, dict) or all(answer.get(each) is None for each in VERDICT_OBJECTS):
         return False
     if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
         return True

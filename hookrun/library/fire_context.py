@@ -83,13 +83,9 @@ def _likely_field(name: str, event: str) -> str | None:
     """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
-    if instead and event in ALIASES:
-        if prefix == "tool":
-            wanted = event in WITH_TOOL
-        else:
-            wanted = prefix != "user" or event == "user_prompt_submit"
-        if wanted:
-            return instead
+    wanted = {"tool": event in WITH_TOOL, "user": event == "user_prompt_submit"}.get(prefix, True)
+    if instead and wanted and event in ALIASES:
+        return instead
     letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
     likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
