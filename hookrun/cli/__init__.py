@@ -126,17 +126,13 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, then the options."""
-        self.format_commands(ctx, formatter)
-        click.Command.format_options(self, ctx, formatter)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands in their groups without importing any of them."""
+        """List the commands in their groups without importing any of them, then the options."""
         sections = ctx.meta.get(SECTIONS, GROUPS) if self.table is COMMANDS else {"Commands": self.table}
         width = max(len(name) for section in sections.values() for name in section)
         for title, section in sections.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), entry[1]) for name, entry in section.items()])
+        click.Command.format_options(self, ctx, formatter)
 
 
 @click.group(
@@ -168,7 +164,7 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # the reader has gone, as `| head` does
-        _discard_buffered(sys.stdout)
+        _discard_buffered_output()
         return FAILED
     except Exception as error:
         return _print_error(_error_message(error))
@@ -177,7 +173,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _error_message(error: Exception) -> str:
     if isinstance(error, OSError):
-        _discard_buffered(sys.stdout)
+        _discard_buffered_output()
         return escape(f"{error.filename or 'the output'}: {error.strerror or error}")
     if any(f"{kind.__module__}.{kind.__name__}" in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
@@ -217,9 +213,8 @@ def _print_error(message: str) -> int:
     return FAILED
 
 
-def _discard_buffered(stream: object) -> None:
+def _discard_buffered_output() -> None:
     """Redirect buffered output to nowhere, so that the interpreter does not fail to flush it at exit."""
-    if isinstance(stream, io.TextIOWrapper):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())

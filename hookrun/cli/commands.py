@@ -146,9 +146,17 @@ def command(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 home_option = click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
-hook_option = click.option("--hook", metavar="NAME", help="Only this hook.")
-event_option = click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
-agent_option = click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
+
+
+def hook_filters(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add `--hook`, `--event` and `--agent` to a command."""
+    for option in (
+        click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent."),
+        click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names."),
+        click.option("--hook", metavar="NAME", help="Only this hook."),
+    ):
+        function = option(function)
+    return function
 
 
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:

@@ -110,11 +110,10 @@ class AgentSide:
             return None
         replies = []
         for predictions in self._explanation.predictions:
-            failed = [(each.hook, each.failure) for each in predictions if each.state == FAILS]
             runs = [
-                HookResult(hook, apply_policies(hook, why), outcome=Outcome(why), failure=why)
-                for hook, why in failed
-                if why
+                HookResult(each.hook, apply_policies(each.hook, why), outcome=Outcome(why), failure=why)
+                for each in predictions
+                if each.state == FAILS and (why := each.failure) is not None
             ]
             behind = [
                 (each.hook, each.failure)
@@ -159,6 +158,7 @@ class ExplainRun:
         self.degraded: list[str] = []
         self.problems: list[str] = []
         self.interrupted = 0
+        self._last_input: object = None
 
     def watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
         """Record what each hook read."""
@@ -186,7 +186,6 @@ class ExplainRun:
             self.explanation.show()
         else:
             print_wrapped(first, style=BOLD)
-            last_input: object = None
             for number, (fire, verdict) in enumerate(self.fires):
                 print_line("")
                 print_table(
@@ -196,8 +195,7 @@ class ExplainRun:
                     styles=RESULT_STYLES,
                     wrap=True,
                 )
-                lines, last_input = self._transcript(fire, last_input)
-                for text, style in lines:
+                for text, style in self._transcript(fire):
                     print_wrapped(text, FIELD_INDENT, style)
                 print_lines(_changed_arguments(fire, verdict))
             self.explanation.show_notes()
@@ -224,25 +222,24 @@ class ExplainRun:
                 why_not = ("not run", "-", step.removeprefix("not run: ")) if step else ("no match", "-", cause)
                 yield str(index + 1), hook.name, *why_not
 
-    def _transcript(self, fire: EventFire, last_input: object) -> tuple[list[Line], object]:
-        """Return what the hooks read and wrote, each input once, and the last input."""
-        lines: list[Line] = []
+    def _transcript(self, fire: EventFire) -> Iterator[Line]:
+        """Yield what the hooks read and wrote, an input that is as the last one only once."""
         for run in runs_of(fire):
             if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
                 continue
-            lines += [("", ""), (run.name, BOLD)]
-            previous, (last_input, stdin) = last_input, _parse_input(self.inputs.get(id(run.outcome), b""))
-            if last_input == previous:
+            yield from (("", ""), (run.name, BOLD))
+            current, stdin = _parse_input(self.inputs.get(id(run.outcome), b""))
+            if current == self._last_input:
                 stdin = []
-                lines.append(("  input   as above", DIM))
+                yield "  input   as above", DIM
+            self._last_input = current
             output, errors = shown_lines(run.outcome.stdout), shown_lines(run.outcome.stderr)
             for title, texts in (("input", stdin), ("output", output), ("stderr", errors)):
-                lines += [(f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts)]
+                yield from ((f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts))
             if run.outcome.exit_code:
-                lines.append((f"  exit status {run.outcome.exit_code}", ""))
+                yield f"  exit status {run.outcome.exit_code}", ""
             if runs_in_background(run):
-                lines.append((f"  `hookrun why {fire.request_id}` shows how it ends", DIM))
-        return lines, last_input
+                yield f"  `hookrun why {fire.request_id}` shows how it ends", DIM
 
     def _answer_lines(self) -> Iterator[Line]:
         agent = self.explanation.query.agent

@@ -25,6 +25,7 @@ from hookrun.cli.recipes import layers_of_declared
 from hookrun.cli.user_decisions import APPROVE_IT, approve_written, user_is_present
 from hookrun.config.command_words import file_words
 from hookrun.edit.file_change import FileChange, apply_all
+from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import (
@@ -42,7 +43,6 @@ from hookrun.scaffold.new_hook import (
     LANGUAGES,
     HookPlan,
     HookTemplateRequest,
-    canonical_event,
     plan_hook,
 )
 from hookrun.text import one_of, quote
@@ -230,25 +230,19 @@ class Setup:
 
     def _test(self, changes: Collection[FileChange]) -> None:
         from hookrun.testing.case_runner import run_cases
-        from hookrun.testing.cases import load_all, select_cases
+        from hookrun.testing.cases import load
 
-        paths = [each.path for each in changes if each.path.endswith(CASES_SUFFIX)]
-        files = load_all(paths) if paths else []
+        files = [load(each.path) for each in changes if each.path.endswith(CASES_SUFFIX)]
         if files:
-            done = run_cases(files, select_cases(files, None), directory=self.declaring.root)
+            done = run_cases(files, directory=self.declaring.root)
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
     def _next_steps(self, directory: str, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         report, own = self.report, self.own
-        if own is not None:
-            if shutil.which(own.program) is None:
-                report.warn(f"command not found: `{own.program}`, which {own.name} needs")
-            yield from next_steps(own, report, approved=approved, directory=directory)
-        elif os.path.realpath(directory) != os.path.realpath(self.declaring.root):
-            yield f"cd {relative_path(self.declaring.root)}", "go to the project's root"
-        if own is None and not approved:
-            yield report.with_home("hookrun trust"), "review and approve the hooks; they do not run until then"
+        if own is not None and shutil.which(own.program) is None:
+            report.warn(f"command not found: `{own.program}`, which {own.name} needs")
+        yield from next_steps(self.declaring.root, own, report, approved=approved, directory=directory)
         for agent in failed:
             yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if GUARD in self.recipes.declared():
@@ -258,7 +252,7 @@ class Setup:
 
 def _events(entry: object, own: list[str]) -> list[str]:
     events = entry.get("event") if isinstance(entry, dict) else None
-    return [canonical_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
+    return [resolve_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
 
 
 # --- hookrun new
@@ -320,18 +314,22 @@ def new_command(
         report.add_approvals((), [made.name])
     else:
         approved = approve_written(declaring.root, [made.name], changes, report)
-    report.next_steps(next_steps(made, report, approved=approved, directory=directory))
+    report.next_steps(next_steps(declaring.root, made, report, approved=approved, directory=directory))
 
 
-def next_steps(made: HookPlan, report: CommandReport, *, approved: bool, directory: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands that finish a new hook."""
-    if os.path.realpath(directory) != os.path.realpath(made.declaring.root):
-        yield f"cd {relative_path(made.declaring.root)}", "go to the project's root"
-    if made.build:
-        yield made.build, "build the hook; it fails until then"
-    yield "hookrun test", "runs its tests"
+def next_steps(
+    root: str, made: HookPlan | None, report: CommandReport, *, approved: bool, directory: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the commands that finish the hooks of a project, `made` from a template or others."""
+    if os.path.realpath(directory) != os.path.realpath(root):
+        yield f"cd {relative_path(root)}", "go to the project's root"
+    if made is not None:
+        if made.build:
+            yield made.build, "build the hook; it fails until then"
+        yield "hookrun test", "runs its tests"
     if not approved:
-        yield report.with_home("hookrun trust"), APPROVE_IT
+        purpose = APPROVE_IT if made is not None else "review and approve the hooks; they do not run until then"
+        yield report.with_home("hookrun trust"), purpose
 
 
 # --- hookrun remove

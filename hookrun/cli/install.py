@@ -20,7 +20,8 @@ from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.files import relative_path
 from hookrun.trust.store import StoreError
-from hookrun.wiring import ephemeral, launchers, plan
+from hookrun.wiring import launchers, plan
+from hookrun.wiring.installations import ephemeral_directory, lasting_installation
 from hookrun.wiring.launchers import LauncherChange, launcher_path
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
@@ -216,14 +217,14 @@ class Installation:
         Raises FileError where the user has not asked for that, now or before.
         """
         program, home = self.request.program, self.request.spot.home
-        directory = ephemeral.ephemeral_directory(program, home) if self.request.scope == "user" else None
+        directory = ephemeral_directory(program, home) if self.request.scope == "user" else None
         if directory is None:
             return False
         if wanted or program.main in Ledger(home).from_here:
             return True
         raise FileError(
             f"this hookrun is in {directory}, which may be deleted at any time, and no hook would run then\n"
-            f"hint: install it with {ephemeral.lasting_installation()}, then run {self.request.command('install')}\n"
+            f"hint: install it with {lasting_installation()}, then run {self.request.command('install')}\n"
             f"hint: or install this one anyway with {self.request.command('install', '--from-here')}"
         )
 

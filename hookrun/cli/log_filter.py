@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
@@ -49,8 +50,8 @@ def filter_options(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def with_filter(*, home: str | None, **arguments: object) -> None:
         names = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action")
-        given = {name: arguments.pop(name) for name in (*names, "failures")}
-        function(runs=RunFilter(home, given), **arguments)
+        filters = {name: arguments.pop(name) for name in (*names, "failures")}
+        function(runs=RunFilter(home, filters), **arguments)
 
     for option in reversed(OPTIONS):
         with_filter = option(with_filter)
@@ -60,16 +61,16 @@ def filter_options(function: Callable[..., None]) -> Callable[..., None]:
 class RunFilter:
     """What the options select; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
 
-    def __init__(self, home: str | None, given: dict[str, object]) -> None:
+    def __init__(self, home: str | None, filters: dict[str, object]) -> None:
         self.home = resolve_home(home)
         self._named_home = home
-        self.given = {name: str(value) for name, value in given.items() if value not in (None, False)}
-        if "project" in self.given and "all_projects" in self.given:
+        self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
+        if "project" in self._filters and "all_projects" in self._filters:
             raise click.UsageError("--project and --all-projects exclude each other")
         self.since, self._until = (self._time(name) for name in ("since", "until"))
-        if "event" in self.given:
-            self.given["event"] = self._event(self.given["event"])
-        self._project = None if "all_projects" in self.given else self._project_root()
+        if "event" in self._filters:
+            self._filters["event"] = self._event(self._filters["event"])
+        self._project = None if "all_projects" in self._filters else self._project_root()
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
@@ -83,16 +84,16 @@ class RunFilter:
         header = fired.header
         if not any_project and not self._in_project(header):
             return False
-        given, when = self.given, str(header.get("time"))[: len("2026-11-22T14:30:00")]
+        filters, when = self._filters, str(header.get("time"))[: len("2026-11-22T14:30:00")]
         if when < self.since or (self._until and when > self._until):
             return False
-        if any(given.get(name, header.get(name)) != header.get(name) for name in ("agent", "event", "action")):
+        if any(filters.get(name, header.get(name)) != header.get(name) for name in ("agent", "event", "action")):
             return False
         return (
-            str(header.get("session_id", "")).startswith(given.get("session", ""))
-            and ("tool" not in given or _matches(given["tool"], header.get("tool")))
-            and ("hook" not in given or any(_matches(given["hook"], each.get("hook")) for each in fired.hooks))
-            and ("failures" not in given or fired.failed)
+            str(header.get("session_id", "")).startswith(filters.get("session", ""))
+            and ("tool" not in filters or _matches(filters["tool"], header.get("tool")))
+            and ("hook" not in filters or any(_matches(filters["hook"], each.get("hook")) for each in fired.hooks))
+            and ("failures" not in filters or fired.failed)
         )
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
@@ -103,24 +104,21 @@ class RunFilter:
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
         home = f" --home {self._named_home}" if self._named_home is not None else ""
         if not any_project and self._project is not None and self.latest(1, any_project=True):
-            options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in self._repeatable())
+            options = "".join(
+                f" --{name.replace('_', '-')} {'' if name == 'failures' else shlex.quote(value)}"
+                for name, value in self._filters.items()
+                if name not in ("project", "all_projects")
+            )
             return f"hint: other projects have some: `hookrun {command}{options} --all-projects{home}`"
         return "\n".join(self._suggestions()) or f"hint: `hookrun log --all-projects{home}` shows the latest runs"
 
-    def _repeatable(self) -> Iterator[tuple[str, str]]:
-        import shlex  # only for a hint
-
-        for name, value in self.given.items():
-            if name not in ("project", "all_projects"):
-                yield name, "" if name == "failures" else shlex.quote(value)
-
     def _suggestions(self) -> Iterator[str]:
-        if "agent" in self.given and self.given["agent"] not in AGENTS:
-            near = closest(self.given["agent"], AGENTS)
+        if "agent" in self._filters and self._filters["agent"] not in AGENTS:
+            near = closest(self._filters["agent"], AGENTS)
             yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
-        if "hook" in self.given:
+        if "hook" in self._filters:
             hooks = [hook.name for hook in read_config(None, self._named_home).declarations.hooks]
-            near = closest(self.given["hook"], hooks) if self.given["hook"] not in hooks else None
+            near = closest(self._filters["hook"], hooks) if self._filters["hook"] not in hooks else None
             if near:
                 yield f"hint: did you mean `--hook {near}`?"
 
@@ -134,7 +132,7 @@ class RunFilter:
 
     def _project_root(self) -> str:
         """Return the root of the selected project, or the name that `--project` gives."""
-        directory = self.given.get("project")
+        directory = self._filters.get("project")
         if directory is not None and not os.path.isdir(directory):
             if "/" in directory:
                 raise click.BadParameter(f"no such directory: {quote(directory)}", param_hint="--project")
@@ -148,13 +146,13 @@ class RunFilter:
             return resolve_event(name, read_config(None, self._named_home).declarations.events)
 
     def _time(self, option: str) -> str:
-        if option not in self.given:
+        if option not in self._filters:
             return ""
         try:
-            return parse_time(self.given[option]).astimezone(UTC).strftime(TIME_FORMAT)
+            return parse_time(self._filters[option]).astimezone(UTC).strftime(TIME_FORMAT)
         except (ValueError, OverflowError):
             hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
-            message = f"{quote(self.given[option])} is not a time\nhint: {hint}"
+            message = f"{quote(self._filters[option])} is not a time\nhint: {hint}"
             raise click.BadParameter(message, param_hint=f"--{option}") from None
 
 

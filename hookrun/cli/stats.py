@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.cli.commands import agent_option, command, event_option, home_option, hook_option, resolve_home
+from hookrun.cli.commands import command, home_option, hook_filters, resolve_home
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
@@ -53,9 +53,7 @@ MAX_MESSAGE = 60
 @command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
 @click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
-@hook_option
-@event_option
-@agent_option
+@hook_filters
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
 @click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="Print this format; default tables.")
 @home_option
@@ -64,20 +62,18 @@ def stats_command(
     *,
     session_id: str | None,
     days: float | None,
-    hook: str | None,
-    event: str | None,
-    agent: str | None,
     form: str | None,
     home: str | None,
     db: str | None,
     as_json: bool,
+    **filters: str | None,
 ) -> None:
     """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
 
     Hook runs come from the log. Metrics are sessions, quality, tools, costs, errors and their fixes; filters leave
     them out.
     """
-    filters = {"hook": hook, "event": resolve_event(event) if event else None, "agent": agent}
+    filters["event"] = resolve_event(filters["event"]) if filters["event"] else None
     filtered = any(filters.values())
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other")

@@ -15,14 +15,12 @@ from hookrun import __version__, audit_reader
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import (
     FAILED,
-    agent_option,
     agents_named,
     command,
     config_options,
     declarations_at,
-    event_option,
     home_option,
-    hook_option,
+    hook_filters,
     hooks_named,
     install_location,
     json_option,
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
+    from hookrun.config.load import Declarations
     from hookrun.trust.project import Project
     from hookrun.trust.store import Pause
 
@@ -96,31 +95,15 @@ LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK
 
 
 @command("list", "list", "list --event PreToolUse", "list --hook guard --long")
-@hook_option
-@event_option
-@agent_option
+@hook_filters
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
-def list_command(
-    *,
-    config: str | None,
-    home: str | None,
-    hook: str | None,
-    event: str | None,
-    agent: str | None,
-    details: bool,
-    as_json: bool,
-) -> int:
+def list_command(config: str | None, home: str | None, *, details: bool, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = load_project(config, home)
     declarations = project.declarations
-    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks)
-    if event is not None:
-        name = resolve_event(event, declarations.events)
-        hooks = [each for each in hooks if name in each.events]
-    if agent is not None:
-        name = agents_named([agent])[0].NAME
-        hooks = [each for each in hooks if each.agents is None or name in each.agents]
+    wanted = {name: value for name, value in filters.items() if value is not None}
+    hooks = _selected(declarations, **wanted)
     problems = [*declarations.problems]
     decisions: Decisions = {}
     try:
@@ -138,14 +121,9 @@ def list_command(
             "hooks": [{**to_json(each), **undecided, **decisions.get(id(each), {})} for each in hooks],
         }
         print_json(report)
-    elif not hooks:
-        options = {"--hook": hook, "--event": event, "--agent": agent}
-        filters = " ".join(f"{option} {value}" for option, value in options.items() if value is not None)
-        if filters:
-            print_line(f"no hooks match {filters}")
-        elif not problems:
-            print_line("no hooks are configured here: run `hookrun init`")
-    else:
+    elif wanted and not hooks:
+        print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
+    elif hooks:
         rows = [_row(each, decisions.get(id(each), {})) for each in hooks]
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
@@ -153,8 +131,23 @@ def list_command(
             print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
+    elif not problems:
+        print_line("no hooks are configured here: run `hookrun init`")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     return FAILED if problems else 0
+
+
+def _selected(
+    declarations: Declarations, hook: str | None = None, event: str | None = None, agent: str | None = None
+) -> list[Hook]:
+    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks)
+    if event is not None:
+        event = resolve_event(event, declarations.events)
+        hooks = [each for each in hooks if event in each.events]
+    if agent is not None:
+        agents_named([agent])
+        hooks = [each for each in hooks if each.agents is None or agent in each.agents]
+    return hooks
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
@@ -246,7 +239,9 @@ def status_command(home: str | None, *, as_json: bool) -> int:
         )
     else:
         print_lines(_lines(project, agents, states, to_approve))
-        print_lines(_pause(each) for each in pauses)
+        for each in pauses:
+            until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
+            print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", WARNING)])
         well, server = describe(own_home)
         print_lines([(f"server     {server}", "" if well else WARNING)] if server else [])
         print_lines([(f"last run   {shown}", "")])
@@ -282,11 +277,6 @@ def _lines(project: Project, agents: list[AgentState], states: Counter[str], to_
     yield f"hooks      {states.total()}: {by_state}", ""
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", WARNING
-
-
-def _pause(pause: Pause) -> Line:
-    text = f"{pause['hook'] or 'all hooks'} until {clock(pause['until'])}; `hookrun resume` ends the pause"
-    return f"paused     {text}", WARNING
 
 
 def _agent(agent: AgentState) -> str:

@@ -14,11 +14,9 @@ from click.core import ParameterSource
 
 from hookrun.cli.commands import (
     FAILED,
-    agent_option,
     agents_named,
     command,
-    event_option,
-    hook_option,
+    hook_filters,
     json_option,
     resolve_home,
     working_directory,
@@ -115,9 +113,7 @@ class TestOptions:
 @click.option(
     "-j", "at_once", type=click.IntRange(1, 256), help="Hooks to run in parallel. Default: 4 per core, at most 32."
 )
-@hook_option
-@event_option
-@agent_option
+@hook_filters
 @click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
 @click.option("--update", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")

@@ -223,7 +223,20 @@ def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
 def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
     """Ask about one hook; return the letter of the answer. The one for all that follow is left to the caller."""
     refuse_if_run_by_agent("approve hooks")
-    answer = _ask(project, found, texts, place)
+    question = f"  approve {escape(found.hook.name)} ({place})?"
+    if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
+        question += "\n "
+    while True:
+        answer = click.prompt(f"{question} {CHOICES}", default="n", show_default=False).strip().lower()
+        answer = ANSWERS.get(answer, answer)
+        if answer == "s":
+            _show_lines((*_facts_of(found, project), *whole(texts)))
+        elif answer == "d":
+            _show_lines([*_changes(found, project, texts)] or ["  no changes: it was never approved here"])
+        elif answer not in ANSWERS.values():
+            _show_lines((f"  unknown answer {quote(answer)}; choose one of", *HELP))
+        else:
+            break
     if answer == "y":
         print_lines([_approve(project, found, texts)])
     elif answer == "v":
@@ -251,23 +264,6 @@ def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
             lines.append(_approve(project, found, approved_texts(found)))
             bar.step()
     print_lines(lines)
-
-
-def _ask(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
-    question = f"  approve {escape(found.hook.name)} ({place})?"
-    if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
-        question += "\n "
-    while True:
-        answer = click.prompt(f"{question} {CHOICES}", default="n", show_default=False).strip().lower()
-        answer = ANSWERS.get(answer, answer)
-        if answer in ("y", "n", "a", "v", "q"):
-            return answer
-        lines: Iterable[str] = (f"  unknown answer {quote(answer)}; choose one of", *HELP)
-        if answer == "s":
-            lines = (*_facts_of(found, project), *whole(texts))
-        elif answer == "d":
-            lines = [*_changes(found, project, texts)] or ["  no changes: it was never approved here"]
-        _show_lines(lines)
 
 
 # --- showing what is approved

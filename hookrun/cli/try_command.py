@@ -119,15 +119,15 @@ def try_command(
     named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
     event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
     fields = _fields(command_line, file, prompt, tool, event)
-    trial = Trial(sources, event, fields, by, hooks)
+    trial = Trial(sources, event, fields, by, hooks, repeated=repeat is not None)
     for _ in range(repeat or 1):
         trial.run()
         if trial.interrupted:
             break
     if as_json:
-        print_json(trial.json(repeated=repeat is not None))
+        print_json(trial.json())
     else:
-        trial.show(repeated=repeat is not None)
+        trial.show()
     return INTERRUPTED if trial.interrupted else FAILED if trial.problems else 0
 
 
@@ -173,11 +173,19 @@ class Trial:
     """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
 
     def __init__(
-        self, sources: ConfigSources, event: str, fields: dict[str, object], agent: Agent | None, names: Sequence[str]
+        self,
+        sources: ConfigSources,
+        event: str,
+        fields: dict[str, object],
+        agent: Agent | None,
+        names: Sequence[str],
+        *,
+        repeated: bool,
     ) -> None:
         """Raises click.ClickException for a name that no hook has."""
         self._sources = sources
         self._agent = agent
+        self._repeated = repeated
         self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
         hooks = sources.hooks
@@ -223,36 +231,36 @@ class Trial:
 
     # --- as text
 
-    def show(self, *, repeated: bool) -> None:
+    def show(self) -> None:
         """Print a table of the hooks, and the result."""
         print_problems(self.problems)
         if self.interrupted:
             warn(f"interrupted by signal {self.interrupted}")
-        columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if repeated else ("TIME",)), "REASON")
-        rows = [self._row(run, repeated=repeated) for run in self._all_runs()]
-        empty = [""] * (2 if repeated else 1)
+        columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if self._repeated else ("TIME",)), "REASON")
+        rows = [self._row(run) for run in self._all_runs()]
+        empty = [""] * (2 if self._repeated else 1)
         rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
         if rows:
             print_table(columns, rows, styles=STYLES, wrap=True)
             print_line("")
-        print_paragraphs(self._result_lines(has_rows=bool(rows), repeated=repeated))
+        print_paragraphs(self._result_lines(has_rows=bool(rows)))
         unapproved = self._unapproved()
         if unapproved:
             hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
             warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
 
-    def _row(self, run: HookResult, *, repeated: bool) -> list[str]:
+    def _row(self, run: HookResult) -> list[str]:
         word = run.action
         if run.failure is not None and run.action == "continue":
             word = "skipped" if _is_unapproved(run) else "failed"
         elif runs_in_background(run):
             word = "background"
         times = self._times.get(run.name, [])
-        shown = [percentile(times, 0.5), percentile(times, 0.95)] if repeated else [run.ms if times else None]
+        shown = [percentile(times, 0.5), percentile(times, 0.95)] if self._repeated else [run.ms if times else None]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
         return [run.name, word, *cells, "; ".join(_reasons(run))]
 
-    def _result_lines(self, *, has_rows: bool, repeated: bool) -> Iterator[Line]:
+    def _result_lines(self, *, has_rows: bool) -> Iterator[Line]:
         for number, (fire, verdict) in enumerate(self.fires, 1):
             which = f" of call {number}" if len(self.fires) > 1 else ""
             if not has_rows:
@@ -261,10 +269,10 @@ class Trial:
             by = fire.chain.ended_by if fire.chain is not None else None
             word = RESULTS.get(verdict.action, verdict.action)
             yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", BOLD
-        if repeated:
+        if self._repeated:
             yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", DIM
         if self._agent is not None:
-            answer, degraded = self._answer(self._agent)
+            answer, degraded = self._answer()
             yield f"{self._agent.DISPLAY_NAME} gets: {answer or 'nothing, and continues'}", ""
             for name in degraded:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
@@ -280,25 +288,26 @@ class Trial:
         number = count(hooks, "hook")
         return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
 
-    def _answer(self, agent: Agent) -> tuple[str, list[str]]:
-        if self._message is None:
-            return "", []
+    def _answer(self) -> tuple[str | None, list[str]]:
+        """Return what the agent gets and what it falls back to; None without an agent."""
+        if self._agent is None or self._message is None:
+            return None, []
         replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
-        answer = build_response(agent, self._message, replies)
+        answer = build_response(self._agent, self._message, replies)
         return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
 
     # --- as JSON
 
-    def json(self, *, repeated: bool) -> dict[str, object]:
+    def json(self) -> dict[str, object]:
         """Return the results as a JSON object."""
-        answer, degraded = self._answer(self._agent) if self._agent is not None else (None, [])
+        answer, degraded = self._answer()
         return {
             "event": self.event,
             "agent": self._agent.NAME if self._agent is not None else None,
             "calls": [
                 {
                     "context": fire.context,
-                    "hooks": [self._run_to_json(run, repeated=repeated) for run in runs_of(fire)],
+                    "hooks": [self._run_to_json(run) for run in runs_of(fire)],
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,
                 }
@@ -311,7 +320,7 @@ class Trial:
             "problems": self.problems,
         }
 
-    def _run_to_json(self, run: HookResult, *, repeated: bool) -> dict[str, object]:
+    def _run_to_json(self, run: HookResult) -> dict[str, object]:
         data = {
             **run.summary(),
             "detail": run.failure.detail if run.failure is not None else None,
@@ -319,7 +328,7 @@ class Trial:
             "changed": run.changed,
         }
         times = self._times.get(run.name, [])
-        if repeated:
+        if self._repeated:
             figures = {"median_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
             data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}
             data["runs"] = len(times)

@@ -19,7 +19,7 @@ from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
-from hookrun.files import relative_path
+from hookrun.files import read_or_none, relative_path
 from hookrun.model import Hook
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
@@ -263,7 +263,9 @@ def _with_source(
     problem: Diagnostic, message: str, width: int | None, files: dict[str, list[str]], *, verbose: bool
 ) -> str:
     """Return the message with the line of the file, a caret, and the hint beside it if it fits there."""
-    lines = files.setdefault(problem.path, _lines(problem.path))
+    if problem.path not in files:
+        files[problem.path] = (read_or_none(problem.path) or b"").decode("utf-8-sig", "replace").split("\n")
+    lines = files[problem.path]
     if (problem.line, problem.column) == (1, 1) or problem.line > len(lines):
         return message
     from rich.cells import cell_len  # only for a terminal
@@ -279,14 +281,6 @@ def _with_source(
     hint = [f"hint: {problem.hint}"] if problem.hint and not beside else []
     count = len(wrap(f"{problem.severity}: {heading}", columns)) + 2 + len(hint)
     return "\n".join([heading, margin + source, caret, *hint]) if verbose or count <= MAX_LINES else message
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path, encoding="utf-8-sig", errors="replace") as file:
-            return file.read().split("\n")
-    except (OSError, ValueError):
-        return []
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import one_line, quote
-from hookrun.wiring import ephemeral, launchers, plan, presence
+from hookrun.wiring import installations, launchers, plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent, InstallSpec
     from hookrun.config.load import Declarations
-    from hookrun.wiring.presence import InstalledAgent
+    from hookrun.wiring.installations import InstalledAgent
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"
 """Levels of a finding: hooks will not run as declared; worth knowing; all is well."""
@@ -168,7 +168,7 @@ def inspect_agents(agents: Iterable[Agent], spot: InstallLocation, declarations:
 
 def _inspect(agent: Agent, spot: InstallLocation, declarations: Declarations) -> AgentState:
     """Return the state of an agent. Its program is run only for `--version`, if no package.json has the version."""
-    installed = presence.find_installed(agent.INSTALL["program"])
+    installed = installations.find_installed(agent.INSTALL["program"])
     state = AgentState(agent, spot, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
         try:
@@ -334,7 +334,7 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
 def check_place(agent: AgentState) -> Iterable[Finding]:
     """Will what the command runs last, or is it in a cache or temporary directory?"""
     for program in {each.command.program for each in agent.all_wired}:
-        directory = ephemeral.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        directory = installations.ephemeral_directory(program, agent.spot.home) if program is not None else None
         if program is None or directory is None or program.missing() is not None:
             continue
         chosen = program.main in _from_here(agent)
@@ -342,7 +342,7 @@ def check_place(agent: AgentState) -> Iterable[Finding]:
         cause = "it may be deleted at any time, and no hook would run then"
         remedy = agent.remedy()
         if program == agent.program:
-            remedy = f"run {ephemeral.lasting_installation()}, then {remedy.removeprefix('run ')}"
+            remedy = f"run {installations.lasting_installation()}, then {remedy.removeprefix('run ')}"
         yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.events import ALIASES, WITH_TOOL, UnknownEventError, resolve_event
+from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.text import quote
@@ -101,13 +101,12 @@ class HookTemplateRequest:
 
 @dataclass(frozen=True, slots=True)
 class HookPlan:
-    """A new hook: its `name`, and the `files` to write beside `declaring`, the edited config file.
+    """A new hook: its `name`, and the `files` to write beside the edited config file.
 
     It needs the `program`; `build` is the command that makes its own, if one is needed; `stub` is the path of a script
     that is unfinished; `blocks` is whether its failure blocks the call.
     """
 
-    declaring: DeclarationFile
     name: str
     files: list[FileChange]
     program: str
@@ -116,21 +115,14 @@ class HookPlan:
     blocks: bool
 
 
-def canonical_event(name: str, own: list[str]) -> str:
-    """Return the canonical name of an event, which may be one of a program's `own`. Raises ScaffoldError."""
-    try:
-        return resolve_event(name, own)
-    except UnknownEventError as error:
-        raise ScaffoldError(str(error)) from None
-
-
 def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookPlan:
     """Return the plan for a hook in the config file `declaring`, which is edited but not written.
 
-    Raises ScaffoldError if it could never run or its script exists, and FileError for a file that cannot be read.
+    Raises ScaffoldError if it could never run or its script exists, UnknownEventError, and FileError for a file that
+    cannot be read.
     """
     root = declaring.root
-    event = canonical_event(request.event, declaring.events)
+    event = resolve_event(request.event, declaring.events)
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         hint = f"leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}"
         raise ScaffoldError(f"matcher {quote(request.matcher)} never matches: {event} has no tool\nhint: {hint}")
@@ -164,7 +156,7 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
     blocks = entry.get("on_failure") == "block"
-    return HookPlan(declaring, name, files, language.program, build, script if is_stub else "", blocks)
+    return HookPlan(name, files, language.program, build, script if is_stub else "", blocks)
 
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:

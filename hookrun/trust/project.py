@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hookrun import files
 from hookrun.agents import env_markers
 from hookrun.config.command_words import file_words
+from hookrun.config.executed import executed
 from hookrun.config.load import Declarations
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
@@ -122,8 +123,6 @@ class Project:
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the words of a hook's command that name data, which may change, and those known only at run time."""
-        from hookrun.config.executed import executed
-
         hook = found.hook
         environment, cwd = self.around.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}

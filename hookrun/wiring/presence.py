@@ -1,6 +1,6 @@
-"""Which agents are on this machine, and whether another installation than the calling one answers an event.
+"""Find out whether another installation than the calling one answers an event.
 
-A fire asks the second: what the first needs is imported where it is used.
+A run asks it, mostly in vain: what is needed to read settings is imported where it is used.
 """
 
 from __future__ import annotations
@@ -98,56 +98,3 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
         for trust in required_trust(target.path, target.read(existing(target.path)), target.layout, agent)
         if trust.event == event
     )
-
-
-VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
-MAX_PARENTS = 8
-"""How many directories above its program an agent's package.json may lie."""
-
-
-class InstalledAgent:
-    """An agent's program on this machine, and its version; None where it would not say."""
-
-    def __init__(self, program: str, version: str | None) -> None:
-        self.program = program
-        self.version = version
-
-
-def find_installed(program: str) -> InstalledAgent | None:
-    """Return the agent whose program has this name on PATH, None if there is none.
-
-    Its version is that of its npm package; only without one the program is run, to print it.
-    """
-    import shutil
-
-    path = shutil.which(program)
-    if path is None:
-        return None
-    return InstalledAgent(path, _package_version(path) or _printed_version(path))
-
-
-def _package_version(path: str) -> str | None:
-    """Return the version in the package.json around a program's real file."""
-    import json
-    import re
-    from pathlib import Path
-
-    for directory in Path(os.path.realpath(path)).parents[:MAX_PARENTS]:
-        try:
-            package = json.loads((directory / "package.json").read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(package, dict) and isinstance(package.get("bin"), (dict, str)):
-            version = package.get("version")
-            return version if isinstance(version, str) and re.fullmatch(VERSION, version) else None
-    return None
-
-
-def _printed_version(path: str) -> str | None:
-    import re
-
-    from hookrun.wiring.ephemeral import run_for_output
-
-    done = run_for_output((path, "--version"), os.path.dirname(path))
-    match = re.search(VERSION, done.stdout.decode("utf-8", "replace")) if done is not None else None
-    return match.group() if match is not None else None

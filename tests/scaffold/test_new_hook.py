@@ -61,8 +61,9 @@ def languages() -> list[object]:
 
 def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
-    made = plan_hook(wish, project_file(str(project.root), str(project.home)))
-    apply_all([*made.files, *made.declaring.changes()])
+    declaring = project_file(str(project.root), str(project.home))
+    made = plan_hook(wish, declaring)
+    apply_all([*made.files, *declaring.changes()])
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
     return made.name

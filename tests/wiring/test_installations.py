@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrun.wiring.ephemeral import ephemeral_directory
+from hookrun.wiring.installations import ephemeral_directory
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.cli.command import hookrun
 from tests.conftest import ROOT, Project

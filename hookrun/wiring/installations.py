@@ -1,15 +1,21 @@
-"""Detect a hookrun that may be deleted at any time: in uv's or pipx's cache, or in a temporary directory."""
+"""Find agents on this machine, and a hookrun that may be deleted at any time.
+
+The latter is in uv's or pipx's cache, or in a temporary directory.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from hookrun.files import is_within, read_or_none
@@ -130,3 +136,45 @@ def _source() -> str:
         return f"{version_control.get('vcs')}+{url}@{version_control.get('commit_id')}"
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else url
+
+
+# --- agents
+
+VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
+MAX_PARENTS = 8
+"""How many directories above its program an agent's package.json may lie."""
+
+
+class InstalledAgent(NamedTuple):
+    """An agent's program on this machine, and its version; None where it would not say."""
+
+    program: str
+    version: str | None
+
+
+def find_installed(program: str) -> InstalledAgent | None:
+    """Return the agent whose program has this name on PATH, None if there is none.
+
+    Its version is that of its npm package; only without one the program is run, to print it.
+    """
+    path = shutil.which(program)
+    return None if path is None else InstalledAgent(path, _package_version(path) or _printed_version(path))
+
+
+def _package_version(path: str) -> str | None:
+    """Return the version in the package.json around a program's real file."""
+    for directory in Path(os.path.realpath(path)).parents[:MAX_PARENTS]:
+        try:
+            package = json.loads((directory / "package.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(package, dict) and isinstance(package.get("bin"), (dict, str)):
+            version = package.get("version")
+            return version if isinstance(version, str) and re.fullmatch(VERSION, version) else None
+    return None
+
+
+def _printed_version(path: str) -> str | None:
+    done = run_for_output((path, "--version"), os.path.dirname(path))
+    match = re.search(VERSION, done.stdout.decode("utf-8", "replace")) if done is not None else None
+    return match.group() if match is not None else None
