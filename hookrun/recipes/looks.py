@@ -352,7 +352,7 @@ def _strings(value: object) -> Iterator[str]:
 def _at_limit(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
     from hookrun.recipes.rate_limit import may_exceed
 
-    return may_exceed(context, option)
+    return may_exceed(context, option.get)
 
 
 LOOKS: dict[str, Look] = {
