@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 GROUPS = (
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
     hookrun.context""",
-    """hookrun.audit hookrun.conditions hookrun.config hookrun.config.discovery
+    """hookrun.conditions hookrun.config hookrun.config.discovery
     hookrun.fire.invocation hookrun.fire.command""",
+    "hookrun.audit",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
     *(name for name in AGENTS.values() if name.startswith("hookrun.")),
@@ -31,7 +32,8 @@ GROUPS = (
     "hookrun.nesting",
     "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    "hookrun.verdicts hookrun.engine",
+    "hookrun.engine",
+    "hookrun.verdicts",
     """hookrun.process hookrun.process.child hookrun.process.prepare hookrun.process.loop
     hookrun.process.runner""",
     "hookrun.process.orphans",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hookrun import verdicts
 from hookrun.events import can_modify
 from hookrun.fastjson import dumps
 from hookrun.model import (
+    CAN_CARRY_ARGS,
     LAYERS,
+    NO_OBJECTION,
     PRECEDENCE,
     TERMINAL_ACTIONS,
     Failure,
@@ -22,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Protocol
+
+    from hookrun import verdicts
 
     class Candidates(Protocol):
         """The hooks configured for one event, in running order; a hook is built only when requested."""
@@ -158,11 +161,14 @@ class HookChain:
         `verdict` is an empty one to fill.
         """
         final = _object(self.context.get("tool_args"))
-        for run in self.runs:
-            # An allow is for the arguments that its hook saw: for others it counts as a continue.
-            if run.verdict.action == "allow" and self.changed and not verdicts.json_equal(run.args, final):
-                run.verdict.action = "modify" if run.changed else "continue"
-                run.notes.append("its allow was ignored: the arguments were changed afterwards")
+        if self.changed:
+            from hookrun.verdicts import json_equal
+
+            for run in self.runs:
+                # An allow is for the arguments that its hook saw: for others it counts as a continue.
+                if run.verdict.action == "allow" and not json_equal(run.args, final):
+                    run.verdict.action = "modify" if run.changed else "continue"
+                    run.notes.append("its allow was ignored: the arguments were changed afterwards")
         verdict = combine(self.runs, final, changed=self.changed, into=verdict)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
@@ -258,6 +264,8 @@ class HookChain:
             return to_hook_result(hook, self.event, before, outcome, self._save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome=outcome)
+        from hookrun import verdicts  # most answers are plain
+
         notes: list[str] = []
         answer: Verdict | Failure
         if hook.background:
@@ -276,24 +284,16 @@ class HookChain:
             run.lost = [note for note in run.notes if note.startswith((verdicts.WRONG_FIELD, verdicts.BROKEN_SCRIPT))]
         return run
 
-    def _changes(self, run: HookResult, before: dict[str, object]) -> list[verdicts.Change]:
-        base = _object(before.get("tool_args"))
-        wanted: object = run.verdict.modified_args
-        if run.verdict.args_patch is not None:
-            wanted = verdicts.merge_patch(base, run.verdict.args_patch)
-        run.args = wanted if isinstance(wanted, dict) else base
-        if not isinstance(wanted, dict):
-            return []
-        return list(verdicts.diff(base, wanted))
-
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
+        from hookrun import verdicts
+
         so_far = self.context
         run.before = _object(before.get("tool_args"))
         try:
-            changes = self._changes(run, before)
+            changes = verdicts.changes_of(run, before)
             self._merge_changes(changes, run, together)
         except KeyboardInterrupt:
             raise
@@ -311,8 +311,10 @@ class HookChain:
         self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context, and record conflicts with hooks beside it."""
+        from hookrun import verdicts
+
         for other, other_changes in together:
-            for what in _conflicting_paths(other_changes, changes, run):
+            for what in verdicts.conflicting_paths(other_changes, changes, run):
                 self._conflict(other, run, what)
             theirs = other.verdict.modified_context or {}
             for key, value in (run.verdict.modified_context or {}).items():
@@ -321,7 +323,7 @@ class HookChain:
         fields: dict[str, object] = {}
         if changes:
             so_far = _object(self.context.get("tool_args"))
-            fields["tool_args"] = run.args if _replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
+            fields["tool_args"] = run.args if verdicts.replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
@@ -372,7 +374,7 @@ def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
     if outcome.failure is not None or outcome.notes:
         return False
     if outcome.answer is not None:
-        return outcome.answer is verdicts.NO_OBJECTION
+        return outcome.answer is NO_OBJECTION
     if outcome.exit_code != 0 or outcome.truncated:
         return False
     return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
@@ -407,26 +409,13 @@ def combine(
             combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
     if any(messages):
         combined.message = "\n".join(filter(None, messages))
-    if changed and combined.action in verdicts.CAN_CARRY_ARGS:
+    if changed and combined.action in CAN_CARRY_ARGS:
         combined.modified_args = args
     return combined
 
 
 def _joined(before: str | None, text: str) -> str:
     return f"{before}\n{text}" if before else text
-
-
-def _replaces_all_args(hook: Hook) -> bool:
-    """Return whether the hook replaces all arguments, including those it does not change."""
-    return hook.dialect == "claude"
-
-
-def _conflicting_paths(earlier: list[verdicts.Change], later: list[verdicts.Change], run: HookResult) -> list[str]:
-    """Return the paths at which the later changes, those of `run`, undo earlier ones."""
-    if not _replaces_all_args(run.hook):
-        return ["tool_args." + ".".join(path) for path in verdicts.conflicts(earlier, later)]
-    kept = not later or verdicts.json_equal(verdicts.apply(run.args, earlier), run.args)
-    return [] if kept else ["tool_args"]
 
 
 def _object(value: object) -> dict[str, object]:

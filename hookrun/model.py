@@ -25,6 +25,9 @@ TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
 """Actions that deny the call: they count whatever follows (a crash, a hang) and whatever runs beside them."""
 
+CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
+"""Actions that may come with other arguments."""
+
 FAILURES = {
     "bad_verdict": "it exited normally, but its answer is not a valid verdict",
     "exit_code": "it exited with a status other than 0 and 2",
@@ -190,6 +193,10 @@ class Verdict:
 
 VERDICT_TEXTS = ("message", "additional_context", "system_message")
 VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
+
+
+NO_OBJECTION = Verdict()
+"""The verdict of a function that returns nothing."""
 
 
 class Hook:

@@ -129,6 +129,28 @@ def open_private(path: str, flags: int) -> int:
         return os.open(path, flags, 0o600)
 
 
+class ForeignFileError(ValueError):
+    """A file that another account could have written; the message says what its owner and mode are."""
+
+
+def read_own(path: str, directory: int | None = None) -> bytes:
+    """Return the bytes of a file of the account, whose path may be relative to an open directory.
+
+    A symbolic link is not followed. Raises OSError, and ForeignFileError for a file that others can write to.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+    try:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            raise ForeignFileError(f"owner {status.st_uid}, mode {status.st_mode & 0o777:o}")
+        data = os.read(fd, status.st_size + 1)
+        while len(data) < status.st_size and (more := os.read(fd, status.st_size - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(fd)
+
+
 def remove_oldest(directory: str, keep: int) -> None:
     """Remove the oldest files of a directory beyond `keep`. Other processes may do so at the same time."""
     try:
@@ -170,20 +192,7 @@ def _checksum(data: bytes) -> bytes:
 
 def read_sealed(path: str) -> str:
     """Return the text of a cache file. Raises OSError, and ValueError if it is damaged or another account's."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        status = os.fstat(fd)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            msg = "a foreign cache file"
-            raise ValueError(msg)
-        data = os.read(fd, status.st_size + 1)
-        while len(data) < status.st_size:
-            more = os.read(fd, status.st_size - len(data))
-            if not more:
-                break
-            data += more
-    finally:
-        os.close(fd)
+    data = read_own(path)
     text = data[SEAL:]
     if _checksum(text) != data[:SEAL]:
         raise ValueError("a damaged cache file")

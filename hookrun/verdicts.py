@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
 from hookrun.model import (
     BINDING_ACTIONS,
+    CAN_CARRY_ARGS,
     PRECEDENCE,
     VERDICT_OBJECTS,
     VERDICT_TEXTS,
@@ -28,7 +29,6 @@ WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
 """Action -> message of a refusal without a reason."""
 
-CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
 """Limit on the lines of stderr in a failure."""
@@ -37,10 +37,6 @@ MAX_STDERR_TAIL = 2000
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 MAX_REASON = 10_000
 """Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
-
-
-NO_OBJECTION = Verdict()
-"""The verdict of a function that returns nothing."""
 
 
 class BadVerdictError(ValueError):
@@ -396,3 +392,27 @@ def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
         if path[: len(other)] == other[: len(path)]
         and not (path == other and there == other_there and json_equal(value, other_value))
     ]
+
+
+def changes_of(run: HookResult, before: dict[str, object]) -> list[Change]:
+    """Return the changes that a run wants to the arguments, and note in it what they would be."""
+    base = before.get("tool_args")
+    base = base if isinstance(base, dict) else {}
+    wanted: object = run.verdict.modified_args
+    if run.verdict.args_patch is not None:
+        wanted = merge_patch(base, run.verdict.args_patch)
+    run.args = wanted if isinstance(wanted, dict) else base
+    return list(diff(base, wanted)) if isinstance(wanted, dict) else []
+
+
+def replaces_all_args(hook: Hook) -> bool:
+    """Return whether the hook replaces all arguments, including those it does not change."""
+    return hook.dialect == "claude"
+
+
+def conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
+    """Return the paths at which the later changes, those of `run`, undo earlier ones."""
+    if not replaces_all_args(run.hook):
+        return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
+    kept = not later or json_equal(apply(run.args, earlier), run.args)
+    return [] if kept else ["tool_args"]

@@ -66,7 +66,6 @@ WITHOUT_HOOKS = {
 """What a run loads where no hook matches, beyond what a bare Python has loaded."""
 
 FOR_A_PROCESS = {
-    "errno",
     "hookrun.engine",
     "hookrun.nesting",
     "hookrun.process",
@@ -74,10 +73,12 @@ FOR_A_PROCESS = {
     "hookrun.process.loop",
     "hookrun.process.runner",
     "hookrun.process.child",
-    "hookrun.verdicts",
     "select",
 }
 """What one hook that is a process adds."""
+
+FOR_A_VERDICT = {"hookrun.verdicts"}
+"""What it adds that its answer is not `continue` in one of the usual spellings."""
 
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
@@ -106,6 +107,7 @@ OF_THE_AGENT: dict[str, set[str]] = {
 """What the module about an agent shares with others."""
 
 FOR_TRUST = {
+    "errno",
     "hookrun.globs",
     "hookrun.trust",
     "hookrun.trust.approvals",
@@ -115,7 +117,7 @@ FOR_TRUST = {
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
-FOR_AN_ANSWER = {"hookrun.agents.reply"}
+FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply"}
 """What it adds that a hook had something to say."""
 
 NEVER = {
@@ -197,13 +199,13 @@ def test_a_glob_and_an_answer_load_what_reads_globs(project: Project) -> None:
             "command": """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'""",
         }
     )
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | {"hookrun.globs"}
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_A_VERDICT | {"hookrun.globs"}
 
 
 def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
     """Its payload and its answer are made by these modules."""
     project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_CLAUDE_S_DIALECT
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_A_VERDICT | FOR_CLAUDE_S_DIALECT
 
 
 def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:

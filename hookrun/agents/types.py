@@ -1,4 +1,4 @@
-"""Define what an agent's module provides, for the type checker and for authors. Never imported at run time."""
+"""Define what an agent's module provides, for the type checker and for authors. No run of hooks imports it."""
 
 from __future__ import annotations
 

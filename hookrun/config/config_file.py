@@ -128,7 +128,10 @@ def _load(file: ConfigFile) -> None:
         file.problems += problems
         defaults = file.settings.get("defaults")
         file.defaults = defaults if isinstance(defaults, dict) else {}
-        _check_version(file)
+        wanted = file.settings.get("min_version")
+        if isinstance(wanted, str) and _version(wanted) > _version(__version__):
+            message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"
+            file.at("hookrun", "min_version").report(message, "upgrade hookrun")
 
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
@@ -172,13 +175,6 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
     elif isinstance(hooks, dict) and hooks:
         hint = 'list the hooks, each with its "event"; `hookrun config migrate FILE` converts Claude Code hooks'
     file.at(*path).type_error(hooks, expected, hint)
-
-
-def _check_version(file: ConfigFile) -> None:
-    wanted = file.settings.get("min_version")
-    if isinstance(wanted, str) and _version(wanted) > _version(__version__):
-        message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"
-        file.at("hookrun", "min_version").report(message, "upgrade hookrun")
 
 
 def _version(text: str) -> tuple[int, ...]:

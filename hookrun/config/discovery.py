@@ -122,16 +122,12 @@ def find(
                     found.add("project", f"{base}/{name}")
                 found.add("local", f"{base}/{LOCAL_FILE}")
             if found.files:  # only our own files can include them
-                found.claude += _claude_files(directories)
+                bases = ("" if directory == "/" else directory for directory in directories)
+                paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
+                found.claude += [path for path in paths if _exists(path)]
     if config is not None:
         found.add("project", config, named=True)
     return found
-
-
-def _claude_files(directories: list[str]) -> list[str]:
-    bases = ("" if directory == "/" else directory for directory in directories)
-    paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
-    return [path for path in paths if _exists(path)]
 
 
 def find_user_layer(home: str) -> ConfigFiles:

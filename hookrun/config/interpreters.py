@@ -72,144 +72,132 @@ def _build(looks_for: str, path: str = "-f --file", chdir: str = "-C --directory
     )
 
 
-_SHELL = Program(path="--rcfile --init-file", skip="-o +o -O +O", line="-c", stdin="-s", without="-c", language="shell")
-_PYTHON = Program(inline="-c", module="-m", skip="-W -X --check-hash-based-pycs", language="python", without="-c -m")
-_NODE = Program(
-    inline="-e --eval -p --print -pe",
-    node="-r --require --import --loader --experimental-loader",
-    path="--env-file --env-file-if-exists --experimental-config-file",
-    skip="-C --conditions --input-type --title --inspect-port",
-    first="node",
-    language="node",
-    without="-e --eval -p --print -pe",
-)
-_RUNNER = Program(
-    inline="-e --eval",
-    node="-r --require --import --preload",
-    path="--env-file -c --config --config-file --tsconfig --import-map -P --project",
-    skip="--cwd -C",
-    first="node",
-    language="node",
-    without="-e --eval",
-    looks_for="package.json bunfig.toml deno.json deno.jsonc",
-)
-_PERL = Program(
-    inline="-e -E", module="-M -m", library="-I", glued="-i -0 -l -F -C -D -d -x -V", language="perl", without="-e -E"
-)
-_RUBY = Program(
-    inline="-e",
-    module="-r --require",
-    library="-I",
-    chdir="-C -X",
-    skip="-E --encoding",
-    glued="-i -0 -F -K -T -W -x",
-    language="ruby",
-    without="-e",
-)
-_PHP = Program(
-    inline="-r -B -R -E --run -d", path="-f --file -F -c --php-ini -z", skip="-S -t", language="php", without="-r -f"
-)
-_LUA = Program(inline="-e", module="-l", language="lua", without="-e")
-_AWK = Program(
-    path="-f --file -i --include -l --load -E --exec",
-    inline="-e --source",
-    skip="-v --assign -F --field-separator",
-    first="inline",
-    rest="data",
-    language="awk",
-    without="-f --file -e --source -E --exec",
-    reads_stdin=False,
-)
-_SED = Program(
-    path="-f --file",
-    inline="-e --expression",
-    skip="-l --line-length",
-    glued="-i --in-place",
-    first="inline",
-    rest="data",
-    language="sed",
-    without="-f --file -e --expression",
-    reads_stdin=False,
-)
-_JQ = Program(
-    path="-f --from-file",
-    library="-L",
-    skip="--indent --tab",
-    skip2="--arg --argjson --slurpfile --rawfile --argfile",
-    first="inline",
-    rest="data",
-    language="jq",
-    without="-f --from-file",
-    reads_stdin=False,
-)
-_SQL = Program(
-    path="-init -f --file",
-    inline="-cmd -c --command -e --execute",
-    skip="-separator -nullvalue -d -U -h -p",
-    first="data",
-    rest="inline",
-    language="sql",
-    clusters=False,
-)
-_EDITOR = Program(path="-S -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first="maybe", language="editor")
-_DEBUGGER = Program(
-    path="-x --command -s --source",
-    inline="-ex -o -eval-command --eval-command",
-    first="maybe",
-    language="editor",
-    clusters=False,
-)
-_SCRIPT = Program(inline="-e -c --eval -Command", path="-f -File -l --load --script --file", language="script")
-_JAVA = Program(
-    classes="-cp -classpath --class-path -p --module-path",
-    path="-jar",
-    skip="-m --module --add-modules --add-opens --add-exports",
-    first="path",
-    language="java",
-    without="-jar",
-    reads_stdin=False,
-    clusters=False,
-)
-_PACKAGES = Program(
-    chdir="--prefix -C --dir --cwd",
-    first="data",
-    reads_stdin=False,
-    looks_for="package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
-)
-_EXEC = Program(line="-c --call", skip="-p --package", first="run", reads_stdin=False, looks_for="package.json .npmrc")
-
 _SCRIPTED = (
     "rscript r tclsh wish expect osascript pwsh powershell nu elvish xonsh groovy scala kotlin julia octave guile "
     "racket sbcl clisp ecl clojure bb escript elixir crystal raku bats bc dc m4 zx swift dart ocaml runghc "
     "runhaskell csi fennel janet gnuplot pytest py.test"
 )
-PROGRAMS: dict[str, Program] = {
-    **dict.fromkeys(READERS, _SHELL),
-    **dict.fromkeys(("python", "pythonw", "pypy", "micropython"), _PYTHON),
-    **dict.fromkeys(("node", "nodejs"), _NODE),
-    **dict.fromkeys(("bun", "deno", "tsx", "ts-node", "esno", "jiti", "qjs", "gjs"), _RUNNER),
-    "perl": _PERL,
-    "ruby": _RUBY,
-    **dict.fromkeys(("php", "php-cgi"), _PHP),
-    **dict.fromkeys(("lua", "luajit"), _LUA),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk", "original-awk"), _AWK),
-    **dict.fromkeys(("sed", "gsed", "ssed"), _SED),
-    **dict.fromkeys(("jq", "gojq", "jaq"), _JQ),
-    **dict.fromkeys(("sqlite3", "psql", "mysql", "mariadb", "duckdb"), _SQL),
-    **dict.fromkeys(("vi", "vim", "nvim", "ex", "ed", "emacs"), _EDITOR),
-    **dict.fromkeys(("gdb", "lldb"), _DEBUGGER),
-    **dict.fromkeys(_SCRIPTED.split(), _SCRIPT),
-    "java": _JAVA,
-    **dict.fromkeys(
-        ("make", "gmake", "bmake"),
-        _build("GNUmakefile makefile Makefile", "-f --file --makefile", skip="-I --include-dir -o -W -l"),
+_PROGRAMS = {
+    " ".join(READERS): Program(
+        path="--rcfile --init-file", skip="-o +o -O +O", line="-c", stdin="-s", without="-c", language="shell"
+    ),
+    "python pythonw pypy micropython": Program(
+        inline="-c", module="-m", skip="-W -X --check-hash-based-pycs", language="python", without="-c -m"
+    ),
+    "node nodejs": Program(
+        inline="-e --eval -p --print -pe",
+        node="-r --require --import --loader --experimental-loader",
+        path="--env-file --env-file-if-exists --experimental-config-file",
+        skip="-C --conditions --input-type --title --inspect-port",
+        first="node",
+        language="node",
+        without="-e --eval -p --print -pe",
+    ),
+    "bun deno tsx ts-node esno jiti qjs gjs": Program(
+        inline="-e --eval",
+        node="-r --require --import --preload",
+        path="--env-file -c --config --config-file --tsconfig --import-map -P --project",
+        skip="--cwd -C",
+        first="node",
+        language="node",
+        without="-e --eval",
+        looks_for="package.json bunfig.toml deno.json deno.jsonc",
+    ),
+    "perl": Program(
+        inline="-e -E",
+        module="-M -m",
+        library="-I",
+        glued="-i -0 -l -F -C -D -d -x -V",
+        language="perl",
+        without="-e -E",
+    ),
+    "ruby": Program(
+        inline="-e",
+        module="-r --require",
+        library="-I",
+        chdir="-C -X",
+        skip="-E --encoding",
+        glued="-i -0 -F -K -T -W -x",
+        language="ruby",
+        without="-e",
+    ),
+    "php php-cgi": Program(
+        inline="-r -B -R -E --run -d",
+        path="-f --file -F -c --php-ini -z",
+        skip="-S -t",
+        language="php",
+        without="-r -f",
+    ),
+    "lua luajit": Program(inline="-e", module="-l", language="lua", without="-e"),
+    "awk gawk mawk nawk original-awk": Program(
+        path="-f --file -i --include -l --load -E --exec",
+        inline="-e --source",
+        skip="-v --assign -F --field-separator",
+        first="inline",
+        rest="data",
+        language="awk",
+        without="-f --file -e --source -E --exec",
+        reads_stdin=False,
+    ),
+    "sed gsed ssed": Program(
+        path="-f --file",
+        inline="-e --expression",
+        skip="-l --line-length",
+        glued="-i --in-place",
+        first="inline",
+        rest="data",
+        language="sed",
+        without="-f --file -e --expression",
+        reads_stdin=False,
+    ),
+    "jq gojq jaq": Program(
+        path="-f --from-file",
+        library="-L",
+        skip="--indent --tab",
+        skip2="--arg --argjson --slurpfile --rawfile --argfile",
+        first="inline",
+        rest="data",
+        language="jq",
+        without="-f --from-file",
+        reads_stdin=False,
+    ),
+    "sqlite3 psql mysql mariadb duckdb": Program(
+        path="-init -f --file",
+        inline="-cmd -c --command -e --execute",
+        skip="-separator -nullvalue -d -U -h -p",
+        first="data",
+        rest="inline",
+        language="sql",
+        clusters=False,
+    ),
+    "vi vim nvim ex ed emacs": Program(
+        path="-S -u -U -i -l --load --script", inline="-c --cmd -ex --eval", first="maybe", language="editor"
+    ),
+    "gdb lldb": Program(
+        path="-x --command -s --source",
+        inline="-ex -o -eval-command --eval-command",
+        first="maybe",
+        language="editor",
+        clusters=False,
+    ),
+    _SCRIPTED: Program(inline="-e -c --eval -Command", path="-f -File -l --load --script --file", language="script"),
+    "java": Program(
+        classes="-cp -classpath --class-path -p --module-path",
+        path="-jar",
+        skip="-m --module --add-modules --add-opens --add-exports",
+        first="path",
+        language="java",
+        without="-jar",
+        reads_stdin=False,
+        clusters=False,
+    ),
+    "make gmake bmake": _build(
+        "GNUmakefile makefile Makefile", "-f --file --makefile", skip="-I --include-dir -o -W -l"
     ),
     "just": _build("justfile Justfile .justfile JUSTFILE", "-f --justfile", "-d --working-directory", "--set"),
     "rake": _build("Rakefile rakefile Rakefile.rb", "-f --rakefile"),
-    **dict.fromkeys(
-        ("task", "go-task"), _build("Taskfile.yml Taskfile.yaml taskfile.yml", "-t --taskfile", "-d --dir")
-    ),
-    **dict.fromkeys(("invoke", "inv"), _build("tasks.py", "-c --collection", "-r --search-root")),
+    "task go-task": _build("Taskfile.yml Taskfile.yaml taskfile.yml", "-t --taskfile", "-d --dir"),
+    "invoke inv": _build("tasks.py", "-c --collection", "-r --search-root"),
     "fab": _build("fabfile.py", "-c --collection", "-r --search-root"),
     "nox": _build("noxfile.py", "-f --noxfile", "", "-s -e -t -k -p"),
     "tox": _build("tox.ini pyproject.toml setup.cfg", "-c --conf", "", "-e"),
@@ -226,9 +214,17 @@ PROGRAMS: dict[str, Program] = {
     "cargo": _build("Cargo.toml build.rs", "--manifest-path --config", "-C"),
     "mage": _build("magefile.go"),
     "docker-compose": _build("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "-f --file"),
-    **dict.fromkeys(("npm", "pnpm", "yarn"), _PACKAGES),
-    **dict.fromkeys(("npx", "pnpx", "bunx"), _EXEC),
+    "npm pnpm yarn": Program(
+        chdir="--prefix -C --dir --cwd",
+        first="data",
+        reads_stdin=False,
+        looks_for="package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
+    ),
+    "npx pnpx bunx": Program(
+        line="-c --call", skip="-p --package", first="run", reads_stdin=False, looks_for="package.json .npmrc"
+    ),
 }
+PROGRAMS = {name: program for names, program in _PROGRAMS.items() for name in names.split()}
 """Programs that run code they are given, by their names without a version."""
 
 RUNNERS = {

@@ -11,14 +11,15 @@ from hookrun.config.shapes import (
     NUMBER,
     OBJECT,
     SCALAR,
-    BoolOr,
     Choice,
     Field,
     Integer,
     ListOf,
     MapOf,
+    OrRecord,
     Record,
     Schema,
+    Shape,
     Str,
     object_schema,
 )
@@ -230,6 +231,8 @@ AUDIT_FIELDS = (
 )
 """The fields of the setting `audit`."""
 
+AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")
+
 GIT_INCLUDE = Record(
     (
         Field("git", Str("the URL or path of a repository", NOT_BLANK), "The repository, as `git fetch` takes it."),
@@ -278,7 +281,7 @@ SETTINGS = (
     ),
     Field(
         "audit",
-        BoolOr(Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")),
+        OrRecord(Shape(f"true, false or {AUDIT.says}", BOOL.schema, normal=BOOL.normal), AUDIT),
         "Keep an audit log, and how much of it (managed and user layer only).",
         default=True,
     ),
@@ -310,7 +313,7 @@ SETTINGS = (
     ),
     Field(
         "include",
-        ListOf(PATH, "a list of paths and git repositories", least=0, record=GIT_INCLUDE),
+        ListOf(OrRecord(PATH, GIT_INCLUDE), "a list of paths and git repositories", least=0),
         "More files of the same layer: paths relative to this file, or files of git repositories.",
     ),
     Field("include_claude", BOOL, "Also run the hooks in Claude Code's settings.", default=False),

@@ -33,11 +33,11 @@ class Shape:
         self.says = says
         self.schema = schema
         self.known = known
-        self._normal = normal
+        self.normal = normal
 
     def check(self, value: object, at: Location) -> object:
         """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
-        normal = self._normal(value)
+        normal = self.normal(value)
         if normal is None:
             raise at.type_error(value, self.says, did_you_mean(value, self.known))
         return normal
@@ -126,7 +126,7 @@ class Str(Shape):
 class ListOf(Shape):
     """A list of at least `least` items, or, if `alone` is set, one value for a list of one.
 
-    The `first` item may have another shape. With `record`, an item may be such an object as well.
+    The `first` item may have another shape.
     """
 
     def __init__(
@@ -136,14 +136,10 @@ class ListOf(Shape):
         alone: Shape | None = None,
         *,
         first: Shape | None = None,
-        record: Record | None = None,
         least: int = 1,
         unique: bool = False,
     ) -> None:
-        schema: Schema = {
-            "type": "array",
-            "items": item.schema if record is None else {"anyOf": [item.schema, record.schema]},
-        }
+        schema: Schema = {"type": "array", "items": item.schema}
         if least:
             schema["minItems"] = least
         if first is not None:
@@ -151,7 +147,7 @@ class ListOf(Shape):
         if unique:
             schema["uniqueItems"] = True
         super().__init__(says, schema if alone is None else {"anyOf": [alone.schema, schema]})
-        self._item, self._alone, self._first, self._record = item, alone, first or item, record
+        self._item, self._alone, self._first = item, alone, first or item
         self._least, self._unique = least, unique
 
     def check(self, value: object, at: Location) -> list[object]:
@@ -167,11 +163,8 @@ class ListOf(Shape):
         items: list[object] = []
         seen: set[object] = set()
         for index, each in enumerate(value):
-            shape: Shape = self._item if index else self._first
-            if self._record is not None and isinstance(each, dict):
-                shape = self._record
             try:
-                items.append(shape.check(each, at.at(index)))
+                items.append((self._item if index else self._first).check(each, at.at(index)))
             except Invalid:
                 continue
             if self._unique and items[-1] in seen:
@@ -237,18 +230,16 @@ class Record(Shape):
         at.unknown_key(key, f"{of} field", fields, hint)
 
 
-class BoolOr(Shape):
-    """`true`, `false`, or a record."""
+class OrRecord(Shape):
+    """A value of another shape, or a record."""
 
-    def __init__(self, record: Record) -> None:
-        super().__init__(f"true, false or {record.says}", {"anyOf": [{"type": "boolean"}, record.schema]})
-        self._record = record
+    def __init__(self, other: Shape, record: Record) -> None:
+        super().__init__(other.says, {"anyOf": [other.schema, record.schema]})
+        self._other, self._record = other, record
 
     def check(self, value: object, at: Location) -> object:
         """Return the value, or the valid fields of an object. Raises Invalid."""
-        if not isinstance(value, bool | dict):
-            raise at.type_error(value, self.says)
-        return self._record.check(value, at) if isinstance(value, dict) else value
+        return (self._record if isinstance(value, dict) else self._other).check(value, at)
 
 
 @dataclass(frozen=True, slots=True)

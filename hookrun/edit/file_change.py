@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hookrun import files
@@ -109,7 +110,13 @@ def apply(change: FileChange) -> None:
     if change.after is None:
         remove_file(change.path, change.directories)
         return
-    make_directories(missing_directories(change.path))
+    try:
+        for directory in missing_directories(change.path):
+            with suppress(FileExistsError):
+                os.mkdir(directory)
+                files.sync_directory(os.path.dirname(directory))
+    except OSError as error:
+        raise _unwritable(change.path, error) from error
     write_file(change.path, change.after, change.mode)
 
 
@@ -173,36 +180,20 @@ def remove_file(path: str, directories: list[str]) -> None:
     try:
         files.remove_if_there(path)
         for directory in reversed(directories):
-            if not _removed_if_empty(directory):
-                break
+            try:
+                os.rmdir(directory)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+                    break
+                raise
         above = os.path.dirname(path)
         while not os.path.isdir(above):
             above = os.path.dirname(above)
         files.sync_directory(above)
     except OSError as error:
         raise _unwritable(path, error) from error
-
-
-def _removed_if_empty(directory: str) -> bool:
-    try:
-        os.rmdir(directory)
-    except OSError as error:
-        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
-            return error.errno == errno.ENOENT
-        raise
-    return True
-
-
-def make_directories(directories: list[str]) -> None:
-    """Create the directories, the uppermost first. Raises FileError."""
-    for directory in directories:
-        try:
-            os.mkdir(directory)
-            files.sync_directory(os.path.dirname(directory))
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise _unwritable(directory, error) from error
 
 
 def _unwritable(path: str, error: OSError) -> FileError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun import audit, context as contexts, state
+from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
@@ -123,6 +123,8 @@ class FireInvocation:
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit. A failure here does not change the answer."""
+        from hookrun import audit
+
         error = audit.write(self.home, records, self.settings.get("audit"))
         if error is not None:
             self.warnings.append(f"the audit could not be written: {error}")
@@ -236,6 +238,7 @@ class EventFire:
             on_outcomes=command.on_outcomes,
             catches_signals=True,
             deadline=command.deadline,
+            loads=("hookrun.audit",),
             on_slow=self._record_start,
             slow_at=command.started + SLOW,
         )
@@ -372,6 +375,8 @@ class EventFire:
         command = self.invocation
         total = monotonic() - command.started
         own_message = verdict.message if verdict is not None and not self.decided_by(verdict) else None
+        from hookrun import audit
+
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
             self.context,
@@ -395,12 +400,16 @@ class EventFire:
 
     def _record_start(self) -> None:
         """Record that a run which takes long has begun. Errors are only reported."""
+        from hookrun import audit
+
         command = self.invocation
         call = audit.call_fields(self.context, audit.details_of(command.settings.get("audit")))
         record = audit.record("start", self.context, pid=os.getpid(), project=command.project_root(), **call)
         command.write_audit([record])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        from hookrun import audit
+
         self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
 
 

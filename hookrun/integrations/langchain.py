@@ -12,6 +12,7 @@ without further support.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
@@ -210,14 +211,8 @@ def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]
 
 
 def _blocks(messages: list[AnyMessage]) -> int:
-    count = 0
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            mark = message.response_metadata.get(MARK)
-            if mark is None:
-                break
-            count += mark == "go on"
-    return count
+    marks = (each.response_metadata.get(MARK) for each in reversed(messages) if isinstance(each, HumanMessage))
+    return sum(mark == "go on" for mark in takewhile(lambda mark: mark is not None, marks))
 
 
 def _with(request: ToolCallRequest, args: dict[str, object]) -> ToolCallRequest:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
-from hookrun.model import VERDICT_OBJECTS, Failure, Outcome, Verdict
+from hookrun.model import NO_OBJECTION, VERDICT_OBJECTS, Failure, Outcome, Verdict
 from hookrun.refusals import bare, from_exception
 from hookrun.text import describe_exception, truncate
-from hookrun.verdicts import NO_OBJECTION, WRONG_FIELD
+from hookrun.verdicts import WRONG_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
@@ -82,33 +82,21 @@ class HandlerCall:
         self._over()
         return None
 
-    def step(self, wanted: Any) -> TimeLimited | None:
-        """In a task: run the awaitable until it waits; return what to await in its place.
-
-        Returns None if it has finished without waiting.
-        """
+    async def await_result(self, wanted: Any) -> None:
+        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
         try:
             coroutine = as_coroutine(wanted)
             first = coroutine.send(None)
-        except StopIteration as end:
+        except StopIteration as end:  # it has finished without waiting
             self._answered(end.value)
         except BaseException as error:
             self._raised(error)
         else:
-            return TimeLimited(
-                coroutine, first, min(self._started + self.handler.timeout, self._deadline), self._before
-            )
+            until = min(self._started + self.handler.timeout, self._deadline)
+            await self._wait(TimeLimited(coroutine, first, until, self._before))
         self._over()
-        return None
 
-    async def await_result(self, wanted: Any) -> None:
-        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
-        bounded = self.step(wanted)
-        if bounded is not None:
-            await self.wait(bounded)
-
-    async def wait(self, bounded: TimeLimited) -> None:
-        """Await what `step` returned. Raises CancelledError when the task is cancelled."""
+    async def _wait(self, bounded: TimeLimited) -> None:
         try:
             value = await bounded
         except asyncio.CancelledError as error:
@@ -126,7 +114,6 @@ class HandlerCall:
         if bounded.expired:
             end = "; it did not end when cancelled, and was closed" if bounded.closed else ""
             self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
-        self._over()
 
     def left(self) -> float | None:
         """Return the seconds it has left, or None without a limit."""
@@ -192,7 +179,8 @@ class HandlerCall:
         if value is None:
             outcome.answer = NO_OBJECTION
         elif isinstance(value, Verdict):
-            outcome.answer = deep_copy(Verdict.to_dict(value)) if _carries_change(value) else value
+            unchanged = value.modified_args is value.args_patch is value.modified_context is None
+            outcome.answer = value if unchanged else deep_copy(Verdict.to_dict(value))
         elif isinstance(value, dict):
             outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):
@@ -229,21 +217,13 @@ def close_unstarted(wanted: Any) -> None:
         wanted.close()
 
 
-def _carries_change(answer: Verdict | dict[str, object] | None) -> bool:
-    if answer is None or answer is NO_OBJECTION:
-        return False
-    if isinstance(answer, dict):
-        return any(answer.get(name) is not None for name in VERDICT_OBJECTS)
-    return not (answer.modified_args is answer.args_patch is answer.modified_context is None)
-
-
 CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
 """Field of the context -> the key of a verdict that changes it."""
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
     """Return whether an answer changes these keys of a field, or may change all of it."""
-    if not isinstance(answer, dict) or not _carries_change(answer):
+    if not isinstance(answer, dict) or all(answer.get(each) is None for each in VERDICT_OBJECTS):
         return False
     if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
         return True

@@ -197,9 +197,7 @@ class EngineFire:
                 self._chain,
                 request_id=self._request_id,
                 deadline=self._deadline,
-                on_background_end=lambda hook, end: self._keep(
-                    lambda _: [audit.background_record(hook, end, self._data)]
-                ),
+                on_background_end=self._record_background,
             )
         return self._processes
 
@@ -294,6 +292,10 @@ class EngineFire:
                 **more,
             )
         )
+
+    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+        """Record how a background hook ended. Tests of hooks replace this (testing/sandbox.py)."""
+        self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
         """Write records if there is an audit log. An error here never changes the result."""

@@ -39,7 +39,10 @@ def _differs(one: object, other: object) -> bool:
 
 
 class ContextField(Generic[T_co]):
-    """A field of the context as an attribute: its value if of the right type, else the default."""
+    """A field of the context as an attribute: its value if of the right type, else the default.
+
+    An object is the handler's own copy, empty if absent.
+    """
 
     def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
         self.kind = kind
@@ -57,31 +60,18 @@ class ContextField(Generic[T_co]):
     def __get__(self, context: Context | None, owner: type[Context]) -> T_co | Self:
         if context is None:
             return self
-        value: Any = context.get(self._name)
+        value: Any = context.own(self._name) if self.kind is dict else context.get(self._name)
         return value if isinstance(value, self.kind) else self._default
 
     def __set__(self, context: Context, value: object) -> None:
         raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
 
 
-class ObjectField(ContextField[dict[str, Any]]):
-    """A field that holds an object: the handler's own copy of it, empty if absent."""
-
-    def __init__(self, says: str) -> None:
-        super().__init__(dict, {}, says)
-
-    @overload
-    def __get__(self, context: None, owner: type[Context]) -> Self: ...
-    @overload
-    def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
-    def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
-        return self if context is None else context.own(self._name)
-
-
 text: Callable[[str], ContextField[str | None]] = partial(ContextField, str, None)
 word: Callable[[str], ContextField[str]] = partial(ContextField, str, "")
 flag: Callable[[str], ContextField[bool]] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
 count: Callable[[str], ContextField[int | None]] = partial(ContextField, int, None)
+mapping: Callable[[str], ContextField[dict[str, Any]]] = partial(ContextField, dict, {})
 """Make a field of a type, with the value that it has if absent."""
 
 
@@ -112,7 +102,7 @@ class Context(Mapping[str, object]):
     session_id = text("The agent's session.")
     root_session_id = text("The session that started this one, or itself.")
     tool_name = text("The tool, by its canonical name.")
-    tool_args = ObjectField("The tool's arguments, empty if absent. The handler's own copy.")
+    tool_args = mapping("The tool's arguments, empty if absent. The handler's own copy.")
     tool_use_id = text("The agent's ID of this call.")
     tool_result_output = text("The tool's result.")
     tool_result_error = text("Why the tool failed.")
@@ -128,7 +118,7 @@ class Context(Mapping[str, object]):
     permission_mode = text("The agent's permission mode.")
     agent_id = text("The ID of the subagent concerned.")
     transcript_path = text("The agent's transcript file.")
-    metadata = ObjectField("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
+    metadata = mapping("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
 
     def __init_subclass__(cls, *, event: str | None = None) -> None:
         super().__init_subclass__()
@@ -281,40 +271,43 @@ class AssistantResponse(Context, event="assistant_response"):
     """The model has answered."""
 
 
-class ToolContext(Context):
-    """An event that concerns a tool."""
+class PreToolUse(Context, event="pre_tool_use"):
+    """A tool is about to run."""
 
     tool_name = word("The tool, by its canonical name.")
 
 
-class PreToolUse(ToolContext, event="pre_tool_use"):
-    """A tool is about to run."""
-
-
-class PostToolUse(ToolContext, event="post_tool_use"):
+class PostToolUse(Context, event="post_tool_use"):
     """A tool has run and returned a result."""
 
+    tool_name = word("The tool, by its canonical name.")
     tool_result_output = word("The tool's result.")
 
 
-class PostToolFailure(ToolContext, event="post_tool_failure"):
+class PostToolFailure(Context, event="post_tool_failure"):
     """A tool has run and failed."""
 
+    tool_name = word("The tool, by its canonical name.")
     tool_result_error = word("Why the tool failed.")
 
 
-class ToolCallRequested(ToolContext, event="tool_call_requested"):
+class ToolCallRequested(Context, event="tool_call_requested"):
     """The model requests a tool."""
 
+    tool_name = word("The tool, by its canonical name.")
 
-class ToolCallAborted(ToolContext, event="tool_call_aborted"):
+
+class ToolCallAborted(Context, event="tool_call_aborted"):
     """A requested tool will not run."""
 
+    tool_name = word("The tool, by its canonical name.")
     reason = text("Why it does not run.")
 
 
-class PermissionRequest(ToolContext, event="permission_request"):
+class PermissionRequest(Context, event="permission_request"):
     """The user is about to be asked whether a tool may run."""
+
+    tool_name = word("The tool, by its canonical name.")
 
 
 class FileChanged(Context, event="file_changed"):
@@ -370,7 +363,7 @@ class Notification(Context, event="notification"):
 class ErrorOccurred(Context, event="error"):
     """An error occurred in the agent."""
 
-    error_info = ObjectField("The error: `error_message`, `context` and other details.")
+    error_info = mapping("The error: `error_message`, `context` and other details.")
 
 
 class BeforeRequest(Context, event="before_request"):
@@ -391,19 +384,19 @@ class AfterInference(Context, event="after_inference"):
     """The model has answered, or failed to."""
 
     model = text("The model's name.")
-    usage = ObjectField("The tokens used: `input_tokens`, `output_tokens` and other details.")
+    usage = mapping("The tokens used: `input_tokens`, `output_tokens` and other details.")
 
 
 class PreCheckpoint(Context, event="pre_checkpoint"):
     """A checkpoint is about to be made."""
 
-    checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
+    checkpoint_data = mapping("The checkpoint: `quality_score` and other details.")
 
 
 class PostCheckpoint(Context, event="post_checkpoint"):
     """A checkpoint was made."""
 
-    checkpoint_data = ObjectField("The checkpoint: `quality_score` and other details.")
+    checkpoint_data = mapping("The checkpoint: `quality_score` and other details.")
 
 
 class PreReflectionStore(Context, event="pre_reflection_store"):
@@ -429,6 +422,6 @@ class PreSearchQuery(Context, event="pre_search_query"):
 CLASSES: dict[str, type[Context]] = {
     each.event_name: each
     for each in list(vars().values())
-    if isinstance(each, type) and issubclass(each, Context) and each.event_name
+    if isinstance(each, type) and issubclass(each, Context) and each is not Context
 }
 """Canonical event -> its class; custom events have the general one."""

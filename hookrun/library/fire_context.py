@@ -23,6 +23,7 @@ from hookrun.text import closest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 JSON_TYPES = (bool, int, float, str, list, dict)
+"""Types that errors call by their names in JSON."""
 SIMILAR = 0.8501
 """Similarity from which a name counts as a misspelling of another: more than 0.85, one letter in six may differ."""
 UNAMBIGUOUS = 6
@@ -58,7 +59,10 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
     """
     for name, value in data.items():
         if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
-            raise _wrong_type(data, event)
+            if type(value) in JSON_TYPES:
+                contexts.check(data, f"fire {event}")
+            expected = "a str" if type_ is str else "a dict"
+            raise ContextError(f"fire {event}: {name} is of type {type(value).__name__}, not {expected} or None")
     if known.issuperset(data):
         return
     for name in data:
@@ -74,32 +78,14 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
             )
 
 
-def _wrong_type(data: Mapping[str, object], event: str) -> ContextError:
-    """Return the error for a field of the wrong type; with the type of the value, if JSON has no form for the value."""
-    try:
-        contexts.check(data, f"fire {event}")
-    except ContextError as error:
-        wrong = error
-    for name, value in data.items():
-        where, found, _ = str(wrong).partition(f": {name} is ")
-        if found and type(value) not in JSON_TYPES:
-            expected = "a str" if FIELDS[name] is str else "a dict"
-            return ContextError(f"{where}{found}of type {type(value).__name__}, not {expected} or None")
-    return wrong
-
-
 @lru_cache(maxsize=1024)
 def _likely_field(name: str, event: str) -> str | None:
     """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
-    if instead and event in ALIASES:
-        if prefix == "tool":
-            wanted = event in WITH_TOOL
-        else:
-            wanted = prefix != "user" or event == "user_prompt_submit"
-        if wanted:
-            return instead
+    wanted = {"tool": event in WITH_TOOL, "user": event == "user_prompt_submit"}.get(prefix, True)
+    if instead and wanted and event in ALIASES:
+        return instead
     letters = _letters(name)
     fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
     likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 from hookrun.observe.context_fields import canonical_json, fired_at, session_of, stored_name
@@ -83,9 +82,7 @@ class ToolTimes:
         self._clock = clock
         self._limit = pending
         self._lock = threading.Lock()
-        self._began: dict[int, tuple[Key, float]] = {}
-        self._calls: dict[Key, list[int]] = {}
-        self._numbers = count()
+        self._began: list[tuple[Key, float]] = []
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
@@ -105,14 +102,11 @@ class ToolTimes:
 
     def on_call(self, ctx: Context) -> None:
         """Remember when a call began."""
-        key, now = _key(ctx), self._stopwatch()
+        call = _key(ctx), self._stopwatch()
         with self._lock:
-            number = next(self._numbers)
-            self._began[number] = (key, now)
-            self._calls.setdefault(key, []).append(number)
+            self._began.append(call)
             if len(self._began) > self._limit:
-                oldest = next(iter(self._began))
-                self._take(self._began[oldest][0], 0)
+                del self._began[0]
 
     def on_result(self, ctx: Context) -> None:
         """Store the duration of a call; with a `tool_result_error` it has failed."""
@@ -131,21 +125,14 @@ class ToolTimes:
         now, key = self._stopwatch(), _key(ctx)
         with self._lock:
             # The latest of identical calls: an earlier one may have been blocked and never end.
-            began = self._take(key, -1) if key in self._calls else None
+            place = next((n for n in reversed(range(len(self._began))) if self._began[n][0] == key), None)
+            began = self._began.pop(place)[1] if place is not None else now
         ms = _reported_ms(ctx)
-        if ms is None and began is not None:
+        if ms is None and place is not None:
             ms = max(now - began, 0.0) * 1000
         values = (session_of(ctx), stored_name(ctx.tool_name), fired_at(ctx, self._clock), ms, ok)
         with self._store.write() as db:
             db.execute("INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, ?, ?, ?, ?)", values)
-
-    def _take(self, key: Key, which: int) -> float:
-        """Remove a call, the first (0) or the last (-1) of its key, and return when it began."""
-        numbers = self._calls[key]
-        _, began = self._began.pop(numbers.pop(which))
-        if not numbers:
-            del self._calls[key]
-        return began
 
 
 def _key(ctx: Context) -> Key:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # private, but `signal` itself is built on it
 import _thread
 import os
-import select
 import sys
 from time import monotonic
 
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 NEVER = float("inf")
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
-PIPE_ATOMIC = select.PIPE_BUF
-"""Bytes that can be written to an empty pipe without blocking."""
+PIPE_ATOMIC = 512
+"""Bytes that can be written to an empty pipe without blocking, on every system (POSIX)."""
 CHUNK = 1 << 16
 """Bytes read at a time."""
 MAX_WRITE = 1 << 20

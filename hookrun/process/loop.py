@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
-from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
@@ -24,8 +22,8 @@ from hookrun.process.child import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import select
     from collections.abc import Callable, Sequence
-
 
 MAX_PROCESSES = 32
 """Processes that run at once; the others are queued."""
@@ -47,11 +45,13 @@ FAST_POLL_INTERVAL = 0.001
 """The same for a process that has closed its pipes: it is about to exit."""
 MAX_INTERRUPTS = 10
 """How often Ctrl-C may interrupt the termination of hooks before it is no longer retried."""
-TEMPORARY_ERRORS = frozenset({EMFILE, ENFILE, EAGAIN, ENOMEM})
-"""A hook cannot start now, but may once another has ended."""
+TEMPORARY_ERRORS = frozenset({12, 23, 24})
+"""ENOMEM, ENFILE and EMFILE: a hook cannot start now, but may once another has ended. (EAGAIN is BlockingIOError.)"""
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
 """Signals that are accepted: a hook can write any number into an inherited descriptor."""
+POLLIN, POLLOUT, POLLHUP = 1, 4, 16
+"""As in `select`, which is loaded while the first hook runs."""
 PIDFD_AFTER = 0.02
 """Seconds after which a pidfd is opened: most hooks exit sooner, and close their pipes when they do."""
 
@@ -59,11 +59,13 @@ PIDFD_AFTER = 0.02
 class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
-    `wake` is a descriptor that delivers the numbers of signals; `on_slow` is called once when `slow_at` has passed.
+    `wake` is a descriptor that delivers the numbers of signals; `on_slow` is called once when `slow_at` has passed,
+    `on_start` once when the first process runs.
     `has_ended_hooks`: one that did not end by itself, in any loop of this process.
     """
 
     has_ended_hooks = False
+    on_start: Callable[[], None] | None = None
 
     def __init__(
         self,
@@ -77,27 +79,23 @@ class Loop:
         self._wake = wake
         self._on_slow = on_slow
         self._slow_at = slow_at
-        self._poll = select.poll()
+        self._polled: select.poll | None = None
         self._of: dict[int, Process] = {}
         self._live: list[Process] = []
         self._waiting: list[tuple[Task, Outcome, float]] = []
         self._retry = False
         self._signal = 0
-        if wake >= 0:
-            self._poll.register(wake, select.POLLIN)
 
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
         """Run the tasks side by side and return their outcomes in order; that of a Failure is the failure itself.
 
-        The outcome of None, a hook that runs elsewhere, is empty.
-
-        Raises Interrupted after a signal, once all hooks have been ended.
+        That of None, a hook that runs elsewhere, is empty. Raises Interrupted after a signal, once all have been ended.
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         both = zip(tasks, outcomes, strict=True)
         self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
         self._waiting.reverse()
-        if self._wake >= 0 and self._poll.poll(0):
+        if self._wake >= 0:
             self._on_wake()  # a signal received since the last run
         try:
             while self._waiting or self._live:
@@ -116,7 +114,7 @@ class Loop:
 
     def is_interrupted(self) -> bool:
         """Return whether a signal was received since the last run; the next run raises Interrupted."""
-        return self._wake >= 0 and bool(self._poll.poll(0))
+        return self._wake >= 0 and bool(self._poll().poll(0))
 
     def _kill_all(self) -> None:
         """Leave no hook running after an error or Ctrl-C, however often Ctrl-C comes."""
@@ -144,7 +142,8 @@ class Loop:
             try:
                 self._start_one(process, give_up, locked)
             except OSError as error:
-                if error.errno in TEMPORARY_ERRORS and self._others_run():
+                temporary = isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS
+                if temporary and self._others_run():
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
@@ -221,11 +220,14 @@ class Loop:
         for fd in (process.out, process.err):
             if fd >= 0:
                 os.set_blocking(fd, False)
-                self._watch(process, fd, select.POLLIN)
+                self._watch(process, fd, POLLIN)
         if process.inp >= 0 and process.stdin:
-            self._watch(process, process.inp, select.POLLOUT)
+            self._watch(process, process.inp, POLLOUT)
         if process.pidfd >= 0:
-            self._watch(process, process.pidfd, select.POLLIN)
+            self._watch(process, process.pidfd, POLLIN)
+        if self.on_start is not None:
+            started, self.on_start = self.on_start, None
+            started()
 
     # --- polling
 
@@ -244,7 +246,7 @@ class Loop:
     def _poll_once(self) -> None:
         now = monotonic()
         until = self._next_wakeup(now)
-        events = self._poll.poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
+        events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
         for fd, mask in events:
             if fd == self._wake:
                 self._on_wake()
@@ -253,7 +255,9 @@ class Loop:
             if process is None:
                 continue
             if fd == process.inp:
-                self._write_stdin(process)
+                if process.write_stdin():
+                    self._unwatch(fd)
+                    process.close_stdin()
             elif fd == process.pidfd:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
@@ -263,7 +267,7 @@ class Loop:
                 else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
                     self._watch_exit(process)
             else:
-                self._drain(process, fd, ended=bool(mask & select.POLLHUP))
+                self._drain(process, fd, ended=bool(mask & POLLHUP))
         now = monotonic()
         if now >= self._slow_at:
             self._slow_at = NEVER
@@ -279,8 +283,8 @@ class Loop:
         for process in self._live:
             if process.pidfd == NOT_YET:
                 self._wait_for_exit(process, now)
-            elif process.pidfd == NO_PIDFD and not process.exited:
-                self._check_exit(process)
+            elif process.pidfd == NO_PIDFD and not process.exited and process.is_gone():
+                self._on_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
             elif process.ending and now >= process.closing:
@@ -308,11 +312,6 @@ class Loop:
             return "no answer by the deadline"
         return f"no answer after {process.task.timeout:g} s"
 
-    def _write_stdin(self, process: Process) -> None:
-        if process.write_stdin():
-            self._unwatch(process.inp)
-            process.close_stdin()
-
     def _drain(self, process: Process, fd: int, *, ended: bool = False) -> None:
         """Read what is in a pipe; `ended` tells that nobody holds its other end."""
         for _ in range(MAX_READS):
@@ -338,7 +337,8 @@ class Loop:
     def _wait_for_exit(self, process: Process, now: float) -> None:
         """Open a pidfd for a process that runs long, or that has closed its pipes without exiting."""
         if process.out < 0 and process.err < 0:
-            self._check_exit(process)
+            if process.is_gone():
+                self._on_exit(process)
         elif now < process.started + PIDFD_AFTER:
             return
         if not process.exited:
@@ -351,11 +351,7 @@ class Loop:
         if process.pidfd < 0:
             process.pidfd = pidfd(process.pid)
         if process.pidfd >= 0:
-            self._watch(process, process.pidfd, select.POLLIN)
-
-    def _check_exit(self, process: Process) -> None:
-        if process.is_gone():
-            self._on_exit(process)
+            self._watch(process, process.pidfd, POLLIN)
 
     def _on_exit(self, process: Process) -> None:
         """Read what is left in the pipes of a hook that has exited; other processes may still hold them."""
@@ -426,13 +422,23 @@ class Loop:
 
     # --- descriptors
 
+    def _poll(self) -> select.poll:
+        """Return what polls, made when first needed: to load `select` takes a third as long as a small hook."""
+        if self._polled is None:
+            import select
+
+            self._polled = select.poll()
+            if self._wake >= 0:
+                self._polled.register(self._wake, POLLIN)
+        return self._polled
+
     def _watch(self, process: Process, fd: int, events: int) -> None:
         self._of[fd] = process
-        self._poll.register(fd, events)
+        self._poll().register(fd, events)
 
     def _unwatch(self, fd: int) -> None:
         if self._of.pop(fd, None) is not None:
-            self._poll.unregister(fd)
+            self._poll().unregister(fd)
 
 
 def pidfd(pid: int) -> int:

@@ -59,14 +59,14 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
     restore_signals()
     for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, standard)
-    _close_others(kept)
+    close_others(kept)
     for name, standard in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:  # closed when Python started
             setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
     set_environment(environment)
 
 
-def _close_others(kept: int) -> None:
+def close_others(kept: int = -1) -> None:
     """Close all descriptors but the standard streams; `kept` becomes KEPT, and the file that boot.py reads KEPT + 1."""
     boot = sys.modules.get("hookrun.boot")
     wanted = [(fd, KEPT + at) for at, fd in enumerate((kept, boot.Boot.fd if boot is not None else -1)) if fd >= 0]

@@ -7,7 +7,7 @@ import os
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes import unseen_code
-from hookrun.recipes.looks import FORMATTING, may_destroy
+from hookrun.recipes.looks import FORMATTING, may_matter
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, shell_line, unreadable
 from hookrun.shell import lazy_re as re
@@ -123,7 +123,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or the question about one that may be intended."""
     line = shell_line(context)
-    if line is None or not (may_destroy(line) or unseen_code.may_open(RECIPE, context, line)):
+    if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -135,7 +135,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
         question = question or guard.question(command, git)
-    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, line, parsed)
+    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, parsed)
     if reason is not None:
         return block(reason)
     return {"action": "ask", "message": f"{question}."} if question is not None else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from hookrun.globs import glob
 from hookrun.recipes import unseen_code
-from hookrun.recipes.looks import PUSHING
+from hookrun.recipes.looks import may_matter
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
 from hookrun.shell import lazy_re as re
-from hookrun.shell.prefilter import may_run
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ ADVICE = "Push without force (rebase or merge first), push to another branch, or
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
     line = shell_line(context)
-    if line is None or not (may_run(line, PUSHING) or unseen_code.may_open(RECIPE, context, line)):
+    if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
     from hookrun.recipes.git_repository import Configuration, calls
 
@@ -85,7 +86,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         reason = _reason(git, command, configuration) if git is not None else None
         if reason is not None:
             return block(f"{reason}. {ADVICE}")
-    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, line, parsed)
+    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, parsed)
     return block(reason) if reason is not None else None
 
 

@@ -109,8 +109,7 @@ class Notify:
         self.name = name
         self._clock = clock
         self._lock = Lock()
-        self._last: dict[str, float] = {}
-        self._omitted: dict[str, int] = {}
+        self._last: dict[str, tuple[float, int]] = {}
         self._reported: set[int] = set()
 
     def register(self, engine: Engine) -> None:
@@ -155,12 +154,12 @@ class Notify:
         """Return how many notifications of this event were omitted before this one; None if it is to be omitted too."""
         now = self._clock()
         with self._lock:
-            last = self._last.get(event)
-            if last is not None and now - last < self.every:
-                self._omitted[event] = self._omitted.get(event, 0) + 1
+            last, omitted = self._last.get(event, (float("-inf"), 0))
+            if now - last < self.every:
+                self._last[event] = last, omitted + 1
                 return None
-            self._last[event] = now
-            return self._omitted.pop(event, 0)
+            self._last[event] = now, 0
+            return omitted
 
 
 # Last: a stop that another hook blocks is not reported. A failed delivery is reported, and blocks nothing.

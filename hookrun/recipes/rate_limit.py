@@ -65,7 +65,7 @@ def may_exceed(context: Mapping[str, object], environment: Environment) -> bool:
 
     This is the look of the recipe (looks.py), with the environment of the hook.
     """
-    home = environment.get("HOME", "").rstrip("/")
+    home = environment("HOME", "").rstrip("/")
     if not home.startswith("/"):
         return True
     try:

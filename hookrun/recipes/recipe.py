@@ -10,14 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from re import Pattern
-    from typing import NoReturn, Protocol, TypeVar
+    from typing import NoReturn, TypeVar
 
-    class Environment(Protocol):
-        """Variables, such as `os.environ`."""
-
-        def get(self, name: str, default: str, /) -> str:
-            """Return the value of a variable, or the default."""
-
+    Environment = Callable[[str, str], str]
+    """Returns the value of a variable, or the default, as `os.environ.get` does."""
     Check = Callable[["Recipe", str], object]
     Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
 
@@ -142,7 +138,7 @@ class Recipe:
         if found is None or found.check is None:
             return None
         try:
-            found.check(self.configured({found.variable: value}), name)
+            found.check(self.configured({found.variable: value}.get), name)
         except WrongOptionError as error:
             return error.expected
         return None
@@ -156,9 +152,8 @@ def _items(text: str) -> tuple[str, ...]:
 
 def option(recipe: Recipe, name: str) -> str:
     """Return the value of an option, or its default. Raises KeyError for an unknown one."""
-    environment = os.environ if recipe.environment is None else recipe.environment
     declared = recipe.option(name)
-    return environment.get(declared.variable, declared.default)
+    return (recipe.environment or os.environ.get)(declared.variable, declared.default)
 
 
 def number(recipe: Recipe, name: str) -> float:

@@ -9,7 +9,7 @@ from hookrun import sends_typed_input
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import option_targets
-from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, may_read_terminal
+from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS
 from hookrun.shell.words import UNKNOWN, absolute
 from hookrun.shell.wrappers import STDIN, nested_line
 
@@ -49,16 +49,9 @@ VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 """Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
 
 
-def may_open(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
-    """Return whether a line may start a program whose commands no hook would see. False is certain."""
-    if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
-        return False
-    return may_read_terminal(line)
-
-
-def refusal(recipe: Recipe, context: Mapping[str, object], line: str, parsed: ParsedLine) -> str | None:
+def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> str | None:
     """Return why a line is blocked that starts a program whose commands no hook would see, None for any other."""
-    if not may_open(recipe, context, line):
+    if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
         return None
     program = terminal_reader(parsed)
     if program is None:

@@ -28,47 +28,38 @@ if TYPE_CHECKING:
     from hookrun.shell.syntax_tree import Source
 
     Substitute = Callable[[Node, Source, ShellScope], Word | None]
+    CommandPart = tuple[list[Word], dict[str, str], Streams]
+    """The words of one command, what is set before it, and its streams."""
 
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 CHAINING = frozenset({"&&", "||"})
 
 
-class CommandPart:
-    """One command of a node: its words, what is set before it, and its streams."""
-
-    __slots__ = ("assignments", "streams", "words")
-
-    def __init__(self, streams: Streams) -> None:
-        self.words: list[Word] = []
-        self.assignments: dict[str, str] = {}
-        self.streams = streams
-
-
 def parts(node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander) -> list[CommandPart]:
     """Return the command that a node is. Where the parser has misread a `;` it is several."""
-    made = [CommandPart(streams)]
+    made: list[CommandPart] = [([], {}, streams)]
     into = ""
     for child in node.children:
-        part = made[-1]
-        part.words.extend(left_out(child, source))
+        words, assignments, given = made[-1]
+        words.extend(left_out(child, source))
         if child.type == "ERROR":
             sign = source.of(child).strip()
             if sign in {";", "&", ""}:
-                made.append(CommandPart(Streams(stdin=streams.stdin)))
+                made.append(([], {}, Streams(stdin=streams.stdin)))
             elif sign in {">", ">>", "<"}:
                 into = sign
             else:
                 expand.run_within(child, source, scope)
         elif child.type == "variable_assignment":
             name, value = assigned(child, source, scope, expand)
-            part.assignments[name] = value
+            assignments[name] = value
         elif child.type in REDIRECTS:
-            redirect(child, source, scope, part.streams, expand)
+            redirect(child, source, scope, given, expand)
         elif child.is_named and into:
-            part.streams.redirections.append(Redirection(into, expand.word(child, source, scope)))
+            given.redirections.append(Redirection(into, expand.word(child, source, scope)))
             into = ""
         elif child.is_named:
-            _add(part.words, child, source, expand.words(child, source, scope))
+            _add(words, child, source, expand.words(child, source, scope))
     return made
 
 

@@ -231,12 +231,12 @@ class LineReader:
 
     def _command(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
         printed: list[Word | None] = []
-        for part in parts(node, source, scope, streams, self._expand):
-            if part.words or part.streams.words:
-                printed.append(self._evaluator.evaluate(part.words, scope, part.streams, part.assignments))
+        for words, assignments, given in parts(node, source, scope, streams, self._expand):
+            if words or given.words:
+                printed.append(self._evaluator.evaluate(words, scope, given, assignments))
             else:
-                scope.variables.update(part.assignments)
-                self._note_redirections(scope, part.streams)
+                scope.variables.update(assignments)
+                self._note_redirections(scope, given)
         return _concatenated(printed)
 
     def _branches(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:

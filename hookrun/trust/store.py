@@ -10,7 +10,7 @@ from errno import ELOOP, ENOTDIR
 from stat import S_ISDIR, S_ISLNK, S_ISVTX, S_IWGRP, S_IWOTH
 
 from hookrun.fastjson import loads
-from hookrun.state import DATA_DIR
+from hookrun.state import DATA_DIR, ForeignFileError, read_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,27 +135,17 @@ def read(fd: int, where: str) -> Store:
 
 def _text(fd: int, path: str) -> str | None:
     """Return the content of the file, or None. Raises StoreError if others could have written it."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        file = os.open(NAME, flags, dir_fd=fd)
+        return read_own(NAME, fd).decode("ascii")
     except FileNotFoundError:
         return None
+    except ForeignFileError as error:
+        fault = f"{error}: only you may have write access"
     except OSError as error:
-        what = "is a symbolic link" if error.errno == ELOOP else f"cannot be read ({error.strerror})"
-        raise StoreError(f"{path}: {what}\nhint: remove it, {AGAIN}") from None
-    try:
-        status = os.fstat(file)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            fault = f"owner {status.st_uid}, mode {status.st_mode & 0o777:o}: only you may have write access"
-            raise StoreError(f"{path}: {fault}\nhint: remove it, {AGAIN}")
-        data = b""
-        while more := os.read(file, status.st_size + 1):
-            data += more
-        return data.decode("ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: cannot be read ({error})\nhint: remove it, {AGAIN}") from None
-    finally:
-        os.close(file)
+        fault = "is a symbolic link" if error.errno == ELOOP else f"cannot be read ({error.strerror})"
+    except UnicodeDecodeError as error:
+        fault = f"cannot be read ({error})"
+    raise StoreError(f"{path}: {fault}\nhint: remove it, {AGAIN}")
 
 
 def _store(data: object) -> Store:

@@ -33,8 +33,8 @@ def counted(function):
 real_write = os.write
 for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "close"):
     setattr(os, name, counted(getattr(os, name)))
-files.make_directories(files.missing_directories(sys.argv[1]))
-files.write_file(sys.argv[1], b'{"new": 1}\\n' * 500)
+now = files.existing(sys.argv[1])
+files.apply(files.FileChange(sys.argv[1], now, b'{"new": 1}\\n' * 500))
 """
 """Writes a file, and ends without another word at its N-th call of the system."""
 
@@ -151,8 +151,7 @@ def test_removed_with_the_directories_that_were_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c" / "s.json"
     missing = file_change.missing_directories(str(path))
     assert missing == [str(tmp_path / "a"), str(tmp_path / "a" / "b"), str(tmp_path / "a" / "b" / "c")]
-    file_change.make_directories(missing)
-    file_change.write_file(str(path), NEW)
+    file_change.apply(file_change.FileChange(str(path), file_change.existing(str(path)), NEW))
     (tmp_path / "a" / "other").write_text("")
     file_change.remove_file(str(path), missing)
     assert sorted(os.listdir(tmp_path / "a")) == ["other"]

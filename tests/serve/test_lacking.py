@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.serve import caller
+from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -289,3 +290,29 @@ def test_a_caller_in_another_sandbox_is_sent_away(
 def test_whether_a_process_is_sandboxed() -> None:
     """Only macOS can tell."""
     assert caller.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)
+
+
+@pytest.mark.slow
+def test_a_hundred_callers_at_once_are_greeted_within_a_second(server: RunningServer) -> None:
+    """So many are served as there can be workers, the others sent away. The best of three counts: others work here."""
+    longest = []
+    for _ in range(3):
+        began, greetings = time.monotonic(), []
+        clients = [server.client() for _ in range(100)]
+        for client in clients:
+            try:
+                greetings.append(client.greeting().decode())
+            except ColdError as error:
+                greetings.append(str(error))
+        longest.append(time.monotonic() - began)
+        assert set(greetings) == {"go 0\n", "busy"}
+        assert greetings.count("go 0\n") <= MAX_WORKERS
+        for client in clients:
+            client.close()
+        wait_for(lambda: len(server.children()) < MAX_WORKERS)
+    assert min(longest) < 1
+
+
+def test_nothing_is_left_a_quarter_of_an_hour_after_the_last_run() -> None:
+    """Nor is a server, whenever it looks at the time."""
+    assert IDLE_LIMIT + CHECK_EVERY < 16 * 60

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -229,8 +231,16 @@ def test_a_server_started_with_signals_ignored_or_blocked_passes_that_to_no_hook
     wait_for(account.socket.exists)
     account.settings()
     hooks = account.home / ".config" / "hookrun" / "hooks.json"
-    command = "grep -E 'Sig(Ign|Blk)' /proc/self/status > seen"
-    hooks.write_text(json.dumps({"hooks": [{"name": "h", "event": "pre_tool_use", "command": command}]}))
+    hook = {"name": "h", "event": "pre_tool_use"}
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        hooks.write_text(json.dumps({"hooks": [{**hook, "command": "echo $$ > pid; exec sleep 60"}]}))
+        with started_at(account) as client:
+            wait_for(lambda: (account.home / "pid").exists() and (account.home / "pid").read_text() != "")
+            client.signal(number)
+            assert client.answer() == 128 + number
+        assert not alive(int((account.home / "pid").read_text()))
+        (account.home / "pid").unlink()
+    hooks.write_text(json.dumps({"hooks": [{**hook, "command": "grep -E 'Sig(Ign|Blk)' /proc/self/status > seen"}]}))
     assert fire_at(account) == 0
     lines = (account.home / "seen").read_text().split()
     assert [int(word, 16) & 0x7FFFFFFF for word in lines[1::2]] == [0, 0]
@@ -363,8 +373,9 @@ def test_two_versions_have_servers_of_their_own(account: Account, tmp_path: Path
     wait_for(lambda: len(servers_of(account)) == 1)
 
 
-def fire_at(account: Account) -> int | None:
-    """Run an agent's message at the server, and return the status."""
+@contextmanager
+def started_at(account: Account) -> Iterator[WarmClient]:
+    """Send an agent's message to the server, which has not answered yet."""
     with tempfile.TemporaryFile() as stdin, open(os.devnull, "r+b") as nothing, WarmClient(account.socket) as client:
         stdin.write(MESSAGE)
         stdin.seek(0)
@@ -375,6 +386,12 @@ def fire_at(account: Account) -> int | None:
             (stdin.fileno(), nothing.fileno(), nothing.fileno()),
             account.home,
         )
+        yield client
+
+
+def fire_at(account: Account) -> int | None:
+    """Run an agent's message at the server, and return the status."""
+    with started_at(account) as client:
         return client.answer()
 
 

@@ -19,7 +19,7 @@ from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
 from tests.serve.test_worker import alive, wait_for
-from tests.serve.warm_client import WarmClient
+from tests.serve.warm_client import ColdError, WarmClient
 
 __all__ = ["account"]
 
@@ -69,6 +69,20 @@ def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tm
     wait_for(lambda: not alive(first))
     account.cold("off", command)
     assert started(account)[1] != first
+
+
+def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_path: Path) -> None:
+    """Whichever of the two the server hears of first."""
+    package, command = copied(account, tmp_path)
+    account.cold("off", command)
+    path, pid = started(account)
+    os.kill(pid, signal.SIGSTOP)
+    with WarmClient(path) as client:
+        with (package / "events.py").open("a") as file:
+            file.write("\n")
+        os.kill(pid, signal.SIGCONT)
+        with pytest.raises(ColdError, match=r"outdated|stopping"):
+            client.greeting()
 
 
 def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tmp_path: Path) -> None:

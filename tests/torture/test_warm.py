@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import Project, records
 from tests.process.bench import processes_in
+from tests.process.test_coprocesses import COUNT
 from tests.process.test_processes import until
 from tests.warm import START, WarmServer, children, descriptors, resident
 
@@ -231,15 +232,19 @@ def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Pat
 
 
 def test_a_server_that_nobody_calls_ends(tmp_path: Path) -> None:
-    """And nothing of it is left: no worker, no socket."""
+    """And nothing of it is left: no worker, no socket, no program that is kept."""
     with WarmServer("--idle", "0.5") as server:
         Project.server = server
         project = Project(tmp_path)
+        project.script("serve.py", COUNT)
+        project.hooks({"args": ["python3", "serve.py"], "serve": True})
         assert project.fire(CONTEXT).action == "continue"
+        assert len(processes_in(project.root)) == 1
         Project.server = None
         family = server.family()
         server.reaper.wait(60)
         assert not server.socket.exists()
+        assert processes_in(project.root) == []
         assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
 
 
@@ -250,13 +255,16 @@ def test_ten_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
     with WarmServer() as server:
         Project.server = server
         project = Project(tmp_path)
+        python = os.path.realpath(shutil.which("python3") or "python3")
         project.user_hooks(
             {"name": "shell", "command": "cat >/dev/null", "matcher": "bash"},
             {"name": "fails", "command": "cat >/dev/null; exit 3", "matcher": "edit"},
             {"name": "python", "python": "guard:check", "cwd": str(project.root), "matcher": "read"},
+            {"name": "serve", "args": [python, str(project.root / "serve.py")], "serve": True, "matcher": "glob"},
         )
+        project.script("serve.py", COUNT)
         project.script("guard.py", "def check(context):\n    return None\n")
-        tools = ("Grep", "Grep", "Grep", "Grep", "Bash", "Bash", "Edit", "Grep", "Grep", "Read")
+        tools = ("Grep", "Grep", "Grep", "Grep", "Bash", "Bash", "Edit", "Glob", "Grep", "Read")
         command = project.command("fire", "--agent", "claude", "PreToolUse", "--home", str(project.home))
 
         def fire(count: int) -> tuple[int, int, int]:

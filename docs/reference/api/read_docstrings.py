@@ -10,7 +10,7 @@ from griffe import Attribute, Docstring, Extension
 if TYPE_CHECKING:
     from griffe import Object
 
-TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "ObjectField": "dict[str, Any]"}
+TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "mapping": "dict[str, Any]"}
 """The maker of a context field (hookrun.library.event_contexts) -> the type of the field."""
 
 
