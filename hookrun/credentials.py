@@ -102,6 +102,12 @@ ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """The same for quoted values and arguments of commands; redacted only: `secret-scan` does not report them."""
 
+REDACTIONS = (
+    *((words, pattern, HIDDEN) for words, pattern, _ in FORMS),
+    *((words, pattern, rf"\g<1>{HIDDEN}") for words, pattern in (*ARGUMENTS, *PLACES)),
+)
+"""All of these in the order in which they are redacted, each with what takes its place."""
+
 PLACEHOLDERS = r"(?i)example|placeholder|redacted|dummy|fake|your|x{4,}|\*{3,}|\.{3,}|0{8,}|(.)\1{7,}|1234567890"
 """Found in a value that only stands for a credential."""
 
@@ -133,9 +139,7 @@ class SecretMatch:
 def redact(text: str) -> str:
     """Return the text with every credential that its form, name or place gives away replaced by `[redacted]`."""
     low = text.lower()
-    forms = [(words, pattern, HIDDEN) for words, pattern, _ in FORMS]
-    forms += [(words, pattern, rf"\g<1>{HIDDEN}") for words, pattern in (*ARGUMENTS, *PLACES)]
-    for words, pattern, replacement in forms:
+    for words, pattern, replacement in REDACTIONS:
         if _may_match(words, low):
             import re
 

@@ -154,9 +154,7 @@ class CodeReader:
 
     def _contents(self, command: SimpleCommand) -> None:
         """Add the files that a command prints or copies, because the line runs its output."""
-        for redirection in command.redirections:
-            if redirection.reads:
-                self.path(redirection.target, command.directory)
+        self._redirected(command)
         if command.program in CONTENTS:
             for word in command.words[1:]:
                 if word.text[:1] != "-":
@@ -171,11 +169,8 @@ class CodeReader:
         self._program(words[0], command)
         self._run(words, command)
         line = nested_line(command.program, words, command.stdin)
-        if line is not None and line.text is None:  # it runs what it reads
-            read = [each.target for each in command.redirections if each.reads]
-            for target in read:
-                self.path(target, command.directory)
-            self._runs_what_is_made = self._runs_what_is_made or not read
+        if line is not None and line.text is None and not self._redirected(command):  # it runs what it reads
+            self._runs_what_is_made = True
 
     def _program(self, word: Word, command: SimpleCommand) -> None:
         text = word.text
@@ -383,13 +378,18 @@ class CodeReader:
 
     def stdin(self, program: Program, command: SimpleCommand) -> None:
         """Add the code of a program that reads it from standard input."""
+        redirected = self._redirected(command)
+        if command.stdin is not None:
+            self.inline(program.language, command.stdin, command.directory, [])
+        elif not redirected:
+            self._runs_what_is_made = True
+
+    def _redirected(self, command: SimpleCommand) -> bool:
+        """Add the files that are redirected to a command's input; return whether there are any."""
         read = [each.target for each in command.redirections if each.reads]
         for target in read:
             self.path(target, command.directory)
-        if command.stdin is not None:
-            self.inline(program.language, command.stdin, command.directory, [])
-        elif not read:
-            self._runs_what_is_made = True
+        return bool(read)
 
     # --- paths
 

@@ -33,8 +33,8 @@ def counted(function):
 real_write = os.write
 for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "close"):
     setattr(os, name, counted(getattr(os, name)))
-files.make_directories(files.missing_directories(sys.argv[1]))
-files.write_file(sys.argv[1], b'{"new": 1}\\n' * 500)
+now = files.existing(sys.argv[1])
+files.apply(files.FileChange(sys.argv[1], now, b'{"new": 1}\\n' * 500))
 """
 """Writes a file, and ends without another word at its N-th call of the system."""
 
