@@ -280,7 +280,7 @@ def _read(path: str) -> ConfigFile:
 
 
 def _target(path: str, home: str) -> str:
-    """Return the declaration file for the hooks of a settings file, in the same layer."""
+    """Return the config file for the hooks of a settings file, in the same layer."""
     if claude_settings.is_settings(path):
         base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
@@ -290,7 +290,7 @@ def _target(path: str, home: str) -> str:
 
 
 def _beside_project(plugin: str, home: str) -> str:
-    """Return the declaration file of the project around the working directory, for hooks of a plugin.
+    """Return the config file of the project around the working directory, for hooks of a plugin.
 
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """

@@ -57,7 +57,7 @@ STATES = {
 PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
 """State of a prediction -> the verb of the answer."""
 CHOICES = ("denied", "disabled", "paused until")
-"""The user's decisions, with which a hook is off."""
+"""The user's decisions that switch a hook off."""
 MAX_ANSWER, MAX_NAMED = 120, 3
 """Characters of the answer; hooks that do not run, up to which it names them."""
 STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
@@ -191,7 +191,7 @@ class Explanation:
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
     def show_notes(self) -> None:
-        """Print what else there is to know, below the tables."""
+        """Print the notes below the tables."""
         lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
         if self.for_user:
             lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
@@ -202,7 +202,7 @@ class Explanation:
             print_wrapped(text, style=style)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-        """Return the rows of the hooks that are asked about, in running order."""
+        """Return the rows of the selected hooks, in running order."""
         rows: list[tuple[str, ...]] = []
         blocking = False
         for number, each in enumerate(predictions, 1):

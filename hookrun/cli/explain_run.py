@@ -1,4 +1,4 @@
-"""What `hookrun explain` adds for an agent, and with `--run`: hooks run as by `hookrun fire`, audit included."""
+"""Explain an event for an agent, and with `--run` run its hooks as `hookrun fire` would, audit included."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RESULT_STYLES = {
 }
 
 
-# --- what the agent makes of the event
+# --- the agent
 
 
 class AgentSide:
@@ -204,7 +204,7 @@ class ExplainRun:
         print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of the hooks that are asked about: what each answered, or why it did not run."""
+        """Yield the rows of the selected hooks: what each answered, or why it did not run."""
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return

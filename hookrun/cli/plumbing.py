@@ -1,4 +1,4 @@
-"""Run hooks: `hookrun fire`, of which an agent's process goes to hookrun.fire at once, and the server of `serve`."""
+"""Run hooks: `hookrun fire` (an agent's process goes to hookrun.fire at once), and the server of `serve`."""
 
 from __future__ import annotations
 

@@ -391,7 +391,7 @@ class CommandReport:
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
     def end(self) -> int:
-        """Print the JSON object if that is asked for, and return the exit status."""
+        """Print the JSON object with `as_json`, and return the exit status."""
         if self.as_json:
             print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
         return 0 if self.ok else 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from hookrun.engine import Steps
-    from hookrun.library.engine_state import EngineState, Journal
+    from hookrun.library.engine_state import EngineState
     from hookrun.library.handlers import TableCandidates
 
 LOG = logging.getLogger("hookrun")
@@ -282,12 +282,12 @@ class EngineFire:
 
     def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
-            lambda journal: audit.fire_records(
+            lambda: audit.fire_records(
                 runs,
                 self._given,
                 ms=(monotonic() - self._started) * 1000,
                 problems=self._services.problems,
-                setting=journal.setting,
+                setting=self._services.settings.get("audit"),
                 project=self._services.project,
                 **more,
             )
@@ -295,15 +295,15 @@ class EngineFire:
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Record how a background hook ended. Tests of hooks replace this (testing/sandbox.py)."""
-        self._keep(lambda _: [audit.background_record(hook, outcome, self._data)])
+        self._keep(lambda: [audit.background_record(hook, outcome, self._data)])
 
-    def _keep(self, records: Callable[[Journal], list[dict[str, object]]]) -> None:
+    def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
         """Write records if there is an audit log. An error here never changes the result."""
         journal = self._services.journal
         if journal is None:
             return
         try:
-            error = journal.write(records(journal))
+            error = journal.append(b"".join([dumps(record) + b"\n" for record in records()]))
         except Exception as mistake:  # a program's context may not be valid JSON
             error = describe_exception(mistake)
         if error is not None:

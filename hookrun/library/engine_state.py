@@ -16,12 +16,9 @@ from time import monotonic, sleep
 from typing import Any
 
 from hookrun import audit
-from hookrun.library.fire_context import dumps
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
-from hookrun.process.prepare import HookEnvironment
-from hookrun.process.program import program
 from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
@@ -69,20 +66,6 @@ class TrustStoreCache:
         return not (store.denied or store.disabled or store.paused)
 
 
-class Journal(audit.Log):
-    """The audit of an engine's runs; `setting` is the setting `audit`."""
-
-    __slots__ = ("setting",)
-
-    def __init__(self, home: str, setting: object) -> None:
-        super().__init__(home, setting, stay_open=True)
-        self.setting = setting
-
-    def write(self, records: list[dict[str, object]]) -> str | None:
-        """Append the records in one write; return the error if that fails. Raises ValueError if they are not JSON."""
-        return self.append(b"".join([dumps(record) + b"\n" for record in records]))
-
-
 MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more are queued."""
 
@@ -99,7 +82,7 @@ class EngineState:
         self.project = directory
         self.home: str | None = None
         self.settings: Mapping[str, object] = {}
-        self.journal: Journal | None = None
+        self.journal: audit.Log | None = None
         self.trusted = False
         self.problems: list[str] = []
         self.decisions = TrustStoreCache()
@@ -114,18 +97,7 @@ class EngineState:
         """Use these settings from now on."""
         self.settings = settings
         setting = settings.get("audit")
-        self.journal = Journal(self.home, setting) if self.home is not None and setting is not False else None
-
-    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return the environment that the configured hooks of one fire share."""
-        return HookEnvironment(
-            context,
-            project=self.project,
-            request_id=request_id,
-            program=program,
-            may_fork=False,
-            settings=self.settings,
-        )
+        self.journal = None if self.home is None or setting is False else audit.Log(self.home, setting, stay_open=True)
 
     def locks_directory(self) -> str:
         """Return the directory of the locks of exclusive hooks."""

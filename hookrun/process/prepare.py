@@ -222,6 +222,7 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": dict(now)}
+        kept["inherit"].pop(b"", None)  # a variable without a name: no process could be started with it
     if policy not in kept:
         kept[policy] = _under_policy(kept["inherit"], policy)
     return kept[policy]

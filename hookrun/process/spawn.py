@@ -89,7 +89,7 @@ def set_environment(variables: Mapping[bytes, bytes]) -> None:
     if boot is not None and boot.set_environment(variables):
         return
     now = dict(os.environb.items())
-    for name in now.keys() - variables.keys():
+    for name in now.keys() - variables.keys() - {b""}:  # no call removes a variable without a name
         del os.environb[name]
     for name, value in variables.items():
         if now.get(name) != value:

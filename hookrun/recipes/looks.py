@@ -19,7 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    Look = Callable[[Mapping[str, object], Mapping[str, object], "HookOptions"], bool]
+    Variable = Callable[[str, str], str]
+    """Returns the value of a variable of the hook's environment, or a default."""
+    Look = Callable[[Mapping[str, object], Mapping[str, object], Variable], bool]
 
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
@@ -100,25 +102,16 @@ def may_matter(target: str, context: Mapping[str, object], variables: Mapping[by
     if look is None:
         return True
 
+    def variable(name: str, default: str) -> str:  # as `os.environ` of the hook has it
+        return variables.get(name.encode(), default.encode()).decode("utf-8", "surrogateescape")
+
     args = context.get("tool_args")
-    return look(context, args if isinstance(args, dict) else {}, HookOptions(variables))
+    return look(context, args if isinstance(args, dict) else {}, variable)
 
 
-class HookOptions:
-    """The environment of the hook. Called, it returns the value of an option by its name, and a default."""
-
-    __slots__ = ("_variables",)
-
-    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
-        self._variables = variables
-
-    def __call__(self, name: str, default: str) -> str:
-        """Return the value of an option."""
-        return self.get(f"HOOKRUN_OPTION_{name.upper()}", default)
-
-    def get(self, name: str, default: str) -> str:
-        """Return the value of a variable, as `os.environ` of the hook has it."""
-        return self._variables.get(name.encode(), default.encode()).decode("utf-8", "surrogateescape")
+def _word(variable: Variable, option: str, default: str) -> str:
+    """Return the value of an option that is one word."""
+    return variable(f"HOOKRUN_OPTION_{option.upper()}", default).strip().lower()
 
 
 def may_destroy(line: str) -> bool:
@@ -275,11 +268,11 @@ def _of_line(may: Callable[[str], bool]) -> Look:
 
 
 def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
-    def look(context: Mapping[str, object], args: Mapping[str, object], option: HookOptions) -> bool:
+    def look(context: Mapping[str, object], args: Mapping[str, object], variable: Variable) -> bool:
         line = args.get("command")
         if not isinstance(line, str):
             return False
-        interactive = option("interactive", "block").strip().lower()
+        interactive = _word(variable, "interactive", "block")
         if may(line) or interactive not in ("block", "allow"):
             return True
         if interactive == "allow" or not may_read_terminal(line):
@@ -291,7 +284,7 @@ def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
     return look
 
 
-def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: HookOptions) -> bool:
+def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: Variable) -> bool:
     line = args.get("command")
     return _names_path(args) or (isinstance(line, str) and may_decide(line))
 
@@ -300,25 +293,23 @@ def _names_path(args: Mapping[str, object]) -> bool:
     return any(isinstance(args.get(each), str) for each in PATH_ARGUMENTS)
 
 
-def _at_files(context: Mapping[str, object], args: Mapping[str, object], option: HookOptions) -> bool:
+def _at_files(context: Mapping[str, object], args: Mapping[str, object], variable: Variable) -> bool:
     line = args.get("command")
-    if _names_path(args) or option("read", "no").strip().lower() not in YES + NO:
+    if _names_path(args) or _word(variable, "read", "no") not in YES + NO:
         return True
-    given = " ".join(option(name, "") for name in ("secrets", "locked", "settings"))
-    return isinstance(line, str) and may_name(line, *_directories(context, option), (*PROTECTED, *texts_of(given)))
-
-
-def _directories(context: Mapping[str, object], option: HookOptions) -> tuple[str, str]:
-    working, project = context.get("working_dir"), option.get("HOOKRUN_PROJECT_DIR", "/")
+    if not isinstance(line, str):
+        return False
+    working, project = context.get("working_dir"), variable("HOOKRUN_PROJECT_DIR", "/")
     directory = working if isinstance(working, str) and working.startswith("/") else project
-    return option.get("HOME", ""), directory
+    given = " ".join(variable(f"HOOKRUN_OPTION_{name}", "") for name in ("SECRETS", "LOCKED", "SETTINGS"))
+    return may_name(line, variable("HOME", ""), directory, (*PROTECTED, *texts_of(given)))
 
 
-def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
+def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], variable: Variable) -> bool:
     from hookrun.credentials import may_hold_secret
 
     source = scanned(context)
-    action, places = option(source, "block").strip().lower(), option("places", "no").strip().lower()
+    action, places = _word(variable, source, "block"), _word(variable, "places", "no")
     if action not in SCANS or places not in NO:
         return True
     return action != "off" and any(may_hold_secret(text) for text in scanned_texts(context, source))
@@ -349,10 +340,10 @@ def _strings(value: object) -> Iterator[str]:
             waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)
 
 
-def _at_limit(context: Mapping[str, object], _: Mapping[str, object], option: HookOptions) -> bool:
+def _at_limit(context: Mapping[str, object], _: Mapping[str, object], variable: Variable) -> bool:
     from hookrun.recipes.rate_limit import may_exceed
 
-    return may_exceed(context, option.get)
+    return may_exceed(context, variable)
 
 
 LOOKS: dict[str, Look] = {

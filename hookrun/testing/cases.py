@@ -145,7 +145,7 @@ OF_FILE = names(FILE_FIELDS)
 
 @dataclass(eq=False, repr=False, slots=True)
 class Case:
-    """One case: the event and context to fire, the environment to do it in, and the expected result.
+    """One case: the event to fire, its context and environment, and the expected result.
 
     `hooks` limits the run to these hooks, None runs all. The case runs once as each of `agents`, or once as a program.
     `temporary` gives it a working directory of its own, in which `setup` runs before the event. `reads` are the other

@@ -77,6 +77,16 @@ def test_a_context_may_come_through_a_pipe_by_name(project: Project) -> None:
     assert done.returncode == 2
 
 
+def test_a_variable_without_a_name_ends_no_guard(project: Project) -> None:
+    """Node passes one on: a project that could set it would have every hook fail before it is started."""
+    project.hooks({"command": "echo no >&2; exit 2"}, {"name": "python", "python": "guard:check"})
+    project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'never'}\n")
+    fired = project.fire(wrap=("env", "=odd"))
+    assert (fired.action, fired.verdict["message"]) == ("block", "no")
+    project.hooks({"name": "python", "python": "guard:check"})
+    assert project.fire(wrap=("env", "=odd")).verdict["message"] == "never"
+
+
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
     """No HOME, and no entry in the password database, as in a container: one line says to set HOME."""
