@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
 
+MAX_ANSWER = 120
+"""Characters of the first line of a command that explains something."""
+
 # --- the table
 
 GROUPS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -64,9 +63,6 @@ yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.
 
 CUSTOM = "custom"
 """The choice that writes a hook from a template."""
-
-GUARD = "block-destructive-commands"
-TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
 
 
 # --- hookrun init
@@ -245,8 +241,8 @@ class Setup:
         yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
         for agent in failed:
             yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
-        if GUARD in self.recipes.declared():
-            yield report.with_home(TRIAL), "show what each hook says to a command"
+        if "block-destructive-commands" in self.recipes.declared():
+            yield report.with_home("hookrun try 'rm -rf /'"), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
 
 

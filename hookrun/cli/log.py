@@ -13,7 +13,7 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.commands import command, json_option
+from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_paragraphs
 from hookrun.files import relative_path
@@ -32,8 +32,6 @@ MIN_ID = 4
 SHORT_ID = 8
 """Characters of a request id that `hookrun log` shows."""
 
-MAX_ANSWER = 120
-"""Characters of the first line of `hookrun why`."""
 MAX_LOG_TEXT = 200
 """Characters of a text that `hookrun log` shows."""
 
@@ -106,17 +104,13 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
             if record is not None:
                 click.echo(orjson.dumps(record))
         return
-    lines: list[Line] = [(_headline(run), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
-    for record in run.hooks:
-        lines += _hook_lines(record, MAX_LOG_TEXT)
-    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(run.header))])
-
-
-def _headline(run: FireRecords) -> str:
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
     parts = (local_time(header), run.request_id[:SHORT_ID], project, _call(header), _result(run), _subject(header))
-    return "  ".join(part for part in parts if part)
+    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
+    for record in run.hooks:
+        lines += _hook_lines(record, MAX_LOG_TEXT)
+    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(header))])
 
 
 def local_time(header: Record, *, with_date: bool = False) -> str:

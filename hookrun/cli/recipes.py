@@ -164,11 +164,6 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     pairs = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
     named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
     options = parse_pairs(named, "NAME=VALUE", "--option")
-    for name, value in options.items():
-        expected = wanted[0].wrong_value(name, value)
-        if expected is not None:
-            option_of = f"option {quote(name)} of recipe {quote(wanted[0].name)}"
-            raise click.ClickException(f"{option_of} cannot be {quote(value)}\nhint: it takes {expected}")
     configured = _open(report, user=user)
     declared = layers_of_recipes(report.home)
     for recipe in wanted:

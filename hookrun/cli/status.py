@@ -70,7 +70,6 @@ SHOWN_FIELDS = frozenset(
     | {"source", "line", "look", "words", "error", "claude"}
 )
 """Fields that `list --long` shows in a form of its own, or that `list --json` alone has."""
-AGENT_COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is enabled."""
 
@@ -309,7 +308,8 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"agents": [_agent_to_json(each) for each in inspected]})
     else:
-        print_table(AGENT_COLUMNS, [*map(_agent_row, inspected)], wrap=True)
+        columns = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+        print_table(columns, [*map(_agent_row, inspected)], wrap=True)
 
 
 def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:

@@ -209,8 +209,6 @@ def read_settings(path: str) -> Json | Toml:
 
 # --- checks of the installation
 
-INSTALL_FOR_GOOD = "uv tool install hookrun"
-
 TWICE = "each hook runs twice for one event"
 
 
@@ -297,7 +295,7 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
         return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
     blocks = form is not None and form.when_missing == BLOCK
     cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
-    remedy = f"install hookrun for your account: `{INSTALL_FOR_GOOD}`"
+    remedy = "install hookrun for your account: `uv tool install hookrun`"
     return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 

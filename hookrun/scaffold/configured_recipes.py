@@ -191,12 +191,15 @@ def _metadata(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
-    """Raise ScaffoldError for an option that the recipe does not have."""
+    """Raise ScaffoldError for an option that the recipe does not have, or a value that it cannot use."""
     known = option_variables(recipe.name)
-    for name in options:
+    for name, value in options.items():
         if name not in known:
             hint = did_you_mean(name, known, f"its options are {', '.join(known) or 'none'}")
             raise ScaffoldError(f"`{recipe.name}` has no option {quote(name)}\nhint: {hint}")
+        if (expected := recipe.wrong_value(name, value)) is not None:
+            option = f"option {quote(name)} of recipe {quote(recipe.name)}"
+            raise ScaffoldError(f"{option} cannot be {quote(value)}\nhint: it takes {expected}")
 
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:

@@ -76,7 +76,6 @@ PURPOSES = {
 
 STUB = "stub"
 """The section of a script that fails, as do its tests, until it is written."""
-STUB_DESCRIPTION = "Not written yet."
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -135,7 +134,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     is_stub = is_stub or purpose == "command"
     entry = _entry(request, event, purpose, config_file)
     if is_stub:
-        entry["description"] = STUB_DESCRIPTION
+        entry["description"] = "Not written yet."
     name = str(entry["name"])
     language = LANGUAGES[request.language]
     script = os.path.join(root, HOOKS_DIRECTORY, name + language.suffix)

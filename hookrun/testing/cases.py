@@ -138,8 +138,6 @@ WORKDIR = "${WORKDIR}"
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 """Fields that give a case a temporary working directory."""
 
-NO_DEADLINE = float("inf")
-
 OF_FILE = names(FILE_FIELDS)
 
 
@@ -309,7 +307,7 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     if isinstance(path := values.get("context_file"), str):
         case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.read(case.reads[0], NO_DEADLINE)
+            context = contexts.read(case.reads[0], deadline=float("inf"))
         except contexts.ContextError as error:
             message, _, hint = str(error).partition("\nhint: ")
             case.place("context_file").report(
