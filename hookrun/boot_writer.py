@@ -21,21 +21,18 @@ if TYPE_CHECKING:
 
 GROUPS = (
     """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
-    hookrun.context""",
-    """hookrun.conditions hookrun.config hookrun.config.discovery
-    hookrun.fire.invocation hookrun.fire.command""",
+    hookrun.context hookrun.conditions hookrun.config hookrun.config.discovery hookrun.fire.invocation
+    hookrun.fire.command""",
     "hookrun.audit",
     "hookrun.agents hookrun.agents.formats hookrun.agents.base hookrun.fire.agent",
     "hookrun.agents.patch",
     *(name for name in AGENTS.values() if name.startswith("hookrun.")),
     "hookrun.globs",
-    "hookrun.nesting",
     "hookrun.credentials",
     "hookrun.recipes hookrun.shell hookrun.shell.prefilter hookrun.recipes.looks",
-    "hookrun.engine",
+    """hookrun.engine hookrun.nesting hookrun.process hookrun.process.child hookrun.process.prepare
+    hookrun.process.loop hookrun.process.runner""",
     "hookrun.verdicts",
-    """hookrun.process hookrun.process.child hookrun.process.prepare hookrun.process.loop
-    hookrun.process.runner""",
     "hookrun.process.orphans",
     "hookrun.process.spawn hookrun.process.python_hook hookrun.process.python_state hookrun.process.python_host",
     "hookrun.session",

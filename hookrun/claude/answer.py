@@ -195,7 +195,7 @@ class Interpretation:
             return
         specific = answer.get("hookSpecificOutput")
         own: Fields = specific if isinstance(specific, dict) else {}
-        self._discard(answer)
+        self._discard(answer, own)
         top = {name: answer[name] for name in self.rules.obeys if name in answer}
         verdict = self.verdict
         verdict.system_message = _text(top.get("systemMessage"))
@@ -263,10 +263,8 @@ class Interpretation:
         if reason:
             self._note(f"its reason has no effect when it allows: {_shown(reason)}")
 
-    def _discard(self, answer: Fields) -> None:
-        """Report fields without effect, at this event or in hookrun."""
-        specific = answer.get("hookSpecificOutput")
-        own: Fields = specific if isinstance(specific, dict) else {}
+    def _discard(self, answer: Fields, own: Fields) -> None:
+        """Report fields without effect, at this event or in hookrun; `own` are those of the event."""
         lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & answer.keys()))
         if lost:
             self._unsupported(f"{', '.join(lost)} of its answer cannot be passed on")

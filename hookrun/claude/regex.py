@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Cost = tuple[int, int]
-    """The number of ways to match: a factor times the value's length to a power."""
+Cost = tuple[int, int]
+"""The number of ways to match: a factor times the value's length to a power."""
 
 SETS = {
     "d": "0-9",

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED = 1, 130
 """Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
 
+MAX_ANSWER = 120
+"""Characters of the first line of a command that explains something."""
+
 # --- the table
 
 GROUPS = {
@@ -112,7 +115,7 @@ def topics() -> list[str]:
 
 
 def epilog(*examples: str, note: str = "") -> str:
-    """Return the end of a command's help: examples, given without `hookrun`, and a note below them."""
+    """Return the end of a command's help: the examples, to which `hookrun` is added, and a note below them."""
     lines = "".join(f"  hookrun {each}\n" for each in examples)
     return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
 
@@ -293,7 +296,7 @@ def install_location(home: str | None) -> InstallLocation:
 
 
 def declarations_at(location: InstallLocation) -> Declarations:
-    """Return what is declared in the working directory for agents installed at `location`."""
+    """Return the config in force in the working directory for agents installed at `location`."""
     from hookrun.config.discovery import find
     from hookrun.config.load import load_config  # as above
 

@@ -73,7 +73,6 @@ STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
-OTHERS = ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml")
 
 # --- hookrun config
 
@@ -112,7 +111,18 @@ def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json
     examined = read_config(config, home)
     hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
     if as_json:
-        print_json(_dump_to_json(examined, hooks))
+        listed = [
+            {"layer": hook.layer, "error": hook.error, "fields": {each.name: _value_to_json(each) for each in values}}
+            for hook, values in hooks
+        ]
+        report = {
+            "root": examined.declarations.root,
+            "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
+            "problems": examined.declarations.problems,
+            "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
+            "hooks": listed,
+        }
+        print_json(report)
     else:
         print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
     errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
@@ -124,19 +134,6 @@ def _masked(hook: Hook, values: list[Value]) -> list[Value]:
     safe = to_json(hook)
     safe.update(dict.fromkeys(KINDS, safe["target"]), event=safe["events"])
     return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
-
-
-def _dump_to_json(examined: LoadedConfig, hooks: Dumped) -> dict[str, object]:
-    return {
-        "root": examined.declarations.root,
-        "files": [{"layer": file.layer, "path": file.path} for file in examined.files if file.is_effective],
-        "problems": examined.declarations.problems,
-        "settings": [{"name": each.name, **_value_to_json(each)} for each in origins.settings(examined)],
-        "hooks": [
-            {"layer": hook.layer, "error": hook.error, "fields": {each.name: _value_to_json(each) for each in values}}
-            for hook, values in hooks
-        ],
-    }
 
 
 def _value_to_json(each: Value) -> dict[str, object]:
@@ -280,7 +277,7 @@ def _read(path: str) -> ConfigFile:
 
 
 def _target(path: str, home: str) -> str:
-    """Return the declaration file for the hooks of a settings file, in the same layer."""
+    """Return the config file for the hooks of a settings file, in the same layer."""
     if claude_settings.is_settings(path):
         base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
@@ -290,7 +287,7 @@ def _target(path: str, home: str) -> str:
 
 
 def _beside_project(plugin: str, home: str) -> str:
-    """Return the declaration file of the project around the working directory, for hooks of a plugin.
+    """Return the config file of the project around the working directory, for hooks of a plugin.
 
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
@@ -312,7 +309,7 @@ def _parsed(now: ExistingFile) -> Json:
 def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> list[FileChange]:
     """Return the files to write for the settings at `path`. Raises FileError where they cannot be added to."""
     directory = os.path.dirname(now.path)
-    for name in OTHERS:
+    for name in ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml"):
         if os.path.exists(f"{directory}/{name}"):
             msg = f"{relative_path(directory)}/{name}: cannot add to YAML\nhint: add the output of `--json` by hand"
             raise FileError(msg)

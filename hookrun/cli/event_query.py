@@ -1,4 +1,4 @@
-"""Read what `hookrun explain` is asked about: the event, its contexts, and the configuration that applies to them."""
+"""Read the query of `hookrun explain`: the event, its contexts, and the configuration that applies to them."""
 
 from __future__ import annotations
 

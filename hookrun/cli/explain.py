@@ -11,6 +11,7 @@ from hookrun import context as contexts
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
+    MAX_ANSWER,
     agents_named,
     command,
     config_options,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from hookrun.cli.explain_run import AgentSide
     from hookrun.cli.printing import Line
 
-COLUMNS = ("#", "HOOK", "STATE", "WHY")
 STATES = {
     RUNS: ("runs", OK),
     DEPENDS: ("may run", WARNING),
@@ -57,9 +57,9 @@ STATES = {
 PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
 """State of a prediction -> the verb of the answer."""
 CHOICES = ("denied", "disabled", "paused until")
-"""The user's decisions, with which a hook is off."""
-MAX_ANSWER, MAX_NAMED = 120, 3
-"""Characters of the answer; hooks that do not run, up to which it names them."""
+"""The user's decisions that switch a hook off."""
+MAX_NAMED = 3
+"""Hooks that do not run, up to which the answer names them."""
 STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
 
 
@@ -179,7 +179,8 @@ class Explanation:
             rows = self._rows(predictions)
             if rows:
                 click.echo()
-                print_table(COLUMNS, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
+                columns = ("#", "HOOK", "STATE", "WHY")
+                print_table(columns, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
         self.show_notes()
 
     def call_title(self, number: int) -> str | None:
@@ -191,7 +192,7 @@ class Explanation:
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
     def show_notes(self) -> None:
-        """Print what else there is to know, below the tables."""
+        """Print the notes below the tables."""
         lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
         if self.for_user:
             lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
@@ -202,7 +203,7 @@ class Explanation:
             print_wrapped(text, style=style)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-        """Return the rows of the hooks that are asked about, in running order."""
+        """Return the rows of the selected hooks, in running order."""
         rows: list[tuple[str, ...]] = []
         blocking = False
         for number, each in enumerate(predictions, 1):
@@ -214,15 +215,12 @@ class Explanation:
 
     def summary_line(self) -> str:
         """Return the answer in one line: which hooks would run, or why none would."""
-        return self.shorten(self._answer())
-
-    @staticmethod
-    def shorten(line: str) -> str:
-        """Return a line cut to MAX_ANSWER characters."""
-        return truncate(line, MAX_ANSWER)
+        return truncate(self._answer(), MAX_ANSWER)
 
     def _answer(self) -> str:
-        obstacle = next(self._obstacles(), None)
+        obstacle = self._agent.obstacle() if self._agent is not None else None
+        if self._agent is None and os.environ.get("HOOKRUN") == "0":
+            obstacle = "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
         answers = [self._call_answer(predictions) for predictions in self.predictions]
         if len(answers) > 1:
             answers = [f"call {number} of {len(answers)}: {each}" for number, each in enumerate(answers, 1)]
@@ -246,13 +244,6 @@ class Explanation:
             events = next(each.events for each in self.sources.hooks if each.name == self.hook)
             return f"{self.hook} runs for other events: {', '.join(events)}"
         return "; ".join(map(phrase, mine))
-
-    def _obstacles(self) -> Iterator[str]:
-        """Yield what keeps every hook from running, independent of the declarations."""
-        if self._agent is not None:
-            yield from self._agent.obstacles()
-        elif os.environ.get("HOOKRUN") == "0":
-            yield "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
 
     def _other_lines(self) -> Iterator[Line]:
         """Yield what the agent would get and does not support at this event, and the hooks of other events."""

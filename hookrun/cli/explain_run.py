@@ -1,14 +1,16 @@
-"""What `hookrun explain` adds for an agent, and with `--run`: hooks run as by `hookrun fire`, audit included."""
+"""Explain an event for an agent, and with `--run` run its hooks as `hookrun fire` would, audit included."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from json import dumps, loads
 from typing import TYPE_CHECKING
 
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
+from hookrun.cli.commands import MAX_ANSWER
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch
 from hookrun.edit.file_change import FileError
@@ -19,7 +21,7 @@ from hookrun.fire.command import FireOptions
 from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.model import HookResult, Outcome
-from hookrun.text import diff
+from hookrun.text import diff, truncate
 from hookrun.trust.notices import combine_failures
 from hookrun.verdicts import apply_policies
 from hookrun.wiring import plan
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
 
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
-COLUMNS = ("#", "HOOK", "RESULT", "TIME", "DETAILS")
-FIELD_INDENT = " " * 10
 MAX_VALUE = 60
 """Characters of a value in the table."""
 RESULT_STYLES = {
@@ -50,7 +50,7 @@ RESULT_STYLES = {
 }
 
 
-# --- what the agent makes of the event
+# --- the agent
 
 
 class AgentSide:
@@ -61,34 +61,31 @@ class AgentSide:
         self._event, self._message = explanation.query.event, explanation.query.message
         self._explanation = explanation
 
-    def obstacles(self) -> Iterator[str]:
-        """Yield what keeps every hook from running in the agent, independent of the declarations."""
+    def obstacle(self) -> str | None:
+        """Return what keeps every hook from running in the agent, whatever the config; None if nothing does."""
         agent = self.agent
         if plan.unsupported_events(agent, [self._event]):
-            yield f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
-            return
+            return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
         if plan.unsent_events(agent, [self._event]):
             version = plan.newest_measured(agent)
-            yield f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
-            return
+            return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
         wanted = plan.events_for(agent, [self._event])
         wired = self._installed(wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
-            yield f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
-        elif wired and all(each.only for each in wired):
-            only = wired[0]
-            where = f"{only.path}:{only.line}"
-            yield f"{agent.DISPLAY_NAME} runs hooks for {only.event} only where {only.only} matches ({where}): {remedy}"
+            return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
+        if wired and all(each.only for each in wired):
+            first = wired[0]
+            where = f"only where {first.only} matches ({first.path}:{first.line})"
+            return f"{agent.DISPLAY_NAME} runs hooks for {first.event} {where}: {remedy}"
+        return None
 
     def _installed(self, wanted: Sequence[str]) -> list[WiredEvent]:
         found: list[WiredEvent] = []
         location = InstallLocation(self._explanation.sources.home, self._explanation.sources.project, dict(os.environ))
         for scope in SCOPES:
-            try:
+            with suppress(FileError):
                 found += plan.wired_events(InstallRequest(self.agent, scope, location, this_program()))
-            except FileError:
-                continue
         return [each for each in found if each.event in wanted]
 
     def lines(self) -> Iterator[Line]:
@@ -177,7 +174,7 @@ class ExplainRun:
         if not any(runs_of(fire) for fire, _ in self.fires):
             return None
         text = "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
-        return self.explanation.shorten(self.explanation.localize(text))
+        return truncate(self.explanation.localize(text), MAX_ANSWER)
 
     def show(self) -> None:
         """Print the results, or the explanation where no hook ran."""
@@ -189,14 +186,14 @@ class ExplainRun:
             for number, (fire, verdict) in enumerate(self.fires):
                 print_line("")
                 print_table(
-                    COLUMNS,
+                    ("#", "HOOK", "RESULT", "TIME", "DETAILS"),
                     list(self._rows(fire)),
                     title=self.explanation.call_title(number),
                     styles=RESULT_STYLES,
                     wrap=True,
                 )
                 for text, style in self._transcript(fire):
-                    print_wrapped(text, FIELD_INDENT, style)
+                    print_wrapped(text, " " * len("  input   "), style)
                 print_lines(_changed_arguments(fire, verdict))
             self.explanation.show_notes()
         for each in self.problems:
@@ -204,7 +201,7 @@ class ExplainRun:
         print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of the hooks that are asked about: what each answered, or why it did not run."""
+        """Yield the rows of the selected hooks: what each answered, or why it did not run."""
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return

@@ -84,7 +84,7 @@ OPTION_SYNONYMS = {
 """An option -> what people type for it; only options that a command has are proposed."""
 
 WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
-"""Commands in which an option is looked for that another command does not have."""
+"""Commands to search for an option that another command does not have."""
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
@@ -231,7 +231,7 @@ def _range_text(text: str) -> str:
 
 
 def _parameter_name(error: click.BadParameter) -> str:
-    """Return the option as it is given most often (`--name`), or the argument in capitals."""
+    """Return the long form of the option (`--name`), or the argument in capitals."""
     if error.param_hint is not None:
         hint = error.param_hint
         return (hint if isinstance(hint, str) else hint[-1]).strip("'")
@@ -333,9 +333,9 @@ def _recipes() -> Iterable[tuple[str, str]]:
 
 
 def _declared_recipes() -> Iterable[tuple[str, str]]:
-    from hookrun.cli.recipes import layers_of_declared  # only where a recipe is completed
+    from hookrun.cli.recipes import layers_of_recipes  # only where a recipe is completed
 
-    return ((name, ", ".join(layers)) for name, layers in layers_of_declared(None).items())
+    return ((name, ", ".join(layers)) for name, layers in layers_of_recipes(None).items())
 
 
 def _help() -> Iterable[tuple[str, str]]:

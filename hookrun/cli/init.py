@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from hookrun.cli.commands import (
 )
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
-from hookrun.cli.recipes import layers_of_declared
+from hookrun.cli.recipes import layers_of_recipes
 from hookrun.cli.user_decisions import APPROVE_IT, approve_written, user_is_present
 from hookrun.config.command_words import file_words
 from hookrun.edit.file_change import FileChange, apply_all
@@ -64,9 +63,6 @@ yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.
 
 CUSTOM = "custom"
 """The choice that writes a hook from a template."""
-
-GUARD = "block-destructive-commands"
-TRIAL = shlex.join(("hookrun", "try", "rm -rf /"))
 
 
 # --- hookrun init
@@ -124,7 +120,7 @@ def init_command(
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
     if CUSTOM in chosen:
         request = HookTemplateRequest(lang or setup.language, event or EVENT, matcher, name=name)
-        setup.own = plan_hook(request, setup.declaring)
+        setup.own = plan_hook(request, setup.config_file)
     for each in chosen:
         if each != CUSTOM:
             setup.recipes.add(catalog.find(each), {})
@@ -145,27 +141,27 @@ def init_command(
 class Setup:
     """The hooks to write into one config file, `own` and `recipes`, and the agents to connect."""
 
-    def __init__(self, declaring: DeclarationFile, report: CommandReport) -> None:
+    def __init__(self, config_file: DeclarationFile, report: CommandReport) -> None:
         self.report = report
-        self.language = template_language(declaring.root)
-        self.declaring = declaring
-        self.recipes = ConfiguredRecipes(declaring)
+        self.language = template_language(config_file.root)
+        self.config_file = config_file
+        self.recipes = ConfiguredRecipes(config_file)
         self.own: HookPlan | None = None
 
     # --- what to write
 
     def default_recipes(self) -> list[str]:
         """Return the recipes that are added without a question: none where hooks are configured already."""
-        if self.declaring.entries:
+        if self.config_file.entries:
             return []
-        elsewhere = layers_of_declared(self.report.home)
-        return [name for name, selected in suggest(self.declaring.root).items() if selected and name not in elsewhere]
+        elsewhere = layers_of_recipes(self.report.home)
+        return [name for name, selected in suggest(self.config_file.root).items() if selected and name not in elsewhere]
 
     def ask_recipes(self) -> list[str]:
         """Ask which hooks to add."""
-        found = " and ".join(kinds(self.declaring.root))
-        print_line(f"Setting up hookrun in {self.declaring.root}{f', a {found} project' if found else ''}.")
-        offered = [name for name in suggest(self.declaring.root) if name not in self.recipes.declared()]
+        found = " and ".join(kinds(self.config_file.root))
+        print_line(f"Setting up hookrun in {self.config_file.root}{f', a {found} project' if found else ''}.")
+        offered = [name for name in suggest(self.config_file.root) if name not in self.recipes.declared()]
         options = [(name, catalog.find(name).summary) for name in offered]
         options.append((CUSTOM, f"A hook of your own to start from, in {self.language}, with tests."))
         question = "Hooks to add (`hookrun recipes` lists more)"
@@ -188,7 +184,7 @@ class Setup:
         names = self.names
         steps = []
         if names:
-            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self.declaring.path)} and approve")
+            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self.config_file.path)} and approve")
             steps[-1] += " them" if len(names) > 1 else " it"
         if agents:
             steps.append(f"connect {one_of([agent.DISPLAY_NAME for agent in agents], 'and')}")
@@ -204,8 +200,8 @@ class Setup:
         self.report.show_diff(self._changes)
         known = set(catalog.names()).intersection(self.recipes.declared())
         shipped = [hook for name in known for hook in catalog.find(name).hooks]
-        entries = [*self.declaring.entries, *shipped]
-        events = [event for entry in entries for event in _events(entry, self.declaring.events)]
+        entries = [*self.config_file.entries, *shipped]
+        events = [event for entry in entries for event in _events(entry, self.config_file.events)]
         connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
@@ -219,8 +215,8 @@ class Setup:
             report.show_written(changes)
         needs_build = self.own is not None and bool(self.own.build)
         if not (report.as_json or needs_build):
-            approve_written(self.declaring.root, names, changes, report)
-        if self.declaring.is_new and not needs_build:  # other hooks of a project may run only when they are approved
+            approve_written(self.config_file.root, names, changes, report)
+        if self.config_file.is_new and not needs_build:  # other hooks of a project may run only when they are approved
             self._test(changes)
         failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
@@ -234,7 +230,7 @@ class Setup:
 
         files = [load(each.path) for each in changes if each.path.endswith(CASES_SUFFIX)]
         if files:
-            done = run_cases(files, directory=self.declaring.root)
+            done = run_cases(files, directory=self.config_file.root)
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
@@ -242,11 +238,11 @@ class Setup:
         report, own = self.report, self.own
         if own is not None and shutil.which(own.program) is None:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
-        yield from next_steps(self.declaring.root, own, report, approved=approved, directory=directory)
+        yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
         for agent in failed:
             yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
-        if GUARD in self.recipes.declared():
-            yield report.with_home(TRIAL), "show what each hook says to a command"
+        if "block-destructive-commands" in self.recipes.declared():
+            yield report.with_home("hookrun try 'rm -rf /'"), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
 
 
@@ -295,12 +291,12 @@ def new_command(
     No file is overwritten. At a terminal the hook is approved too.
     """
     directory, home = working_directory(), resolve_home(report.home)
-    declaring = project_file(directory, home, "yaml" if as_yaml else None)
+    config_file = project_file(directory, home, "yaml" if as_yaml else None)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
-    language = lang or template_language(declaring.root)
+    language = lang or template_language(config_file.root)
     request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name, serve)
-    made = plan_hook(request, declaring)
-    changes = [*made.files, *declaring.changes()]
+    made = plan_hook(request, config_file)
+    changes = [*made.files, *config_file.changes()]
     if report.dry_run:
         report.show_diff(changes)
         return
@@ -313,8 +309,8 @@ def new_command(
     if made.build:
         report.add_approvals((), [made.name])
     else:
-        approved = approve_written(declaring.root, [made.name], changes, report)
-    report.next_steps(next_steps(declaring.root, made, report, approved=approved, directory=directory))
+        approved = approve_written(config_file.root, [made.name], changes, report)
+    report.next_steps(next_steps(config_file.root, made, report, approved=approved, directory=directory))
 
 
 def next_steps(
@@ -335,7 +331,7 @@ def next_steps(
 # --- hookrun remove
 
 Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
-"""A config file, and the hooks to remove from it with their indices; none where a whole recipe is meant."""
+"""A config file, and the hooks to remove from it with their indices; none to remove a whole recipe."""
 
 
 @command(
@@ -401,13 +397,13 @@ def _remove(
 ) -> None:
     if file.layer == "user" and not report.dry_run:
         refuse_if_run_by_agent("change your own hooks")
-    declaring = DeclarationFile(file.path, file.layer, loaded.declarations.events)
+    config_file = DeclarationFile(file.path, file.layer, loaded.declarations.events)
     if hooks:
         for _, index in sorted(hooks, key=lambda each: -each[1]):
-            declaring.remove(index)
-        changes = declaring.changes()
+            config_file.remove(index)
+        changes = config_file.changes()
     else:
-        recipes = ConfiguredRecipes(declaring)
+        recipes = ConfiguredRecipes(config_file)
         recipes.remove(name)
         changes = recipes.changes
     where = relative_path(file.path)
@@ -418,7 +414,7 @@ def _remove(
     apply_all(changes)
     report.add_hook(name, f"removed from {where}")
     report.show_written(changes)
-    left = sorted({path for hook, _ in hooks for path in _files_of(hook, declaring.root)})
+    left = sorted({path for hook, _ in hooks for path in _files_of(hook, config_file.root)})
     if left:
         report.note(f"not removed: {', '.join(map(relative_path, left))}")
 

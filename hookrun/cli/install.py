@@ -194,7 +194,7 @@ class Installation:
         declarations = declarations_at(location)
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
-        # A project's settings get all events: a hook that somebody adds then needs no new install.
+        # A project's settings get all events: a hook that is added later needs no new install.
         all_events = all_events or scope == "project"
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, self.declared)
         if not self.events and not any(each.is_ours for each in plan.wired_events(self.request)):

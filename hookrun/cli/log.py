@@ -13,7 +13,7 @@ import orjson
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.commands import command, json_option
+from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_paragraphs
 from hookrun.files import relative_path
@@ -32,8 +32,6 @@ MIN_ID = 4
 SHORT_ID = 8
 """Characters of a request id that `hookrun log` shows."""
 
-MAX_ANSWER = 120
-"""Characters of the first line of `hookrun why`."""
 MAX_LOG_TEXT = 200
 """Characters of a text that `hookrun log` shows."""
 
@@ -90,33 +88,29 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
     found = runs.latest(limit)
     if not found and not follow and not as_json:
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
-    for fired in found:
-        _show(fired, as_json=as_json)
-    seen = {fired.request_id for fired in found}
+    for run in found:
+        _show(run, as_json=as_json)
+    seen = {run.request_id for run in found}
     while tail is not None:
-        for fired in tail.new():
-            if runs.selects(fired) and (fired.fire is None or fired.request_id not in seen):
-                _show(fired, as_json=as_json)
+        for run in tail.new():
+            if runs.selects(run) and (run.fire is None or run.request_id not in seen):
+                _show(run, as_json=as_json)
         time.sleep(FOLLOW_INTERVAL)
 
 
-def _show(fired: FireRecords, *, as_json: bool) -> None:
+def _show(run: FireRecords, *, as_json: bool) -> None:
     if as_json:
-        for record in (fired.start, *fired.hooks, fired.fire):
+        for record in (run.start, *run.hooks, run.fire):
             if record is not None:
                 click.echo(orjson.dumps(record))
         return
-    lines: list[Line] = [(_headline(fired), STYLES.get(_action(fired), ERROR if fired.failed else BOLD))]
-    for record in fired.hooks:
-        lines += _hook_lines(record, MAX_LOG_TEXT)
-    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(fired.header))])
-
-
-def _headline(fired: FireRecords) -> str:
-    header = fired.header
+    header = run.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (local_time(header), fired.request_id[:SHORT_ID], project, _call(header), _result(fired), _subject(header))
-    return "  ".join(part for part in parts if part)
+    parts = (local_time(header), run.request_id[:SHORT_ID], project, _call(header), _result(run), _subject(header))
+    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
+    for record in run.hooks:
+        lines += _hook_lines(record, MAX_LOG_TEXT)
+    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(header))])
 
 
 def local_time(header: Record, *, with_date: bool = False) -> str:
@@ -139,15 +133,15 @@ def _subject(header: Record) -> str:
     return " ".join(str(header.get("command") or str(header.get("file") or "").removeprefix(inside)).split())
 
 
-def _action(fired: FireRecords) -> str:
+def _action(run: FireRecords) -> str:
     """Return what the agent got: the verdict, unless the agent does not support that."""
-    return str(fired.header.get("answered") or fired.header.get("action") or "")
+    return str(run.header.get("answered") or run.header.get("action") or "")
 
 
-def _result(fired: FireRecords) -> str:
-    if fired.unfinished:
+def _result(run: FireRecords) -> str:
+    if run.unfinished:
         return "not finished"
-    verdict, action = fired.header.get("action"), _action(fired)
+    verdict, action = run.header.get("action"), _action(run)
     return action if verdict in (None, action) else f"{verdict} -> {action}"
 
 
@@ -238,11 +232,11 @@ class AuditTail:
             if record is None:
                 continue
             name = str(record.get("request_id"))
-            fired = self._open.setdefault(name, FireRecords(name))
+            run = self._open.setdefault(name, FireRecords(name))
             if record.get("kind") in (audit_reader.HOOK, audit_reader.BACKGROUND):
-                fired.hooks.append(record)
+                run.hooks.append(record)
             else:
-                fired.add(record)
+                run.add(record)
             if record.get("kind") in (audit_reader.FIRE, audit_reader.BACKGROUND):
                 yield self._open.pop(name)
 
@@ -265,12 +259,12 @@ def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> No
 
     The beginning of the id is enough.
     """
-    fired = _find(runs, request_id or "last")
+    run = _find(runs, request_id or "last")
     if as_json:
-        report = {"answer": _answer(fired), "fire": fired.fire, "start": fired.start, "hooks": fired.hooks}
+        report = {"answer": _answer(run), "fire": run.fire, "start": run.start, "hooks": run.hooks}
         print_json(report)
     else:
-        print_paragraphs(_details(fired))
+        print_paragraphs(_details(run))
 
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
@@ -282,7 +276,7 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
     if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
     found = audit_reader.latest_fires(
-        runs.home, lambda fired: fired.request_id.startswith(name) and runs.selects(fired, any_project=True), 1
+        runs.home, lambda run: run.request_id.startswith(name) and runs.selects(run, any_project=True), 1
     )
     if not found:
         raise click.ClickException(
@@ -291,27 +285,27 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
     return found[-1]
 
 
-def _answer(fired: FireRecords) -> str:
-    header = fired.header
-    return truncate(" ".join(f"{_call(header)}: {_decision(fired)}".split()), MAX_ANSWER)
+def _answer(run: FireRecords) -> str:
+    header = run.header
+    return truncate(" ".join(f"{_call(header)}: {_decision(run)}".split()), MAX_ANSWER)
 
 
-def _decision(fired: FireRecords) -> str:
-    header, action = fired.header, _action(fired)
-    if fired.unfinished:
+def _decision(run: FireRecords) -> str:
+    header, action = run.header, _action(run)
+    if run.unfinished:
         return f"not finished: it began at {local_time(header)} and still runs, or was killed"
     if not action:
         return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
     verdict = str(header.get("action"))
-    deciding = [each for each in fired.hooks if each.get("action") == verdict and verdict != "continue"]
+    deciding = [each for each in run.hooks if each.get("action") == verdict and verdict != "continue"]
     if deciding:
         names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in deciding))
         reason = next(filter(None, map(_reason, deciding)), "")
         return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
     if action in VERBS and action != "allow":
         return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
-    failed = [f"{each.get('hook')} failed ({each['failure']})" for each in fired.hooks if each.get("failure")]
-    ran_hooks = ", ".join(dict.fromkeys(str(each.get("hook")) for each in fired.hooks))
+    failed = [f"{each.get('hook')} failed ({each['failure']})" for each in run.hooks if each.get("failure")]
+    ran_hooks = ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.hooks))
     declared = header.get("declared")
     none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
     problems = [] if failed else [*_problems(header)]
@@ -326,9 +320,9 @@ def _reason(record: Record) -> str:
     return ", ".join(map(str, changed)) if isinstance(changed, list) else str(record.get("message") or "")
 
 
-def _details(fired: FireRecords) -> Iterator[Line]:
-    header = fired.header
-    yield _answer(fired), STYLES.get(_action(fired), BOLD)
+def _details(run: FireRecords) -> Iterator[Line]:
+    header = run.header
+    yield _answer(run), STYLES.get(_action(run), BOLD)
     ms = f", {header['ms']} ms" if "ms" in header else ""
     own = f" ({header['own_ms']} ms of it in hookrun)" if "own_ms" in header else ""
     for label, value in (
@@ -338,16 +332,16 @@ def _details(fired: FireRecords) -> Iterator[Line]:
         ("session", header.get("session_id")),
         ("project", header.get("project")),
         ("time", f"{local_time(header, with_date=True)}{ms}{own}"),
-        ("run", fired.request_id),
+        ("run", run.request_id),
     ):
         if value:
             yield f"  {label:<8} {value}", ""
-    for record in fired.hooks:
+    for record in run.hooks:
         (first, style), *more = _hook_lines(record, audit.MAX_TEXT + 100)
         yield f"{first} ({_source(record)})", style
         yield from more
     yield from ((f"  {problem}", WARNING) for problem in _problems(header))
-    run_count = len({str(each.get("hook")) for each in fired.hooks})
+    run_count = len({str(each.get("hook")) for each in run.hooks})
     declared = header.get("declared")
     if isinstance(declared, int) and declared > run_count:
         words = [f"{option} {shlex.quote(str(header[key]))}" for key, option in CALL if header.get(key)]

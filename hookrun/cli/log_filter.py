@@ -76,12 +76,12 @@ class RunFilter:
         """Return the newest selected runs, oldest first. Raises OSError."""
         stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
         return audit_reader.latest_fires(
-            self.home, lambda fired: self.selects(fired, any_project=any_project), limit, not_before=stop
+            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=stop
         )
 
-    def selects(self, fired: FireRecords, *, any_project: bool = False) -> bool:
+    def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project` whatever project it was in."""
-        header = fired.header
+        header = run.header
         if not any_project and not self._in_project(header):
             return False
         filters, when = self._filters, str(header.get("time"))[: len("2026-11-22T14:30:00")]
@@ -92,8 +92,8 @@ class RunFilter:
         return (
             str(header.get("session_id", "")).startswith(filters.get("session", ""))
             and ("tool" not in filters or _matches(filters["tool"], header.get("tool")))
-            and ("hook" not in filters or any(_matches(filters["hook"], each.get("hook")) for each in fired.hooks))
-            and ("failures" not in filters or fired.failed)
+            and ("hook" not in filters or any(_matches(filters["hook"], each.get("hook")) for each in run.hooks))
+            and ("failures" not in filters or run.failed)
         )
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:

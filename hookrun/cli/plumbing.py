@@ -1,4 +1,4 @@
-"""Run hooks: `hookrun fire`, of which an agent's process goes to hookrun.fire at once, and the server of `serve`."""
+"""Run hooks: `hookrun fire` (an agent's process goes to hookrun.fire at once), and the server of `serve`."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ def serve_command(
     """
     if show + stop + foreground > 1:
         raise click.UsageError("--status, --stop and --foreground exclude one another")
+    if not foreground and (socket is not None or idle is not None):
+        raise click.UsageError("--socket and --idle need --foreground")
     if foreground:
         _serve(resolve_home(home), socket, idle)
     elif stop:

@@ -338,14 +338,13 @@ class CommandReport:
         if not self.as_json:
             print_message(message)
 
-    def show_written(self, changes: Iterable[FileChange]) -> None:
+    def show_written(self, changes: Collection[FileChange]) -> None:
         """Report the files that were written and removed."""
-        paths = [(relative_path(each.path), each.after is None) for each in changes if each.has_effect]
         self.add_files(changes)
-        for verb, was_removed in (("wrote", False), ("removed", True)):
-            found = [path for path, removed in paths if removed is was_removed]
+        for verb, removed in (("wrote", False), ("removed", True)):
+            found = [each.path for each in changes if each.has_effect and (each.after is None) is removed]
             if found and not self.as_json:
-                print_wrapped(f"{verb} {', '.join(found)}")
+                print_wrapped(f"{verb} {', '.join(map(relative_path, found))}")
 
     def add_files(self, changes: Iterable[FileChange]) -> None:
         """Add the files that are written and removed to the JSON object."""
@@ -391,7 +390,7 @@ class CommandReport:
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
     def end(self) -> int:
-        """Print the JSON object if that is asked for, and return the exit status."""
+        """Print the JSON object with `as_json`, and return the exit status."""
         if self.as_json:
             print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
         return 0 if self.ok else 1

@@ -77,7 +77,7 @@ def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> N
 @home_option
 def list_recipes_command(home: str | None, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
-    declared = layers_of_declared(home)
+    declared = layers_of_recipes(home)
     recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
         print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
@@ -89,8 +89,8 @@ def list_recipes_command(home: str | None, *, as_json: bool) -> None:
         print_table(("RECIPE", "WHAT IT DOES"), [(name, summary) for name, _, summary in rows], wrap=True)
 
 
-def layers_of_declared(home: str | None) -> dict[str, list[str]]:
-    """Return the recipes that are declared here, each with its layers."""
+def layers_of_recipes(home: str | None) -> dict[str, list[str]]:
+    """Return the recipes in the config in force, each with its layers."""
     found: dict[str, list[str]] = {}
     for file in read_config(None, home).files:
         for entry in file.entries:
@@ -120,7 +120,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 def show_recipe_command(recipe: str, home: str | None, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
     found = catalog.find(recipe.partition("@")[0])
-    data = _to_json(found, layers_of_declared(home).get(found.name, []))
+    data = _to_json(found, layers_of_recipes(home).get(found.name, []))
     if as_json:
         print_json(data)
         return
@@ -164,16 +164,11 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     pairs = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
     named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
     options = parse_pairs(named, "NAME=VALUE", "--option")
-    for name, value in options.items():
-        expected = wanted[0].wrong_value(name, value)
-        if expected is not None:
-            option_of = f"option {quote(name)} of recipe {quote(wanted[0].name)}"
-            raise click.ClickException(f"{option_of} cannot be {quote(value)}\nhint: it takes {expected}")
     configured = _open(report, user=user)
-    declared = layers_of_declared(report.home)
+    declared = layers_of_recipes(report.home)
     for recipe in wanted:
         configured.add(recipe, options, pinned[recipe.name])
-        others = [layer for layer in declared.get(recipe.name, []) if layer != configured.declaring.layer]
+        others = [layer for layer in declared.get(recipe.name, []) if layer != configured.config_file.layer]
         if others:
             twice = f"{recipe.name} is in the config of the {' and '.join(others)} too: its hooks run twice"
             report.warn(twice)
@@ -203,7 +198,8 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
     if name is not None and name not in declared:
         catalog.find(name)  # an unknown name is another error
         hint = f"`hookrun add {name}{' --user' * user}` adds it"
-        raise click.ClickException(f"{relative_path(recipes.declaring.path)} has no recipe {quote(name)}\nhint: {hint}")
+        where = relative_path(recipes.config_file.path)
+        raise click.ClickException(f"{where} has no recipe {quote(name)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
     includes = _git_includes(report.home, user=user) if name is None else []
@@ -317,13 +313,13 @@ for each_command in (
 
 
 def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[tuple[str, str]]:
-    declaring = recipes.declaring
-    own = declaring.layer == "user"
+    config_file = recipes.config_file
+    own = config_file.layer == "user"
     added, updated = recipes.names(ADDED), recipes.names(UPDATED)
     if own:
         report.add_approvals([*added, *updated])
-    approved = own or approve_written(declaring.root, added, recipes.changes, report, changed=updated)
+    approved = own or approve_written(config_file.root, added, recipes.changes, report, changed=updated)
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
-        yield f"hookrun test {shlex.quote(declaring.root)}" if own else "hookrun test", "runs its tests"
+        yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
         yield report.with_home("hookrun trust"), APPROVE_IT

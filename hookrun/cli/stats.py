@@ -44,7 +44,6 @@ Metrics come from a Python program whose engine has the bundles of hookrun.obser
       engine.use(bundle)"""
 LATEST = 10
 """Sessions, and errors, that are shown; --json has them all."""
-SESSION_COUNTS = ("CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR")
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
 MAX_MESSAGE = 60
 """Characters of an error message that the table shows."""
@@ -212,7 +211,7 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
     sessions = report.sessions[:LATEST]
     yield (
         _title("SESSIONS", len(sessions), len(report.sessions)),
-        ("SESSION", "STARTED", "TIME", *SESSION_COUNTS, "QUALITY", "PROJECT"),
+        ("SESSION", "STARTED", "TIME", "CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR", "QUALITY", "PROJECT"),
         list(map(_session, sessions)),
     )
     yield "TOOLS", ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX"), list(map(_tool, report.tools))

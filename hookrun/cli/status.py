@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     from hookrun.trust.project import Project
     from hookrun.trust.store import Pause
 
-    Decisions = dict[int, dict[str, str]]
-    """By the id of a hook: its state of `trust`, and until when it is `paused`."""
-
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 TO_APPROVE = ("not approved", "changed")
 """States of a hook that `hookrun trust` asks about."""
@@ -73,7 +70,6 @@ SHOWN_FIELDS = frozenset(
     | {"source", "line", "look", "words", "error", "claude"}
 )
 """Fields that `list --long` shows in a form of its own, or that `list --json` alone has."""
-AGENT_COLUMNS = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
 UNAPPROVED = ("new", "changed", "cannot be approved")
 """States of a hook that an agent does not run although it is enabled."""
 
@@ -105,9 +101,9 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
     wanted = {name: value for name, value in filters.items() if value is not None}
     hooks = _selected(declarations, **wanted)
     problems = [*declarations.problems]
-    decisions: Decisions = {}
+    decisions: list[dict[str, str]] = [{} for _ in hooks]
     try:
-        decisions = {id(each): _decisions(each, project) for each in hooks}
+        decisions = [_decisions(each, project) for each in hooks]
     except StoreError as error:
         problems.append(str(error))
     if as_json:
@@ -118,13 +114,13 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
             "events": declarations.events,
             "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
             "problems": declarations.problems,
-            "hooks": [{**to_json(each), **undecided, **decisions.get(id(each), {})} for each in hooks],
+            "hooks": [{**to_json(each), **undecided, **made} for each, made in zip(hooks, decisions, strict=True)],
         }
         print_json(report)
     elif wanted and not hooks:
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
-        rows = [_row(each, decisions.get(id(each), {})) for each in hooks]
+        rows = [*map(_row, hooks, decisions)]
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
@@ -145,12 +141,13 @@ def _selected(
         event = resolve_event(event, declarations.events)
         hooks = [each for each in hooks if event in each.events]
     if agent is not None:
-        agents_named([agent])
-        hooks = [each for each in hooks if each.agents is None or agent in each.agents]
+        name = agents_named([agent])[0].NAME
+        hooks = [each for each in hooks if each.agents is None or name in each.agents]
     return hooks
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
+    """Return the state of `trust` of a hook, and until when it is `paused`."""
     decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused_until(hook)
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
@@ -255,9 +252,9 @@ def _connection_to_json(agent: AgentState) -> dict[str, object]:
 
 
 def _last_run(home: str) -> dict[str, object] | None:
-    for fired in audit_reader.latest_fires(home, lambda each: each.fire is not None, 1):
-        header = fired.header
-        deciding = [each.get("hook") for each in fired.hooks if each.get("action") == header.get("action")]
+    for run in audit_reader.latest_fires(home, lambda each: each.fire is not None, 1):
+        header = run.header
+        deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
         return {**fields, "hook": deciding[0] if deciding and header.get("action") != "continue" else None}
     return None
@@ -311,7 +308,8 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"agents": [_agent_to_json(each) for each in inspected]})
     else:
-        print_table(AGENT_COLUMNS, [*map(_agent_row, inspected)], wrap=True)
+        columns = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
+        print_table(columns, [*map(_agent_row, inspected)], wrap=True)
 
 
 def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:

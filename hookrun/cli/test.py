@@ -33,7 +33,7 @@ from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
 
 FEW_COLLECTIONS = 50_000
-"""Objects made between two garbage collections: what tests leave behind is kept to the end anyway."""
+"""Objects made between two garbage collections: the objects of a test are kept to the end anyway."""
 
 MAX_NAMED = 3
 """Changed files that `--watch` names."""
@@ -132,7 +132,7 @@ def test_command(
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     options = TestOptions(paths or (".",), **parameters)
     if recorded is not None:
-        _nothing_to_run(click.get_current_context())
+        _refuse_run_options(click.get_current_context())
         if into is not None and options.as_json:
             raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
         _from_log(recorded, into, home, as_json=options.as_json)
@@ -153,7 +153,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     files = load_all(options.paths)
     cases = select_cases(files, options.pattern)
     tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
-    _nothing_is_no_success(tested, files, options.filters)
+    _require_tests(tested, files, options.filters)
     coverage = Coverage(tested.results)
     good, updated = tested.ok, None
     if options.update:
@@ -214,7 +214,7 @@ def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> b
     return tested.ok
 
 
-def _nothing_is_no_success(tested: TestRun, files: list[CaseFile], filters: str) -> None:
+def _require_tests(tested: TestRun, files: list[CaseFile], filters: str) -> None:
     """Raise click.ClickException where no test was run and nothing else explains it."""
     if tested.results or tested.problems:
         return
@@ -245,7 +245,7 @@ def _watch(options: TestOptions) -> None:
         changed = until_changed(options.paths, files, begun)
 
 
-def _nothing_to_run(ctx: click.Context) -> None:
+def _refuse_run_options(ctx: click.Context) -> None:
     """Raise click.UsageError for an option of a test run: `--from-log` runs nothing."""
     for param in ctx.command.params:
         is_given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE

@@ -54,7 +54,7 @@ HAS_OWN_LINE = (
     | {"name", "description", "metadata", "events", "matcher", "when", "unless", "claude"}
     | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
 )
-"""Fields that `_facts` shows in its own way; each of the others is shown unless it has its default."""
+"""Fields that `_facts` shows in its own way; the others are shown unless they have their default."""
 
 MAX_LINES = 200
 """Lines of a file, or of its difference, that are shown."""
@@ -404,7 +404,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
 
 
 def _of_older_version(text: str) -> str:
-    """Return a declaration as it is written, also if what was kept has the names of our own fields."""
+    """Return a declaration as a file has it; an older snapshot has the names of the fields of `Hook` instead."""
     try:
         fields = json.loads(text)
     except ValueError:

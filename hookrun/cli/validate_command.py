@@ -207,7 +207,7 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a piece of a module gives something to."""
+    """Return the names that a node of a module binds."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -243,7 +243,7 @@ def _is_decidable(hook: Hook, declarations: Declarations) -> bool:
     return known or all(word.startswith("/") for word in hook.look)
 
 
-# --- formats of problems: for people, as annotations of GitHub, as SARIF
+# --- formats of problems: text, annotations of GitHub, SARIF
 
 
 def to_text(problems: Iterable[Diagnostic], *, verbose: bool) -> list[str]:

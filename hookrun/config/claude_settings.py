@@ -9,21 +9,12 @@ from typing import NamedTuple
 from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.config import validate
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
-from hookrun.config.validate import (
-    HEADER_VARIABLE,
-    OF_THE_BODY,
-    Scope,
-    ValidatedHook,
-    default_name,
-    make_hook,
-    reject_relative_paths,
-    unique_name,
-)
 from hookrun.events import EVENTS
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, did_you_mean, quote
@@ -188,10 +179,10 @@ def session_end(entries: list[HandlerEntry]) -> float:
 
 
 def validate_handler(
-    document: Document, entry: HandlerEntry, scope: Scope, *, ends_in: float, plugin: str | None
-) -> ValidatedHook:
+    document: Document, entry: HandlerEntry, scope: validate.Scope, *, ends_in: float, plugin: str | None
+) -> validate.ValidatedHook:
     """Validate a handler and make its hook. `ends_in` is the time of SessionEnd hooks, `plugin` the plugin's root."""
-    checked = ValidatedHook(entry.path)
+    checked = validate.ValidatedHook(entry.path)
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
     if event is None:
@@ -215,7 +206,7 @@ def validate_handler(
     error = _unsupported(handler, given, at)
     kind, target = _target(given, str(type_), plugin)
     if scope.layer in TRUSTED_LAYERS:
-        reject_relative_paths({kind: target}, at)
+        validate.reject_relative_paths({kind: target}, at)
     _doubtful(entry.event, handler, given, at)
     errors = [problem.text for problem in checked.problems if problem.severity == "error"]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
@@ -225,7 +216,7 @@ def validate_handler(
     if plugin is not None:
         claude["plugin_root"] = plugin
     fields |= {
-        "name": unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
+        "name": validate.unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
         "events": [event],
         "dialect": "claude",
         "cwd": "event",
@@ -233,7 +224,7 @@ def validate_handler(
         "error": "; ".join([*errors, *([error] if error else [])]) or None,
         "claude": claude,
     }
-    checked.hook = make_hook(fields, kind, target, at, scope, filled=FILLED)
+    checked.hook = validate.make_hook(fields, kind, target, at, scope, filled=FILLED)
     return checked
 
 
@@ -280,10 +271,10 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
     return "command", command if type_ == "command" else ""
 
 
-def _name(kind: str, target: str | list[str], scope: Scope) -> str:
+def _name(kind: str, target: str | list[str], scope: validate.Scope) -> str:
     if isinstance(target, list):  # the name of a script does not depend on where the project is
         target = [word.removeprefix(FILLED[0]) for word in target]
-    return default_name(kind, target, scope)
+    return validate.default_name(kind, target, scope)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:
@@ -310,7 +301,9 @@ def _meaning(event: str, handler: dict[str, object], given: dict[str, object], e
     headers = given.get("headers")
     if isinstance(headers, dict):
         meaning["headers"] = {
-            name: _only(allowed, str(value)) for name, value in headers.items() if name.lower() not in OF_THE_BODY
+            name: _only(allowed, str(value))
+            for name, value in headers.items()
+            if name.lower() not in validate.OF_THE_BODY
         }
     if allowed:
         meaning["allowed_env"] = allowed
@@ -318,7 +311,7 @@ def _meaning(event: str, handler: dict[str, object], given: dict[str, object], e
 
 
 def _only(allowed: list[str], text: str) -> str:
-    return HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
+    return validate.HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 
 def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], at: Location) -> None:
@@ -335,7 +328,7 @@ def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], 
         message = f"unknown `onFailure` {quote(handler['onFailure'])} is read as block"
         at.at("onFailure").warn(message, 'write "continue" or "block"')
     for name in headers if isinstance(headers := given.get("headers"), dict) else ():
-        if name.lower() in OF_THE_BODY:
+        if name.lower() in validate.OF_THE_BODY:
             at.at("headers", name).warn(f"the header {quote(name)} is ignored: hookrun sets it itself", "remove it")
     if handler.get("once") is True:
         at.at("once").warn("`once` has an effect only in skills", "remove it")

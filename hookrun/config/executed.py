@@ -14,26 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
 from typing import NamedTuple
 
+from hookrun.config import interpreters
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
 from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
 from hookrun.config.discovery import UNREAD
-from hookrun.config.interpreters import (
-    CODE_PATHS,
-    CONFIG_OPTIONS,
-    CONTENTS,
-    EXECUTING_OPTIONS,
-    INSTALLED,
-    LIBRARY_VARIABLES,
-    LINE_VARIABLES,
-    MODULES,
-    NAMING,
-    NO_CODE,
-    OPTION_VARIABLES,
-    PROGRAMS,
-    RUNNERS,
-    Program,
-    versionless,
-)
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
@@ -155,7 +139,7 @@ class CodeReader:
     def _contents(self, command: SimpleCommand) -> None:
         """Add the files that a command prints or copies, because the line runs its output."""
         self._redirected(command)
-        if command.program in CONTENTS:
+        if command.program in interpreters.CONTENTS:
             for word in command.words[1:]:
                 if word.text[:1] != "-":
                     self.path(word, command.directory)
@@ -181,7 +165,7 @@ class CodeReader:
             self.path(word, command.directory, "program")
         elif text not in BUILTINS:
             self.on_path(text, command)
-            if not INSTALLED.isdisjoint(command.wrappers):  # `npx -c LINE`
+            if not interpreters.INSTALLED.isdisjoint(command.wrappers):  # `npx -c LINE`
                 self.up(f"node_modules/.bin/{text}", command.directory)
 
     def on_path(self, name: str, command: SimpleCommand) -> None:
@@ -193,19 +177,19 @@ class CodeReader:
 
     def _run(self, words: Sequence[Word], command: SimpleCommand) -> None:
         text = words[0].text
-        name = versionless(text.rpartition("/")[2].lower())
+        name = interpreters.versionless(text.rpartition("/")[2].lower())
         rest = words[1:]
         if "/" in text and not text.startswith(SYSTEM):
             self._maybe_all(rest, command)  # a program of the project may be anything, whatever its name
-        if name in RUNNERS:
+        if name in interpreters.RUNNERS:
             self._runner(name, rest, command)
-        if name in PROGRAMS:
-            Arguments(self, PROGRAMS[name], command, versionless(name)).read(rest)
-        elif name in NAMING:
+        if name in interpreters.PROGRAMS:
+            Arguments(self, interpreters.PROGRAMS[name], command, interpreters.versionless(name)).read(rest)
+        elif name in interpreters.NAMING:
             self._named(name, rest, command)
-        elif name in NO_CODE or name in WRAPPERS:
+        elif name in interpreters.NO_CODE or name in WRAPPERS:
             self._options(rest, command)
-        elif name not in RUNNERS:
+        elif name not in interpreters.RUNNERS:
             self._maybe_all(rest, command)
 
     def _named(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
@@ -224,7 +208,7 @@ class CodeReader:
                 self._nested(word.text.partition("=")[2], command.directory)
 
     def _runner(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        at = next((i for i, word in enumerate(words) if word.text in RUNNERS[name]), len(words))
+        at = next((i for i, word in enumerate(words) if word.text in interpreters.RUNNERS[name]), len(words))
         rest = [word for i, word in enumerate(words) if i > at]
         while rest and rest[0].text[:1] == "-":
             self.maybe(rest[0], command.directory)
@@ -240,15 +224,15 @@ class CodeReader:
             self._maybe_all(words[1:], command)
             return
         self._program(words[0], command)
-        if name in INSTALLED and "/" not in words[0].text:
+        if name in interpreters.INSTALLED and "/" not in words[0].text:
             self.up(f"node_modules/.bin/{words[0].text.rpartition('@')[0] or words[0].text}", command.directory)
-        if versionless(words[0].text.lower()) not in {"npm", "pnpm", "yarn", "npx"}:
+        if interpreters.versionless(words[0].text.lower()) not in {"npm", "pnpm", "yarn", "npx"}:
             self._run(words, command)
 
     def _options(self, words: Sequence[Word], command: SimpleCommand) -> None:
         """Add what an option makes a program run: `git -c core.hooksPath=hooks`."""
         for before, word in zip(("", *(each.text for each in words)), words, strict=False):
-            if EXECUTING_OPTIONS.search(word.text):
+            if interpreters.EXECUTING_OPTIONS.search(word.text):
                 value = word.text.rpartition("=")[2]
                 self._pieces(value, command.directory)
                 if "hookspath=" in word.text.lower():
@@ -260,7 +244,7 @@ class CodeReader:
                 "rsync",
             }:
                 self._nested(word.text, command.directory)
-            elif before in CONFIG_OPTIONS and (command.program == "curl" or looks_like_code(word.text)):
+            elif before in interpreters.CONFIG_OPTIONS and (command.program == "curl" or looks_like_code(word.text)):
                 self.path(word, command.directory)
 
     def _nested(self, line: str, directory: str | None) -> None:
@@ -275,19 +259,19 @@ class CodeReader:
         for name, value in values.items():
             if not value or value == UNKNOWN or name == "PATH":
                 continue
-            if name in CODE_PATHS:
+            if name in interpreters.CODE_PATHS:
                 for part in value.lstrip("@").replace(":", " ").split():
                     self.path(Word(part), directory)
                 self.path(Word(value.lstrip("@")), directory)
-            elif name in OPTION_VARIABLES:
-                program = OPTION_VARIABLES[name]
+            elif name in interpreters.OPTION_VARIABLES:
+                program = interpreters.OPTION_VARIABLES[name]
                 words = [Word(part) for part in value.split()]
-                Arguments(self, PROGRAMS[program], None, program, directory).read(words)
+                Arguments(self, interpreters.PROGRAMS[program], None, program, directory).read(words)
                 self._pieces(value, directory)
-            elif name in LIBRARY_VARIABLES:
+            elif name in interpreters.LIBRARY_VARIABLES:
                 for part in directories(value):
-                    self._library(part, LIBRARY_VARIABLES[name][1], directory)
-            elif not exported and LINE_VARIABLES.fullmatch(name):
+                    self._library(part, interpreters.LIBRARY_VARIABLES[name][1], directory)
+            elif not exported and interpreters.LINE_VARIABLES.fullmatch(name):
                 self._nested(value, directory)
             elif not exported and ("/" in value or "." in value):
                 self._pieces(value, directory)
@@ -328,11 +312,11 @@ class CodeReader:
             self.unknown[text] = None
             self._runs_what_is_made = self._runs_what_is_made or not text.strip(UNKNOWN + " \n")
         literals = self._literals(language, text, directory)
-        if language in MODULES:
+        if language in interpreters.MODULES:
             roots = [".", *libraries]
             if language == "python":
                 roots += [each for each in literals if each and "\n" not in each and not looks_like_code(each)]
-            for found in MODULES[language][0].finditer(text):
+            for found in interpreters.MODULES[language][0].finditer(text):
                 for name in re.split(r"\s*,\s*", next(filter(None, found.groups()), "")):
                     self.module(language, name, directory, roots[:MOST_DIRECTORIES])
 
@@ -365,7 +349,7 @@ class CodeReader:
                 self.path(Word(f"{root}/{name}"), directory, "node")
             self.up(f"node_modules/{name}", directory)
         else:
-            suffix = MODULES[language][1] if language in MODULES else ""
+            suffix = interpreters.MODULES[language][1] if language in interpreters.MODULES else ""
             plain = name.replace("::", "/") if language == "perl" else name
             plain = plain.replace(".", "/") if language in {"java", "lua"} and "/" not in plain else plain
             for root in roots:
@@ -376,7 +360,7 @@ class CodeReader:
         """Add a file that is looked for in a directory and in those above it."""
         self._add("up", f"{self._located('.', directory)}:{name}")
 
-    def stdin(self, program: Program, command: SimpleCommand) -> None:
+    def stdin(self, program: interpreters.Program, command: SimpleCommand) -> None:
         """Add the code of a program that reads it from standard input."""
         redirected = self._redirected(command)
         if command.stdin is not None:

@@ -9,21 +9,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
-from hookrun.config import command_words
+from hookrun.config import command_words, schema
 from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
-from hookrun.config.schema import (
-    EVENT,
-    HOOK_FIELDS,
-    KINDS,
-    RECIPE_FIELDS,
-    REQUIRES,
-    SETTINGS,
-    SYNONYMS,
-    TRUSTED_LAYERS,
-    TRUSTED_SETTINGS,
-)
 from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
@@ -35,7 +24,7 @@ Filled = tuple[str, ...]
 MAX_PROJECT_HOOKS = 500
 """Limit on the hooks of a project whose commands are read, and that can be approved."""
 
-SETTING_FIELDS = names(SETTINGS)
+SETTING_FIELDS = names(schema.SETTINGS)
 CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form: "hooks": {"PreToolUse": [...]}'
 
 
@@ -118,7 +107,7 @@ def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
 
 def _event(value: object, at: Location, scope: Scope) -> str | None:
     if not isinstance(value, str):
-        at.type_error(value, EVENT.says)
+        at.type_error(value, schema.EVENT.says)
         return None
     try:
         return resolve_event(value, scope.events)
@@ -136,8 +125,8 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
         if key in FIELDS:
             validate_into(values, FIELDS[key], value, at)
         else:
-            synonym = f"did you mean {quote(SYNONYMS[key])}?" if key in SYNONYMS else None
-            at.unknown_key(key, "hook field", [*FIELDS, *names(RECIPE_FIELDS)], synonym)
+            synonym = f"did you mean {quote(schema.SYNONYMS[key])}?" if key in schema.SYNONYMS else None
+            at.unknown_key(key, "hook field", [*FIELDS, *names(schema.RECIPE_FIELDS)], synonym)
     if "matcher" in values:
         split_matcher(values)
     return values
@@ -154,7 +143,7 @@ def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Sc
     return {
         name: value
         for name, value in scope.defaults.items()
-        if (name not in REQUIRES or REQUIRES[name] in values) and (name not in entry or name in values)
+        if (name not in schema.REQUIRES or schema.REQUIRES[name] in values) and (name not in entry or name in values)
     }
 
 
@@ -174,8 +163,8 @@ def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None
 
 
 def _hook(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> Hook:
-    fields = {key: value for key, value in values.items() if key not in KINDS}
-    kind = next((each for each in KINDS if each in values), "command")
+    fields = {key: value for key, value in values.items() if key not in schema.KINDS}
+    kind = next((each for each in schema.KINDS if each in values), "command")
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
         fields["name"] = unique_name(default_name(kind, target, scope), scope)
@@ -245,13 +234,13 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
         if key not in SETTING_FIELDS:
             hint = "move it into a hook or into `hookrun.defaults`" if key in FIELDS else None
             at.unknown_key(key, "setting", SETTING_FIELDS, hint)
-        elif key in TRUSTED_SETTINGS and layer not in TRUSTED_LAYERS:
+        elif key in schema.TRUSTED_SETTINGS and layer not in schema.TRUSTED_LAYERS:
             message = f"`{key}` cannot be set in a {layer} file"
             at.at(key).report(message, "set it in your own config (~/.config/hookrun/hooks.json), or remove it")
         else:
             validate_into(settings, SETTING_FIELDS[key], item, at)
         defaults = settings.get(key)
-        if key == "defaults" and isinstance(defaults, dict) and layer in TRUSTED_LAYERS:
+        if key == "defaults" and isinstance(defaults, dict) and layer in schema.TRUSTED_LAYERS:
             before = len(at.problems)
             reject_relative_paths(defaults, at.at(key))
             for problem in at.problems[before:]:
@@ -259,7 +248,7 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
     return settings, at.problems
 
 
-FIELDS = names(HOOK_FIELDS)
+FIELDS = names(schema.HOOK_FIELDS)
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 """Headers, in lower case, that delimit a request's body: the HTTP client sets them."""
 
@@ -268,19 +257,19 @@ HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za
 
 def require_one_kind(entry: dict[str, object], at: Location) -> None:
     """Report an entry that runs nothing, or several things."""
-    written = [kind for kind in KINDS if kind in entry]
-    if not written and any(likely_field(key) in KINDS for key in entry if key not in FIELDS):
+    written = [kind for kind in schema.KINDS if kind in entry]
+    if not written and any(likely_field(key) in schema.KINDS for key in entry if key not in FIELDS):
         return
     if len(written) != 1:
         if written:
             at.report(f"a hook cannot have {one_of((f'`{kind}`' for kind in written), 'and')}", "keep one of them")
         else:
-            at.report("the hook has nothing to run", f"add {one_of(f'`{kind}`' for kind in KINDS)}")
+            at.report("the hook has nothing to run", f"add {one_of(f'`{kind}`' for kind in schema.KINDS)}")
 
 
 def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
     """Report fields that are valid alone but not together."""
-    for name, kind in REQUIRES.items():
+    for name, kind in schema.REQUIRES.items():
         if name in entry and kind not in entry:
             at.at(name).report(f"`{name}` needs `{kind}`", f"add `{kind}`, or remove `{name}`")
     if entry.get("serve") and "url" in entry:
@@ -290,7 +279,7 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
         where.report("a background hook cannot block", 'remove `background`, or `on_failure: "block"`')
     _headers(values, at)
     _host(values, at)
-    if scope.layer in TRUSTED_LAYERS:
+    if scope.layer in schema.TRUSTED_LAYERS:
         reject_relative_paths(values, at)
 
 
@@ -348,7 +337,7 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
 
 def likely_field(key: str) -> str | None:
     """Return the field that an unknown key was probably meant to be, or None."""
-    return SYNONYMS.get(key) or closest(key, FIELDS)
+    return schema.SYNONYMS.get(key) or closest(key, FIELDS)
 
 
 def target_of(values: dict[str, object], kind: str) -> str | list[str]:

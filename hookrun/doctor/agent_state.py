@@ -1,4 +1,4 @@
-"""Inspect the agents on this machine, and check what fires hookrun in their settings: is it there, whole and once?"""
+"""Inspect the agents on this machine, and check hookrun in their settings: is it installed, complete, and once?"""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AgentState:
     """
 
     agent: Agent
-    spot: InstallLocation
+    location: InstallLocation
     program: HookrunProgram
     declarations: Declarations
     declared: list[str]
@@ -75,7 +75,7 @@ class AgentState:
 
     @property
     def title(self) -> str:
-        """The agent's name for people."""
+        """The agent's name as messages show it."""
         return self.agent.DISPLAY_NAME
 
     @property
@@ -119,15 +119,15 @@ class AgentState:
         except NoHomeError:
             home = None
         return fire_call.find_hookrun(
-            self.agent.NAME, home, self.spot.project, self.spot.project, os.environ.get("PATH", "")
+            self.agent.NAME, home, self.location.project, self.location.project, os.environ.get("PATH", "")
         )
 
     def request(self, scope: str) -> InstallRequest:
-        """Return what `hookrun install` would be asked for."""
-        return InstallRequest(self.agent, scope, self.spot, self.program)
+        """Return the request of `hookrun install` for a scope."""
+        return InstallRequest(self.agent, scope, self.location, self.program)
 
     def remedy(self, scope: str | None = None) -> str:
-        """Return what to do for hookrun to be installed anew, by default where it is installed now."""
+        """Return the hint that reinstalls hookrun, by default where it is installed now."""
         present = "project" if self.wired.get("project") and not self.wired.get("user") else "user"
         return f"run {self.request(scope or present).command('install')}"
 
@@ -151,12 +151,12 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
     return list(events)
 
 
-def inspect_agents(agents: Iterable[Agent], spot: InstallLocation, declarations: Declarations) -> list[AgentState]:
+def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarations: Declarations) -> list[AgentState]:
     """Return the states of agents, at the same time: some are run for their version."""
     with ThreadPoolExecutor() as threads:
-        states = list(threads.map(lambda agent: _inspect(agent, spot, declarations), agents))
+        states = list(threads.map(lambda agent: _inspect(agent, location, declarations), agents))
     try:
-        fired, callers = last_fired(spot.home)
+        fired, callers = last_fired(location.home)
     except OSError as error:
         for state in states:
             state.unread_log = f"cannot read {error.filename}: {error.strerror}"
@@ -166,10 +166,10 @@ def inspect_agents(agents: Iterable[Agent], spot: InstallLocation, declarations:
     return states
 
 
-def _inspect(agent: Agent, spot: InstallLocation, declarations: Declarations) -> AgentState:
+def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations) -> AgentState:
     """Return the state of an agent. Its program is run only for `--version`, if no package.json has the version."""
     installed = installations.find_installed(agent.INSTALL["program"])
-    state = AgentState(agent, spot, this_program(), declarations, declared_events(agent, declarations), installed)
+    state = AgentState(agent, location, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
@@ -207,9 +207,7 @@ def read_settings(path: str) -> Json | Toml:
         return Json("", "jsonc")
 
 
-# --- checks of what fires hookrun
-
-INSTALL_FOR_GOOD = "uv tool install hookrun"
+# --- checks of the installation
 
 TWICE = "each hook runs twice for one event"
 
@@ -297,7 +295,7 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
         return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
     blocks = form is not None and form.when_missing == BLOCK
     cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
-    remedy = f"install hookrun for your account: `{INSTALL_FOR_GOOD}`"
+    remedy = "install hookrun for your account: `uv tool install hookrun`"
     return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 
@@ -334,7 +332,7 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
 def check_place(agent: AgentState) -> Iterable[Finding]:
     """Will what the command runs last, or is it in a cache or temporary directory?"""
     for program in {each.command.program for each in agent.all_wired}:
-        directory = installations.ephemeral_directory(program, agent.spot.home) if program is not None else None
+        directory = installations.ephemeral_directory(program, agent.location.home) if program is not None else None
         if program is None or directory is None or program.missing() is not None:
             continue
         chosen = program.main in _from_here(agent)
@@ -349,7 +347,7 @@ def check_place(agent: AgentState) -> Iterable[Finding]:
 def _from_here(agent: AgentState) -> list[str]:
     """Return the programs that the user installed although they may be cleaned away."""
     try:
-        return Ledger(agent.spot.home).from_here
+        return Ledger(agent.location.home).from_here
     except FileError:
         return []
 
@@ -371,7 +369,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
-    """Does one event fire hookrun twice: by the same file, the other scope, or another file that the agent reads?"""
+    """Does one event run hookrun twice: by the same file, the other scope, or another file that the agent reads?"""
     name = agent.agent.NAME
     for scope, found in agent.wired.items():
         for event, count in Counter(each.event for each in found).items():
@@ -402,7 +400,7 @@ def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
 def _other_files(agent: AgentState) -> list[str]:
     written = {os.path.realpath(each.path) for each in agent.all_wired}
     paths = [
-        resolve_path(each.replace(EVENT, event), agent.spec, agent.spot)
+        resolve_path(each.replace(EVENT, event), agent.spec, agent.location)
         for each in agent.spec.get("elsewhere", ())
         for event in (agent.agent.EVENTS if EVENT in each else ("",))
     ]
@@ -410,7 +408,7 @@ def _other_files(agent: AgentState) -> list[str]:
 
 
 def _fired_for(path: str, spec: InstallSpec) -> list[str]:
-    """Return the agents for which the hooks in a file fire hookrun, none where it cannot be read."""
+    """Return the agents for which the hooks in a file run hookrun, none where it cannot be read."""
     try:
         text = existing(path).text()
     except FileError:

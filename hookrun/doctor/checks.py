@@ -100,7 +100,7 @@ def check_protection(agent: AgentState) -> Iterable[Finding]:
 
 def check_audit(agent: AgentState) -> Iterable[Finding]:
     """Can the audit be written?"""
-    directory = agent.spot.home + state.STATE_DIR
+    directory = agent.location.home + state.STATE_DIR
     while not os.path.exists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK):
@@ -110,7 +110,7 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
 
 def check_server(agent: AgentState) -> Iterable[Finding]:
     """Does the server that makes runs quick start?"""
-    well, found = describe(agent.spot.home)
+    well, found = describe(agent.location.home)
     if not well:
         remedy = "correct that; a run tries it again after a minute"
         yield Finding("server", NOTE, found, "each run starts Python anew", remedy)
@@ -119,7 +119,7 @@ def check_server(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_last_fired(agent: AgentState) -> Iterable[Finding]:
-    """When did each event last fire?"""
+    """When did the agent last send each event?"""
     if agent.unread_log is not None:
         yield Finding("fired", PROBLEM, agent.unread_log, "the last runs are unknown", "correct its permissions")
         return
@@ -164,9 +164,9 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
 
 
 def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting, given by its path with dots, and its value; None where none has it."""
+    """Return the file that decides a setting, named by its dotted path, and its value; None where none has it."""
     for each in agent.spec.get("settings", ()):
-        path = resolve_path(each, agent.spec, agent.spot)
+        path = resolve_path(each, agent.spec, agent.location)
         value = read_settings(path).at(tuple(key.split(".")))
         if value is not None:
             return path, value
@@ -178,7 +178,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
     form = trust_format(agent.agent)
     if form is None or not agent.all_wired:
         return
-    where = os.path.join(agent_directory(agent.spec, agent.spot), form.CONFIG)
+    where = os.path.join(agent_directory(agent.spec, agent.location), form.CONFIG)
     try:
         config = Toml(existing(where).text())
     except (FileError, ParseError) as error:
@@ -197,9 +197,9 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         if off:
             disabled = f"{where}: the hook for {', '.join(off)} is disabled ({form.ENABLED} = false)"
             yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {form.REMEDY}")
-        key, trusted = form.project_trust(agent.spot.project)
+        key, trusted = form.project_trust(agent.location.project)
         if scope == "project" and found and config.at(key) != trusted:
-            folder = f"{agent.spot.project} is not trusted in {where}"
+            folder = f"{agent.location.project} is not trusted in {where}"
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
 
 
@@ -217,9 +217,9 @@ def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
         return
     switch, default = spec.get("switch", ("", True))
     _, switched = _setting(agent, switch) if switch else ("", None)
-    where = os.path.join(agent_directory(agent.spec, agent.spot), spec["file"])
+    where = os.path.join(agent_directory(agent.spec, agent.location), spec["file"])
     trusted, distrusted = _folders(spec, read_settings(where).data)
-    project = agent.spot.project
+    project = agent.location.project
     if not (default if switched is None else switched):
         return
     if project in distrusted or not any(is_within(project, folder.rstrip("/")) for folder in trusted):

@@ -79,7 +79,7 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
     program, launcher = wired.command.program, wired.command.launcher
     if wired.command.form is not None:
         return None if state.found_by_project() is not None else "the project's settings find no hookrun here"
-    if launcher is not None and launcher != launcher_path(state.spot.home, state.agent.NAME):
+    if launcher is not None and launcher != launcher_path(state.location.home, state.agent.NAME):
         return f"{launcher} is not the launcher of this account"
     if program is None:
         return (
@@ -104,7 +104,7 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
         os.mkdir(work)
         with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
             json.dump(PROBED, file)
-        message = _filled(payload, cwd=work, home=state.spot.home)
+        message = _filled(payload, cwd=work, home=state.location.home)
         done = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
         return _judged(state.agent, wired, message, done, probed=_probe_ran(home))
 

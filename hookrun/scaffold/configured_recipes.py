@@ -49,8 +49,8 @@ class ConfiguredRecipes:
     hookrun 0.1 its hooks were written out, marked by their `metadata`: `update` turns them into an entry.
     """
 
-    def __init__(self, declaring: DeclarationFile) -> None:
-        self.declaring = declaring
+    def __init__(self, config_file: DeclarationFile) -> None:
+        self.config_file = config_file
         self.statuses: list[RecipeStatus] = []
         self.warnings: list[Diagnostic] = []
         self._cases: list[FileChange] = []
@@ -58,7 +58,7 @@ class ConfiguredRecipes:
     @property
     def changes(self) -> list[FileChange]:
         """Every file that changes, the declaration file last: a hook is not declared before its tests exist."""
-        return [each for each in (*self._cases, *self.declaring.changes()) if each.has_effect]
+        return [each for each in (*self._cases, *self.config_file.changes()) if each.has_effect]
 
     def names(self, state: str) -> list[str]:
         """Return the names of the hooks of the recipes in this state."""
@@ -68,7 +68,7 @@ class ConfiguredRecipes:
     def declared(self) -> dict[str, list[tuple[int, Entry]]]:
         """Return the entries of each declared recipe, with their indices: one, or one for each hook written out."""
         found: dict[str, list[tuple[int, Entry]]] = {}
-        for index, entry in enumerate(self.declaring.entries):
+        for index, entry in enumerate(self.config_file.entries):
             name = recipe_of(entry)
             if name is not None and isinstance(entry, dict):
                 found.setdefault(name, []).append((index, entry))
@@ -85,22 +85,22 @@ class ConfiguredRecipes:
             raise ScaffoldError(f"{no_version(recipe.name, version)}\nhint: {hint}")
         declared = self.declared().get(recipe.name, [])
         entries = [each for each in declared if "recipe" in each[1]]
-        path = relative_path(self.declaring.path)
+        path = relative_path(self.config_file.path)
         if declared and not entries:
             hint = "`hookrun update --replace` makes them the recipe's again"
             raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
         if not entries:
             for hook in recipe.hooks:
-                if self.declaring.named(str(hook["name"])):
+                if self.config_file.named(str(hook["name"])):
                     raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
             entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
-            self.warnings += self.declaring.add({**entry, "options": dict(options)} if options else entry)
+            self.warnings += self.config_file.add({**entry, "options": dict(options)} if options else entry)
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:
             before = entry.get("options", {})
             after = {**before, **options} if isinstance(before, dict) else dict(options)
             if after != before:
-                self.warnings += self.declaring.replace(index, {**entry, "options": after})
+                self.warnings += self.config_file.replace(index, {**entry, "options": after})
             self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
         self._write_cases(recipe)
 
@@ -121,9 +121,9 @@ class ConfiguredRecipes:
         index, entry = entries[0]
         if written_out:
             for later, _ in reversed(entries[1:]):
-                self.declaring.remove(later)
+                self.config_file.remove(later)
             options = {option: text for each in written_out for option, text in _options_in_env(name, each).items()}
-            self.warnings += self.declaring.replace(
+            self.warnings += self.config_file.replace(
                 index, {"recipe": pinned, "options": options} if options else {"recipe": pinned}
             )
             self.statuses.append(RecipeStatus(name, UPDATED))
@@ -131,7 +131,7 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(name, NEWER))
             return
         elif version != newest(name):
-            self.warnings += self.declaring.replace(index, {**entry, "recipe": pinned})
+            self.warnings += self.config_file.replace(index, {**entry, "recipe": pinned})
             self.statuses.append(RecipeStatus(name, UPDATED, _difference(name, version)))
         else:
             self.statuses.append(RecipeStatus(name, CURRENT))
@@ -142,10 +142,10 @@ class ConfiguredRecipes:
         declared = self.declared()
         if name not in declared:
             hint = did_you_mean(name, declared)
-            missing = f"{relative_path(self.declaring.path)}: no recipe {quote(name)} here"
+            missing = f"{relative_path(self.config_file.path)}: no recipe {quote(name)} here"
             raise ScaffoldError(f"{missing}\nhint: {hint}" if hint else missing)
         for index, _ in reversed(declared[name]):
-            self.declaring.remove(index)
+            self.config_file.remove(index)
         self.statuses.append(RecipeStatus(name, REMOVED))
         path, now = self._cases_of(name)
         if now.data is None:
@@ -158,8 +158,8 @@ class ConfiguredRecipes:
     # --- cases
 
     def _cases_of(self, name: str) -> tuple[str, ExistingFile]:
-        path = os.path.join(self.declaring.root, HOOKS_DIRECTORY, name + CASES_SUFFIX)
-        check_within(os.path.dirname(path), self.declaring.root)
+        path = os.path.join(self.config_file.root, HOOKS_DIRECTORY, name + CASES_SUFFIX)
+        check_within(os.path.dirname(path), self.config_file.root)
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
@@ -167,7 +167,7 @@ class ConfiguredRecipes:
         if not examples:
             return
         path, now = self._cases_of(recipe.name)
-        config = os.path.relpath(self.declaring.path, os.path.dirname(path))
+        config = os.path.relpath(self.config_file.path, os.path.dirname(path))
         text = f"config: {config}\n{examples}"
         digits, whole = _digits(text), f"`hookrun recipes test {recipe.name}` runs all its tests"
         after = f"# Examples of the recipe {recipe.name}, {digits}: {whole}.\n{text}".encode()
@@ -191,12 +191,15 @@ def _metadata(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
-    """Raise ScaffoldError for an option that the recipe does not have."""
+    """Raise ScaffoldError for an option that the recipe does not have, or a value that it cannot use."""
     known = option_variables(recipe.name)
-    for name in options:
+    for name, value in options.items():
         if name not in known:
             hint = did_you_mean(name, known, f"its options are {', '.join(known) or 'none'}")
             raise ScaffoldError(f"`{recipe.name}` has no option {quote(name)}\nhint: {hint}")
+        if (expected := recipe.wrong_value(name, value)) is not None:
+            option = f"option {quote(name)} of recipe {quote(recipe.name)}"
+            raise ScaffoldError(f"{option} cannot be {quote(value)}\nhint: it takes {expected}")
 
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:

@@ -76,7 +76,6 @@ PURPOSES = {
 
 STUB = "stub"
 """The section of a script that fails, as do its tests, until it is written."""
-STUB_DESCRIPTION = "Not written yet."
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -115,14 +114,14 @@ class HookPlan:
     blocks: bool
 
 
-def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookPlan:
-    """Return the plan for a hook in the config file `declaring`, which is edited but not written.
+def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> HookPlan:
+    """Return the plan for a hook in the config file `config_file`, which is edited but not written.
 
     Raises ScaffoldError if it could never run or its script exists, UnknownEventError, and FileError for a file that
     cannot be read.
     """
-    root = declaring.root
-    event = resolve_event(request.event, declaring.events)
+    root = config_file.root
+    event = resolve_event(request.event, config_file.events)
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         hint = f"leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}"
         raise ScaffoldError(f"matcher {quote(request.matcher)} never matches: {event} has no tool\nhint: {hint}")
@@ -133,9 +132,9 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
     if is_stub and purpose == "file" and request.matcher is None:
         purpose = "command"  # what most guards check
     is_stub = is_stub or purpose == "command"
-    entry = _entry(request, event, purpose, declaring)
+    entry = _entry(request, event, purpose, config_file)
     if is_stub:
-        entry["description"] = STUB_DESCRIPTION
+        entry["description"] = "Not written yet."
     name = str(entry["name"])
     language = LANGUAGES[request.language]
     script = os.path.join(root, HOOKS_DIRECTORY, name + language.suffix)
@@ -145,10 +144,10 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
         check_within(os.path.dirname(path), root)
         if os.path.lexists(path):
             raise ScaffoldError(f"{path} exists\nhint: choose another name")
-    for warning in declaring.add(entry):
+    for warning in config_file.add(entry):
         raise ScaffoldError(f"{warning}\nnote: nothing was written")
     values = {"name": name, "description": str(entry["description"]), "event": event}
-    config = os.path.relpath(declaring.path, os.path.dirname(tests))
+    config = os.path.relpath(config_file.path, os.path.dirname(tests))
     source = render_script(request.language, STUB if is_stub else purpose, values, serve=request.serve)
     files = [
         FileChange(script, existing(script), source.encode(), mode=0o755),
@@ -159,14 +158,14 @@ def plan_hook(request: HookTemplateRequest, declaring: DeclarationFile) -> HookP
     return HookPlan(name, files, language.program, build, script if is_stub else "", blocks)
 
 
-def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: DeclarationFile) -> dict[str, object]:
+def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: DeclarationFile) -> dict[str, object]:
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
-    name = request.name or unused_name(template.name, declaring)
+    name = request.name or unused_name(template.name, config_file)
     if not HOOK_NAME.fullmatch(name):
         raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
-    if declaring.named(name):
+    if config_file.named(name):
         raise ScaffoldError(
-            f"{relative_path(declaring.path)} already has a hook {quote(name)}\nhint: choose another name"
+            f"{relative_path(config_file.path)} already has a hook {quote(name)}\nhint: choose another name"
         )
     matcher = request.matcher or (template.matcher if event in WITH_TOOL and event != "file_changed" else None)
     command = f"./{HOOKS_DIRECTORY}/{name}{'' if language.build else language.suffix}"
@@ -183,10 +182,10 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, declaring: De
     return entry
 
 
-def unused_name(name: str, declaring: DeclarationFile) -> str:
+def unused_name(name: str, config_file: DeclarationFile) -> str:
     """Return the name, with a number if a hook already has it."""
     free, number = name, 1
-    while declaring.named(free):
+    while config_file.named(free):
         number += 1
         free = f"{name}-{number}"
     return free

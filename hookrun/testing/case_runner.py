@@ -228,7 +228,7 @@ class CaseRunner:
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
-        self._services: dict[CaseConfig, CaseState] = {}
+        self._states: dict[CaseConfig, CaseState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: dict[bool, list[str]] = {False: [], True: []}
@@ -339,7 +339,7 @@ class CaseRunner:
         table = self._table(event, config, hooks)
         concerned = table.candidates_for(context)
         if concerned:
-            fire = CaseFire(self._services_for(config), event, context, TableCandidates(table, concerned), sandbox)
+            fire = CaseFire(self._state_for(config), event, context, TableCandidates(table, concerned), sandbox)
             fired = fire.run_sync()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
@@ -361,7 +361,7 @@ class CaseRunner:
         table = HookTable([hook])
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
-        fire = CaseFire(self._services_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
+        fire = CaseFire(self._state_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
         (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
@@ -378,16 +378,16 @@ class CaseRunner:
             self._tables[key] = HookTable([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _services_for(self, config: CaseConfig) -> CaseState:
-        services = self._services.get(config)
-        if services is None:
+    def _state_for(self, config: CaseConfig) -> CaseState:
+        state = self._states.get(config)
+        if state is None:
             root = f"{self._temporary}/project" if config.rootless else config.root
-            services = CaseState(root, max_processes=self.at_once)
-            services.home = f"{self._temporary}/home"
-            services.trusted = True
-            services.pool, services.background_pool = self._pool, self._background_pool
-            self._services[config] = services
-        return services
+            state = CaseState(root, max_processes=self.at_once)
+            state.home = f"{self._temporary}/home"
+            state.trusted = True
+            state.pool, state.background_pool = self._pool, self._background_pool
+            self._states[config] = state
+        return state
 
     def _make_sandbox(self, run: CaseRun, config: CaseConfig) -> Sandbox:
         """Return a sandbox with a home of its own, and with a directory that holds the case's files if it has any."""

@@ -138,14 +138,12 @@ WORKDIR = "${WORKDIR}"
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 """Fields that give a case a temporary working directory."""
 
-NO_DEADLINE = float("inf")
-
 OF_FILE = names(FILE_FIELDS)
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Case:
-    """One case: the event and context to fire, the environment to do it in, and the expected result.
+    """One case: the event to fire, its context and environment, and the expected result.
 
     `hooks` limits the run to these hooks, None runs all. The case runs once as each of `agents`, or once as a program.
     `temporary` gives it a working directory of its own, in which `setup` runs before the event. `reads` are the other
@@ -309,7 +307,7 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     if isinstance(path := values.get("context_file"), str):
         case.reads.append(os.path.join(case.file.directory, path))
         try:
-            context = contexts.read(case.reads[0], NO_DEADLINE)
+            context = contexts.read(case.reads[0], deadline=float("inf"))
         except contexts.ContextError as error:
             message, _, hint = str(error).partition("\nhint: ")
             case.place("context_file").report(

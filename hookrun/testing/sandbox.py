@@ -1,4 +1,4 @@
-"""Isolate cases: a configuration without the user's own, a sandbox, and a fire in it that leaves no record."""
+"""Isolate cases: a configuration without the user's own, a sandbox, and a run in it that leaves no record."""
 
 from __future__ import annotations
 
@@ -212,13 +212,13 @@ class CaseFire(EngineFire):
 
     def __init__(
         self,
-        services: CaseState,
+        case_state: CaseState,
         event: str,
         data: Mapping[str, object],
         selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
-        super().__init__(services.within(sandbox), event, data, selection, state=None, deadline=FOREVER)
+        super().__init__(case_state.within(sandbox), event, data, selection, state=None, deadline=FOREVER)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
 
     def background_failures(self, count: int) -> list[HookFailure]:

@@ -55,7 +55,7 @@ VALUES = {
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
     "near": "list", "case.agent.NAME": "claude",
     "request_id": "9db9ad05a220fadd", "fire.request_id": "9db9ad05a220fadd",
-    "shlex.quote(declaring.root)": "/p", "quoted(self.root)": "/p",
+    "shlex.quote(config_file.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
     "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",

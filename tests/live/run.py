@@ -162,7 +162,7 @@ class Agent:
         trust = ("--trust",) if agent == "codex" else ()
         self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
         conf = path_in(str(self.place.home))
-        if self.warm and package == PACKAGE and Path(conf).exists():
+        if self.warm and Path(conf).exists():
             self.servers.close()
             self.servers.enter_context(serving(self.place.home))
         elif found := read(conf):

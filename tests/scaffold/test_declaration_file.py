@@ -35,10 +35,10 @@ def opened(project: Project, directory: Path | None = None, form: str | None = N
 
 def added(project: Project, form: str | None = None) -> str:
     """Declare one more hook in the project; return what the file says then."""
-    declaring = opened(project, form=form)
-    declaring.add(ENTRY)
-    apply_all(declaring.changes())
-    with open(declaring.path, encoding="utf-8", newline="") as file:
+    config_file = opened(project, form=form)
+    config_file.add(ENTRY)
+    apply_all(config_file.changes())
+    with open(config_file.path, encoding="utf-8", newline="") as file:
         return file.read()
 
 
@@ -100,10 +100,10 @@ def test_a_persons_own_file_is_found(project: Project) -> None:
     assert user_file(str(project.home)).path == str(own / "hooks.json")
     own.mkdir(parents=True)
     (own / "hooks.yml").write_text(YAML)
-    declaring = user_file(str(project.home))
-    assert (declaring.path, declaring.layer) == (str(own / "hooks.yml"), "user")
+    config_file = user_file(str(project.home))
+    assert (config_file.path, config_file.layer) == (str(own / "hooks.yml"), "user")
     with pytest.raises(ScaffoldError, match="relative path in a user or managed hook"):
-        declaring.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
+        config_file.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_two_files_with_hooks_are_not_made(project: Project) -> None:
 
 def test_a_wrong_hook_is_refused_and_a_doubtful_one_told(project: Project) -> None:
     """The config is validated before anything is written."""
-    declaring = opened(project)
+    config_file = opened(project)
     with pytest.raises(ScaffoldError, match="nothing was written"):
-        declaring.add({**ENTRY, "when": {"": "x"}})
+        config_file.add({**ENTRY, "when": {"": "x"}})
     doubts = opened(project).add({**ENTRY, "matcher": "bash"})
     assert ["never matches" in str(each) for each in doubts] == [True]
 

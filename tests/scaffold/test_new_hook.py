@@ -61,9 +61,9 @@ def languages() -> list[object]:
 
 def write(project: Project, wish: HookTemplateRequest) -> str:
     """Write a hook into a project; return its name."""
-    declaring = project_file(str(project.root), str(project.home))
-    made = plan_hook(wish, declaring)
-    apply_all([*made.files, *declaring.changes()])
+    config_file = project_file(str(project.root), str(project.home))
+    made = plan_hook(wish, config_file)
+    apply_all([*made.files, *config_file.changes()])
     if made.build:
         subprocess.run(made.build.split(), cwd=project.root, check=True)
     return made.name

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.serve import caller
-from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
+from hookrun.serve.reception import MAX_WORKERS
+from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -42,7 +43,20 @@ def main(argv):
     raise ImportError("incomplete")
 command.main = main
 """
+
 IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
+ONE_FORK = """
+fork = os.fork
+def refuse():
+    if os.path.exists(PATH + ".full"):
+        try:
+            os.mkdir(PATH + ".used")
+        except OSError:
+            raise BlockingIOError(11, "no process")
+    return fork()
+os.fork = refuse
+"""
+"""One more process, and then none."""
 
 Started = tuple["subprocess.Popen[bytes]", "Path"]
 
@@ -149,28 +163,52 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
         assert client.answer() == 0
 
 
-def test_callers_who_were_greeted_are_not_kept_without_a_process(
+def test_callers_are_sent_away_when_the_last_worker_is_gone_and_there_is_no_other(
     project: Project, start: Callable[..., Started]
 ) -> None:
-    """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
-    server, path = start(NO_FORK + IMPATIENT)
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, check=True)
-    (worker,) = map(int, done.stdout.split())
-    os.kill(server.pid, signal.SIGSTOP)
+    """The caller of that worker hears the end; nothing spins; when there are processes again, callers are served."""
+    server, path = start(NO_FORK)
+    wait_for(lambda: is_greeted(path))
+    (worker,) = workers_of(server.pid)
+    time.sleep(0.2)  # it waits again
+    path.with_suffix(".full").touch()
     with WarmClient(path) as first, WarmClient(path) as second:
-        path.with_suffix(".full").touch()
-        os.kill(worker, signal.SIGSTOP)
-        os.kill(server.pid, signal.SIGCONT)
         first.greeting()
         with pytest.raises(ColdError, match="busy"):
             second.greeting()
         os.kill(worker, signal.SIGKILL)
         assert first.answer() is None
+    with WarmClient(path) as third, pytest.raises(ColdError, match="busy"):
+        third.greeting()
     before = cpu_seconds(server.pid)
     time.sleep(0.5)
     assert cpu_seconds(server.pid) - before < 0.2
     path.with_suffix(".full").unlink()
     wait_for(lambda: is_greeted(path))
+
+
+def test_callers_who_were_greeted_are_not_kept_without_a_process(start: Callable[..., Started]) -> None:
+    """The second of two was promised a worker, and there is no process any more: it hears so, and nothing spins."""
+    server, path = start(ONE_FORK + IMPATIENT)
+    wait_for(lambda: is_greeted(path))
+    with WarmClient(path) as silent:
+        silent.greeting()  # its worker takes nobody else
+        os.kill(server.pid, signal.SIGSTOP)
+        path.with_suffix(".full").touch()
+        with WarmClient(path) as first, WarmClient(path) as second:
+            os.kill(server.pid, signal.SIGCONT)
+            assert first.greeting() == second.greeting() == caller.GO
+            assert second.answer() is None
+    before = cpu_seconds(server.pid)
+    time.sleep(0.5)
+    assert cpu_seconds(server.pid) - before < 0.2
+    assert is_greeted(path)
+
+
+def workers_of(pid: int) -> list[int]:
+    """Return the workers of a server."""
+    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, check=True)
+    return [int(word) for word in done.stdout.split()]
 
 
 def is_greeted(path: Path) -> bool:
@@ -258,11 +296,13 @@ def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[...
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))
-    with WarmClient(path):
-        wait_for(lambda: is_idle(server.pid))  # on a busy machine it may still be at its start
-    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free + 1, hard))  # enough to accept, not to look
-    with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
-        client.greeting()
+    with WarmClient(path) as silent:
+        silent.greeting()  # its worker takes nobody else
+        with WarmClient(path):
+            wait_for(lambda: is_idle(server.pid))  # on a busy machine it may still be at its start
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free + 1, hard))  # enough to accept, not to look
+        with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
+            client.greeting()
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
     wait_for(lambda: is_greeted(path))
     assert alive(server.pid)
@@ -316,3 +356,17 @@ def test_a_hundred_callers_at_once_are_greeted_within_a_second(server: RunningSe
 def test_nothing_is_left_a_quarter_of_an_hour_after_the_last_run() -> None:
     """Nor is a server, whenever it looks at the time."""
     assert IDLE_LIMIT + CHECK_EVERY < 16 * 60
+
+
+def test_a_socket_s_path_may_be_too_long(tmp_path: Path) -> None:
+    """The reason is Python's own: the system is not asked."""
+    command = [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(tmp_path / ("x" * 120))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.rpartition(": ")[2]) == (1, "AF_UNIX path too long\n")
+
+
+def test_options_of_a_server_are_refused_where_none_is_started(tmp_path: Path) -> None:
+    """They would have no effect."""
+    command = [sys.executable, "-m", "hookrun", "serve", "--socket", str(tmp_path / "s")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "need --foreground" in done.stderr) == (1, True)

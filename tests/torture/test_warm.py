@@ -31,7 +31,7 @@ LOOK = """cat >/dev/null
 ulimit -a; ulimit -H -a; umask; nice; pwd
 grep -E '^(Uid|Gid|Groups|NoNewPrivs|Seccomp|Cap|Cpus_|Mems_|Sig(Ign|Blk)|Umask)' /proc/self/status
 for name in cgroup ipc mnt net pid time user uts; do readlink /proc/self/ns/$name; done
-cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; hostname
+cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; ionice; hostname
 """
 """A hook that prints what it runs under."""
 
@@ -55,6 +55,7 @@ WRAPS = {
     "ignored signals": ("sh", "-c", "trap '' USR1 TERM INT; exec \"$@\"", "sh"),
     "another directory": ("env", "--chdir=/"),
     "a batch job": ("chrt", "--batch", "0"),
+    "the disk last": ("ionice", "--class", "3"),
     "the first victim": ("choom", "--adjust", "500", "--"),
 }
 
