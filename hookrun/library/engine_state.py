@@ -102,7 +102,7 @@ class EngineState:
         self.journal = None if self.home is None or setting is False else audit.Log(self.home, setting, stay_open=True)
 
     def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return the environment that the configured hooks of one fire share."""
+        """Return the environment that the configured hooks of one fire share. Tests of hooks add theirs (testing/)."""
         return HookEnvironment(
             context,
             project=self.project,
