@@ -710,3 +710,41 @@ def _table_of(content: bytes) -> list[Any]:
     """Return the table of a file without sizes: `marshal` writes what objects a process happens to share only once."""
     version, own, groups, extensions = marshal.loads(content[boot_writer.TABLE :])  # noqa: S302  # our own
     return [version, own, [sources for sources, *_ in groups], extensions]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("agent", [None, "claude", "codex"])
+@pytest.mark.parametrize(
+    ("seconds", "answer"),
+    [
+        (0.3, """echo '{"action": "block", "message": "no"}'"""),
+        (0.3, "echo no >&2; exit 2"),
+        (0.3, "exit 1"),
+        (1.3, """echo '{"action": "block", "message": 1}'"""),
+    ],
+)
+def test_a_refusal_is_not_lost_with_the_package(
+    project: Project, package: Path, seconds: float, answer: str, agent: str | None, *, compiled: bool
+) -> None:
+    """An installer takes the package away while a hook runs: the hook's answer counts all the same."""
+    if compiled:
+        boot_writer.write(str(package))
+    project.user_hooks(
+        {"name": "guard", "on_failure": "block", "command": f"sleep {seconds}; rm -r {package}; {answer}"}
+    )
+    words = ["--agent", agent, "PreToolUse"] if agent else ["pre_tool_use"]
+    message = {**CONTEXT, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    done = subprocess.run(
+        [sys.executable, *START, str(package / "start.py"), "fire", *words, "--home", str(project.home)],
+        input=json.dumps({**message, "cwd": str(project.root)} if agent else CONTEXT),
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert not package.exists()
+    assert done.returncode == 2 or '"deny"' in done.stdout, done
+    assert "internal error" not in done.stderr, done
+    assert "guard" in project.audit_path.read_text()

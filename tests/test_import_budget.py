@@ -38,6 +38,8 @@ sys.argv = ["hookrun", "fire", *sys.argv[1:]]
 import hookrun.__main__
 import hookrun.boot
 hookrun.boot.attach = bool
+import hookrun.fire.invocation
+hookrun.fire.invocation.LONG = float("inf")
 hookrun.__main__.main()
 """
 """What scripts/hookrun does, but with its modules one by one, and written down just before the end."""

@@ -69,6 +69,8 @@ def serve_command(
     """
     if show + stop + foreground > 1:
         raise click.UsageError("--status, --stop and --foreground exclude one another")
+    if not foreground and (socket is not None or idle is not None):
+        raise click.UsageError("--socket and --idle need --foreground")
     if foreground:
         _serve(resolve_home(home), socket, idle)
     elif stop:

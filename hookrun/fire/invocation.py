@@ -145,9 +145,10 @@ class FireInvocation:
             after_cold_run(self.home, self.cold, self.settings)
 
 
-ASKS = PRECEDENCE["ask"]
-SLOW = 1.0
-"""Seconds after which it is recorded that a run has begun."""
+FOR_ANSWERS = ("hookrun.verdicts", "hookrun.agents.reply", "hookrun.credentials", "hookrun.session")
+"""Modules that a refusal may need: an installer must not take them away, and the refusal with them, while hooks run."""
+LONG, SLOW = 0.05, 1.0
+"""Seconds after which they are loaded, and after which it is recorded that a run has begun."""
 
 
 class EventFire:
@@ -193,7 +194,7 @@ class EventFire:
         self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
         verdict = self._run_hooks(self.candidates) if matches else Verdict()
-        if self.event == "pre_tool_use" and "arguments_cut_off" in self.context and PRECEDENCE[verdict.action] < ASKS:
+        if self.event == "pre_tool_use" and "arguments_cut_off" in self.context:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
 
@@ -205,7 +206,7 @@ class EventFire:
         view = ConditionEvaluator(self.context)
         hooks = [candidates.hook(i) for i in range(candidates.count) if candidates.enforcing(i)]
         guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
-        if not guards:
+        if not guards or PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
             return verdict
         self.chain = self.chain or HookChain(self.event, self.context, candidates)
         names = ", ".join(hook.name for hook in guards)
@@ -238,9 +239,12 @@ class EventFire:
             on_outcomes=command.on_outcomes,
             catches_signals=True,
             deadline=command.deadline,
-            loads=("hookrun.audit",),
-            on_slow=self._record_start,
-            slow_at=command.started + SLOW,
+            meanwhile=(
+                (0.0, __import__, "hookrun.audit"),
+                *((command.started + LONG, __import__, name) for name in FOR_ANSWERS),
+                (command.started + SLOW, __import__, "hookrun.refusals"),
+                (command.started + SLOW, self._record_start, "start"),
+            ),
         )
         command.runners.append(runner)
         self.trust = runner.trust = trust = self._trust(around, runner.is_interrupted)
@@ -398,14 +402,13 @@ class EventFire:
             **more,
         )
 
-    def _record_start(self) -> None:
+    def _record_start(self, kind: str) -> None:
         """Record that a run which takes long has begun. Errors are only reported."""
         from hookrun import audit
 
         command = self.invocation
         call = audit.call_fields(self.context, audit.details_of(command.settings.get("audit")))
-        record = audit.record("start", self.context, pid=os.getpid(), project=command.project_root(), **call)
-        command.write_audit([record])
+        command.write_audit([audit.record(kind, self.context, pid=os.getpid(), project=command.project_root(), **call)])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         from hookrun import audit
@@ -418,11 +421,9 @@ def named_home(path: str) -> str:
     try:
         path = os.path.abspath(path)
     except OSError:
-        msg = f"--home {path}: the working directory no longer exists\nhint: give an absolute path"
-        raise FireError(msg) from None
+        raise FireError(f"--home {path}: the working directory no longer exists\nhint: give an absolute path") from None
     if not os.path.isdir(path):
-        msg = f"--home {path} is not a directory\nhint: give the directory that contains .config/hookrun"
-        raise FireError(msg)
+        raise FireError(f"--home {path} is not a directory\nhint: give the directory that contains .config/hookrun")
     return path
 
 

@@ -59,26 +59,23 @@ PIDFD_AFTER = 0.02
 class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
-    `wake` is a descriptor that delivers the numbers of signals; `on_slow` is called once when `slow_at` has passed,
-    `on_start` once when the first process runs.
+    `wake` is a descriptor that delivers the numbers of signals. Once the time (monotonic) of one of `meanwhile` has
+    passed and a process runs, its function is called with the string; they are in order of time, and may fail.
     `has_ended_hooks`: one that did not end by itself, in any loop of this process.
     """
 
     has_ended_hooks = False
-    on_start: Callable[[], None] | None = None
 
     def __init__(
         self,
         *,
         deadline: float = NEVER,
         wake: int = -1,
-        on_slow: Callable[[], None] | None = None,
-        slow_at: float = NEVER,
+        meanwhile: Sequence[tuple[float, Callable[[str], object], str]] = (),
     ) -> None:
         self._deadline = deadline
         self._wake = wake
-        self._on_slow = on_slow
-        self._slow_at = slow_at
+        self._meanwhile = [*meanwhile]
         self._polled: select.poll | None = None
         self._of: dict[int, Process] = {}
         self._live: list[Process] = []
@@ -225,15 +222,14 @@ class Loop:
             self._watch(process, process.inp, POLLOUT)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, POLLIN)
-        if self.on_start is not None:
-            started, self.on_start = self.on_start, None
-            started()
 
     # --- polling
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = min(self._slow_at, now + POLL_INTERVAL) if self._retry else self._slow_at
+        until = self._meanwhile[0][0] if self._meanwhile else NEVER
+        if self._retry:
+            until = min(until, now + POLL_INTERVAL)
         for process in self._live:
             until = min(until, process.closing if process.ending or process.exited else process.deadline)
             if process.pidfd == NOT_YET:
@@ -245,6 +241,12 @@ class Loop:
 
     def _poll_once(self) -> None:
         now = monotonic()
+        while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
+            _, call, argument = self._meanwhile.pop(0)
+            try:
+                call(argument)
+            except Exception:  # noqa: S110  # hookrun is being replaced: who needs it later says so
+                pass
         until = self._next_wakeup(now)
         events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
         for fd, mask in events:
@@ -269,10 +271,6 @@ class Loop:
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
         now = monotonic()
-        if now >= self._slow_at:
-            self._slow_at = NEVER
-            if self._on_slow is not None:
-                self._on_slow()
         self._enforce_deadlines(now)
 
     def _enforce_deadlines(self, now: float) -> None:

@@ -56,8 +56,8 @@ class ProcessRunner:
 
     `on_background_end` is called in another process when a background hook ends, `on_outcomes` with what hooks read and
     how they ended. `trust` decides about each hook. `waited` is the time in seconds that all calls took. With
-    `catches_signals` those that ask hookrun to end interrupt the hooks, until `close`. `loads` are modules that are
-    needed when the hooks have ended. `deadline`, `on_slow` and `slow_at` are those of the loop.
+    `catches_signals` those that ask hookrun to end interrupt the hooks, until `close`. `deadline` and
+    `meanwhile` are those of the loop.
     """
 
     def __init__(
@@ -69,9 +69,7 @@ class ProcessRunner:
         on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
         catches_signals: bool = False,
         deadline: float = NEVER,
-        loads: Sequence[str] = (),
-        on_slow: Callable[[], None] | None = None,
-        slow_at: float = NEVER,
+        meanwhile: Sequence[tuple[float, Callable[[str], object], str]] = (),
     ) -> None:
         self.waited = 0.0
         self.trust: Trust | None = None
@@ -84,8 +82,7 @@ class ProcessRunner:
             for fd in inheritable():  # a process that a hook leaves behind would keep them open
                 os.set_inheritable(fd, False)  # noqa: FBT003
             wake = catch_signals()
-        self._loop = Loop(deadline=deadline, wake=wake, on_slow=on_slow, slow_at=slow_at)
-        self._loop.on_start = lambda: _load(loads)
+        self._loop = Loop(deadline=deadline, wake=wake, meanwhile=meanwhile)
         self.is_interrupted = self._loop.is_interrupted
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
@@ -161,15 +158,6 @@ class ProcessRunner:
 
     def _in_background(self, hook: Hook, task: Task) -> Outcome:
         return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
-
-
-def _load(modules: Sequence[str]) -> None:
-    """Load modules while the first hook runs, which costs no time."""
-    try:
-        for name in modules:
-            __import__(name)
-    except Exception:  # noqa: S110  # hookrun is being replaced: who needs the module says so
-        pass
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:

@@ -129,7 +129,7 @@ def serve(
         if lock is not None:
             release_lock(path, lock)
         if isinstance(error, OSError):
-            return f"cannot listen at {path}: {error.strerror}"
+            return f"cannot listen at {path}: {error.strerror or error}"  # Python's own error has no strerror
         return CHANGED if package.has_changed() else f"cannot be loaded: {error}"
     server.run()
     return None

@@ -356,3 +356,17 @@ def test_a_hundred_callers_at_once_are_greeted_within_a_second(server: RunningSe
 def test_nothing_is_left_a_quarter_of_an_hour_after_the_last_run() -> None:
     """Nor is a server, whenever it looks at the time."""
     assert IDLE_LIMIT + CHECK_EVERY < 16 * 60
+
+
+def test_a_socket_s_path_may_be_too_long(tmp_path: Path) -> None:
+    """The reason is Python's own: the system is not asked."""
+    command = [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(tmp_path / ("x" * 120))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.rpartition(": ")[2]) == (1, "AF_UNIX path too long\n")
+
+
+def test_options_of_a_server_are_refused_where_none_is_started(tmp_path: Path) -> None:
+    """They would have no effect."""
+    command = [sys.executable, "-m", "hookrun", "serve", "--socket", str(tmp_path / "s")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "need --foreground" in done.stderr) == (1, True)
