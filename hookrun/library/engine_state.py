@@ -19,6 +19,8 @@ from hookrun import audit
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.program import program
 from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
@@ -98,6 +100,17 @@ class EngineState:
         self.settings = settings
         setting = settings.get("audit")
         self.journal = None if self.home is None or setting is False else audit.Log(self.home, setting, stay_open=True)
+
+    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+        """Return the environment that the configured hooks of one fire share. Tests of hooks add theirs (testing/)."""
+        return HookEnvironment(
+            context,
+            project=self.project,
+            request_id=request_id,
+            program=program,
+            may_fork=False,
+            settings=self.settings,
+        )
 
     def locks_directory(self) -> str:
         """Return the directory of the locks of exclusive hooks."""

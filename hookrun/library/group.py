@@ -14,7 +14,6 @@ from hookrun.library.calls import HandlerCall, close_unstarted
 from hookrun.library.threads import Job, Work
 from hookrun.model import Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
-from hookrun.process.program import program
 from hookrun.process.runner import classify_failure
 from hookrun.state import home_directory
 from hookrun.trust.approvals import Approvals, UserDecisions
@@ -224,15 +223,7 @@ class Processes:
 
     @cached_property
     def _around(self) -> HookEnvironment:
-        services = self._services
-        return HookEnvironment(
-            self._chain.context,
-            project=services.project,
-            request_id=self._request_id,
-            program=program,
-            may_fork=False,
-            settings=services.settings,
-        )
+        return self._services.environment(self._chain.context, self._request_id)
 
     @property
     def _trust(self) -> UserDecisions:
