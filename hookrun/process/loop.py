@@ -61,7 +61,7 @@ class Loop:
 
     `wake` is a descriptor that delivers the numbers of signals. Once the time (monotonic) of one of `meanwhile` has
     passed and a process runs, its function is called with the string; they are in order of time, and may fail.
-    `has_ended_hooks`: one that did not end by itself, in any loop of this process.
+    `has_ended_hooks`: one that did not end by itself, in any loop of this process; programs that serve do not count.
     """
 
     has_ended_hooks = False
@@ -364,7 +364,8 @@ class Loop:
         """Send TERM to these hooks."""
         from hookrun.process import orphans
 
-        Loop.has_ended_hooks = True
+        if any(process.task.line is None for process in processes):
+            Loop.has_ended_hooks = True
         for process in processes:
             if process.pidfd == NOT_YET:
                 self._watch_exit(process)

@@ -127,3 +127,23 @@ def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: st
     done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
     assert b" 3 " not in done.stdout
     eventually(lambda: nothing_runs(warm))
+
+
+HANGS = """
+import json, sys, time
+
+for number, line in enumerate(sys.stdin, 1):
+    if number == 2:
+        time.sleep(300)
+    print(json.dumps({"id": json.loads(line)["id"], "verdict": None}), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_hangs_again_and_again_is_left_out_for_longer_and_longer(warm: WarmProject) -> None:
+    """Meanwhile each line has a process of its own; without pauses every second run would time out."""
+    declare(warm, HANGS, timeout=1)
+    done = [warm.fire("pre_tool_use", context=CONTEXT) for _ in range(12)]
+    failures = [json.loads(each.stdout)["hooks"][0]["failure"] for each in done]
+    assert "timeout" in failures
+    assert failures.count(None) >= 8, failures
