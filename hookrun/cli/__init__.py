@@ -139,7 +139,6 @@ class Commands(click.Group):
     cls=Commands,
     epilog=EPILOG,
     invoke_without_command=True,
-    params=[color_option(hidden=False)],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="hookrun %(version)s")
@@ -147,6 +146,9 @@ class Commands(click.Group):
 def cli(ctx: click.Context) -> None:
     """Write a hook once, in any language; every coding agent obeys it."""
     require_command(ctx)
+
+
+cli.params.append(color_option(hidden=False))  # listed after --version
 
 
 def run(argv: Sequence[str]) -> int:

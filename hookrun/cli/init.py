@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -242,7 +243,7 @@ class Setup:
         for agent in failed:
             yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield report.with_home("hookrun try 'rm -rf /'"), "show what each hook says to a command"
+            yield report.with_home(shlex.join(("hookrun", "try", "rm -rf /"))), "show what each hook says to a command"
         yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
 
 

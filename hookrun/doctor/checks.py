@@ -40,14 +40,15 @@ def check_settings(agent: AgentState) -> Iterable[Finding]:
 def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
     """Does another part of the settings make the agent drop the whole file, hookrun's hooks with it?"""
     dropped_if = agent.spec.get("dropped_if")
-    for path in dict.fromkeys(each.path for each in agent.all_wired if dropped_if is not None):
+    if dropped_if is None:
+        return
+    for path in dict.fromkeys(each.path for each in agent.all_wired):
         try:
             now = existing(path)
             text = Json(now.text(), "json")
         except (FileError, ParseError):  # check_settings reports it
             continue
-        has_bom = now.data is not None and now.data.startswith(BOM)
-        for where, expected in dropped_if(text.data, has_bom) if dropped_if is not None else ():
+        for where, expected in dropped_if(text.data, (now.data or b"").startswith(BOM)):
             line, column = line_and_column(text.text, text.offset(where))
             at = key_text(where) or "the file"
             found = f"{path}:{line}:{column}: {at} is {quote(text.at(where))}, expected {expected}"

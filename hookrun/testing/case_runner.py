@@ -278,10 +278,9 @@ class CaseRunner:
         """Run what `prepare` returned, compare the result with what is expected, and return it. Raises nothing."""
         if run.problems or run.config is None:
             return run
+        turn = self._warm_turn if run.warm else nullcontext()  # at the same time each would have a program of its own
         try:
-            with (
-                self._warm_turn if run.warm else nullcontext()
-            ):  # at the same time each would have a program of its own
+            with turn:
                 run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
             run.problems = [f"{run.case.where}: {one_line(str(error))}"]
