@@ -35,12 +35,6 @@ class WatchedPackage:
         self._others: dict[str, Identity] = {}
         self._looked = 0.0
         self._in_doubt = False
-        self._fd = -1
-        self.watch_anew()
-        self._add_others([os.path.realpath(sys.executable), str(os.__file__)])
-
-    def watch_anew(self) -> None:
-        """Watch with a new descriptor: in a forked process what it reads from the one before is lost to the other."""
         try:
             self._fd = _watch({os.path.dirname(path) for path in package_files()})
         except OSError:  # it is being replaced
@@ -48,6 +42,7 @@ class WatchedPackage:
             self.identity = []
         if package_identity() != self.identity:
             self.identity = []  # changed meanwhile
+        self._add_others([os.path.realpath(sys.executable), str(os.__file__)])
 
     def all_loaded(self) -> None:
         """Watch the directories of the installed packages, too, now that everything is loaded."""

@@ -17,7 +17,6 @@ import select
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from hookrun.agents import status_without_hooks
 from hookrun.fire import command
@@ -29,15 +28,11 @@ from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import reap_supervisors
 from hookrun.serve import caller
-from hookrun.serve.reception import WORKERS_WAIT
 from hookrun.trust.hook_files import files_of
 
-if TYPE_CHECKING:
-    from hookrun.serve.reception import Reception
-
-READY, DONE, UNWANTED, DECLINED, SIGNALLED = 1, 2, 4, 8, 16
-"""What a worker tells the server, added up in one byte: it waits for a caller; it has answered one and leaves; the
-setting `warm` is off, or the package has changed; a caller was sent away; one has sent a signal: here it is."""
+READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
+"""What a worker tells the server when it is done with a caller, added up in one byte: it is ready for the next one;
+there was a request; failures block or do not, if the run came to know; the setting `warm` is off."""
 
 NO_ANSWER = 250
 """The exit status of a worker that has failed itself, so that its caller gets no answer."""
@@ -53,18 +48,11 @@ AFTER_A_BUG = "hookrun.crash"
 
 
 class Worker:
-    """One worker process. `control` is its line to the server, which may send it connections."""
+    """One worker process. `control` is its line to the server, which sends it connections."""
 
-    def __init__(self, control: socket.socket, reception: Reception, slot: int) -> None:
+    def __init__(self, control: socket.socket) -> None:
         self.control = control
-        self.reception = reception
-        self.slot = slot
-        self.waiting = select.epoll() if WORKERS_WAIT else None
-        if self.waiting is not None:
-            self.waiting.register(control, select.EPOLLIN)
-            reception.queue(self.waiting)
         self.connection: socket.socket | None = None
-        self.is_signalled = False
         self.runs = 0
         self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         HookEnvironment.coprocesses = self.coprocesses = Coprocesses(files_of)
@@ -72,52 +60,26 @@ class Worker:
         FireInvocation.warm = True
         _signal.signal(_signal.SIGIO, self._on_input)
 
-    def work(self, connection: socket.socket | None) -> None:
-        """Serve this caller and then others, until the server closes the line or a run was unusual."""
-        goes_on = connection is None or self._serve(connection)
-        if goes_on and self.waiting is not None:
-            self.reception.package.watch_anew()
-        goes_on = goes_on and self._tell(READY)
-        while goes_on and (connection := self._next()) is not None:
+    def work(self) -> None:
+        """Run what callers want until the server closes the line or a run was unusual."""
+        goes_on = True
+        while goes_on:
+            connection = self._next()
+            if connection is None:
+                break
             goes_on = self._serve(connection)
-            if goes_on and self.waiting is None:
-                goes_on = self._tell(READY)
         self.coprocesses.close()
         WATCHER.stays = False
         WATCHER.close()
 
     def _next(self) -> socket.socket | None:
         """Return the next caller's connection, or None when the server has no more; look after programs until then."""
-        while True:
-            ready = self._wait(self.coprocesses.tend())
-            if self.control.fileno() in ready:
-                data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
-                if not data or not descriptors:
-                    return None
-                return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptors[0])
-            if ready and (connection := self._receive()) is not None:
-                return connection
-
-    def _wait(self, seconds: float | None) -> list[int]:
-        """Return the descriptors at which there is something, after a time none."""
-        if self.waiting is None:
-            return select.select([self.control.fileno()], (), (), seconds)[0]
-        return [fd for fd, _ in self.waiting.poll(seconds)]
-
-    def _receive(self) -> socket.socket | None:
-        """Accept and greet a caller; return its connection, None if there is none to be served."""
-        connection = self.reception.accept()
-        if connection is None:  # the server, or another worker, was quicker
+        while (due := self.coprocesses.tend()) is not None and not select.select([self.control], (), (), due)[0]:
+            pass
+        data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
+        if not data or not descriptors:
             return None
-        self.reception.turns[self.slot] += 1
-        reason = self.reception.refusal(connection)
-        self.reception.greet(connection, reason)
-        if reason is None:
-            return connection
-        self.reception.turns[self.slot] -= 1
-        if reason != "busy":
-            self._tell(UNWANTED if reason == "outdated" else DECLINED)
-        return None
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptors[0])
 
     def _serve(self, connection: socket.socket) -> bool:
         """Run one request and answer it; return whether this worker can take another."""
@@ -127,33 +89,31 @@ class Worker:
             except (caller.ProtocolError, OSError, ValueError):
                 request = None
             if request is None:
-                self.reception.turns[self.slot] -= 1
-                return True
+                return self._tell(READY)
             self._become(request)
             status, usual = self._run(request, connection)
             self._leave()
-            self.reception.turns[self.slot] += 1
+            word = HAS_RUN
+            if (settings := FireInvocation.latest_settings) is not None:
+                word |= BLOCKS if settings.get("on_error") == "block" else PASSES
+                word |= UNWANTED * (settings.get("warm") == "off")
+            goes_on = usual and not word & UNWANTED and self._is_clean()
+            # Told before the answer: the caller's next run finds this worker ready.
+            goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
                 connection.send(caller.answer(status))
             except OSError:  # killed meanwhile
                 pass
-            word = 0
-            if (settings := FireInvocation.latest_settings) is not None:
-                self.reception.blocks[0] = settings.get("on_error") == "block"
-                word |= UNWANTED * (settings.get("warm") == "off")
-            goes_on = usual and not word and not self.is_signalled and self._is_clean()
-            if not goes_on:
-                self._tell(word | DONE)
         self.runs += 1
         os.chdir("/")
         if self.runs % COLLECT_EVERY == 0:
             gc.collect()
         return goes_on
 
-    def _tell(self, word: int, connection: socket.socket | None = None) -> bool:
+    def _tell(self, word: int) -> bool:
         """Tell the server how this worker is; return whether it is there to hear it."""
         try:
-            socket.send_fds(self.control, [bytes((word,))], [connection.fileno()] if connection is not None else [])
+            self.control.send(bytes((word,)))
         except OSError:
             return False
         return True
@@ -215,9 +175,6 @@ class Worker:
             os._exit(1)
         for number in numbers:
             if number in ENDING:
-                if not self.is_signalled:  # it answers for this process if that ends by the signal
-                    self._tell(SIGNALLED, self.connection)
-                self.is_signalled = True
                 os.kill(os.getpid(), number)
 
     def _leave(self) -> None:

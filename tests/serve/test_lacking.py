@@ -43,20 +43,7 @@ def main(argv):
     raise ImportError("incomplete")
 command.main = main
 """
-
 IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
-ONE_FORK = """
-fork = os.fork
-def refuse():
-    if os.path.exists(PATH + ".full"):
-        try:
-            os.mkdir(PATH + ".used")
-        except OSError:
-            raise BlockingIOError(11, "no process")
-    return fork()
-os.fork = refuse
-"""
-"""One more process, and then none."""
 
 Started = tuple["subprocess.Popen[bytes]", "Path"]
 
@@ -163,52 +150,28 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
         assert client.answer() == 0
 
 
-def test_callers_are_sent_away_when_the_last_worker_is_gone_and_there_is_no_other(
+def test_callers_who_were_greeted_are_not_kept_without_a_process(
     project: Project, start: Callable[..., Started]
 ) -> None:
-    """The caller of that worker hears the end; nothing spins; when there are processes again, callers are served."""
-    server, path = start(NO_FORK)
-    wait_for(lambda: is_greeted(path))
-    (worker,) = workers_of(server.pid)
-    time.sleep(0.2)  # it waits again
-    path.with_suffix(".full").touch()
+    """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
+    server, path = start(NO_FORK + IMPATIENT)
+    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, check=True)
+    (worker,) = map(int, done.stdout.split())
+    os.kill(server.pid, signal.SIGSTOP)
     with WarmClient(path) as first, WarmClient(path) as second:
+        path.with_suffix(".full").touch()
+        os.kill(worker, signal.SIGSTOP)
+        os.kill(server.pid, signal.SIGCONT)
         first.greeting()
         with pytest.raises(ColdError, match="busy"):
             second.greeting()
         os.kill(worker, signal.SIGKILL)
         assert first.answer() is None
-    with WarmClient(path) as third, pytest.raises(ColdError, match="busy"):
-        third.greeting()
     before = cpu_seconds(server.pid)
     time.sleep(0.5)
     assert cpu_seconds(server.pid) - before < 0.2
     path.with_suffix(".full").unlink()
     wait_for(lambda: is_greeted(path))
-
-
-def test_callers_who_were_greeted_are_not_kept_without_a_process(start: Callable[..., Started]) -> None:
-    """The second of two was promised a worker, and there is no process any more: it hears so, and nothing spins."""
-    server, path = start(ONE_FORK + IMPATIENT)
-    wait_for(lambda: is_greeted(path))
-    with WarmClient(path) as silent:
-        silent.greeting()  # its worker takes nobody else
-        os.kill(server.pid, signal.SIGSTOP)
-        path.with_suffix(".full").touch()
-        with WarmClient(path) as first, WarmClient(path) as second:
-            os.kill(server.pid, signal.SIGCONT)
-            assert first.greeting() == second.greeting() == caller.GO
-            assert second.answer() is None
-    before = cpu_seconds(server.pid)
-    time.sleep(0.5)
-    assert cpu_seconds(server.pid) - before < 0.2
-    assert is_greeted(path)
-
-
-def workers_of(pid: int) -> list[int]:
-    """Return the workers of a server."""
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, check=True)
-    return [int(word) for word in done.stdout.split()]
 
 
 def is_greeted(path: Path) -> bool:
@@ -296,13 +259,11 @@ def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[...
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))
-    with WarmClient(path) as silent:
-        silent.greeting()  # its worker takes nobody else
-        with WarmClient(path):
-            wait_for(lambda: is_idle(server.pid))  # on a busy machine it may still be at its start
-        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free + 1, hard))  # enough to accept, not to look
-        with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
-            client.greeting()
+    with WarmClient(path):
+        wait_for(lambda: is_idle(server.pid))  # on a busy machine it may still be at its start
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free + 1, hard))  # enough to accept, not to look
+    with WarmClient(path) as client, pytest.raises(ColdError, match="busy"):
+        client.greeting()
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
     wait_for(lambda: is_greeted(path))
     assert alive(server.pid)
