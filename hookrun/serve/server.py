@@ -120,6 +120,7 @@ class Server:
             _say(connection, caller.cold("stopping"))
             connection.close()
         self.poll.unregister(listener)
+        self.package.unregister(self.poll)
         listener.close()
         release_lock(self.path, self.lock)  # another server may start while the last runs end
         if not self.waiting:

@@ -56,6 +56,11 @@ class WatchedPackage:
         if self._fd >= 0:
             poll.register(self._fd, READABLE)
 
+    def unregister(self, poll: select.poll) -> None:
+        """Have changes no longer end a wait: a server that waits for its last runs does not look at them."""
+        if self._fd >= 0:
+            poll.unregister(self._fd)
+
     def has_changed(self) -> bool:
         """Return whether something is not what the server has loaded any more."""
         if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.serve import caller
-from hookrun.serve.reception import MAX_WORKERS
-from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT
+from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient

@@ -17,6 +17,7 @@ from hookrun import launcher_file
 from hookrun.serve.watched_package import WatchedPackage
 from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
+from tests.serve.test_lacking import is_idle
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
 from tests.serve.test_worker import alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -83,6 +84,25 @@ def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_pa
         os.kill(pid, signal.SIGCONT)
         with pytest.raises(ColdError, match=r"outdated|stopping"):
             client.greeting()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only there changes are waited for")
+def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(account: Account, tmp_path: Path) -> None:
+    """An installer goes on changing files after the first one that the server has heard of."""
+    package, command = copied(account, tmp_path)
+    account.cold("off", command)
+    path, pid = started(account)
+    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, check=True)
+    (worker,) = map(int, done.stdout.split())
+    os.kill(worker, signal.SIGSTOP)
+    for _ in range(2):
+        with (package / "events.py").open("a") as file:
+            file.write("\n")
+        wait_for(lambda: not Path(path).exists())
+    assert is_idle(pid)
+    os.kill(worker, signal.SIGCONT)
+    wait_for(lambda: not alive(pid))
 
 
 def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tmp_path: Path) -> None:
