@@ -89,7 +89,7 @@ def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_pa
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only there changes are waited for")
 def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(account: Account, tmp_path: Path) -> None:
-    """An installer goes on changing files after the first one that the server has heard of."""
+    """An installer changes more files after the first one that the server has heard of."""
     package, command = copied(account, tmp_path)
     account.cold("off", command)
     path, pid = started(account)
