@@ -227,7 +227,7 @@ def test_variables_of_one_run_are_in_no_environment(served: Served) -> None:
     text = SERVE % "answer(asked, {'action': 'continue', 'system_message': ' '.join(os.environ)})"
     for warm in (True, False):
         names = str(served.verdict(served.hook(text), warm=warm).system_message).split()
-        ours = {name for name in names if name.startswith("HOOKRUN_")}
+        ours = {name for name in names if name.startswith("HOOKRUN_")} - os.environ.keys()
         assert ours == {"HOOKRUN_HOOK", "HOOKRUN_CONFIG_DIR", "HOOKRUN_PROJECT_DIR", "HOOKRUN_CHAIN"}
 
 
