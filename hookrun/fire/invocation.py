@@ -240,10 +240,10 @@ class EventFire:
             catches_signals=True,
             deadline=command.deadline,
             meanwhile=(
-                (0.0, __import__, "hookrun.audit"),
-                *((command.started + LONG, __import__, name) for name in FOR_ANSWERS),
-                (command.started + SLOW, __import__, "hookrun.refusals"),
-                (command.started + SLOW, self._record_start, "start"),
+                (0.0, __import__, ("hookrun.audit",)),
+                *((command.started + LONG, __import__, (name,)) for name in FOR_ANSWERS),
+                (command.started + SLOW, __import__, ("hookrun.refusals",)),
+                (command.started + SLOW, self._record_start, ()),
             ),
         )
         command.runners.append(runner)
@@ -402,13 +402,13 @@ class EventFire:
             **more,
         )
 
-    def _record_start(self, kind: str) -> None:
+    def _record_start(self) -> None:
         """Record that a run which takes long has begun. Errors are only reported."""
         from hookrun import audit
 
-        command = self.invocation
-        call = audit.call_fields(self.context, audit.details_of(command.settings.get("audit")))
-        command.write_audit([audit.record(kind, self.context, pid=os.getpid(), project=command.project_root(), **call)])
+        call = audit.call_fields(self.context, audit.details_of(self.invocation.settings.get("audit")))
+        record = audit.record("start", self.context, pid=os.getpid(), project=self.invocation.project_root(), **call)
+        self.invocation.write_audit([record])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         from hookrun import audit

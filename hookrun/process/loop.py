@@ -60,7 +60,7 @@ class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
     `wake` is a descriptor that delivers the numbers of signals. Once the time (monotonic) of one of `meanwhile` has
-    passed and a process runs, its function is called with the string; they are in order of time, and may fail.
+    passed and a process runs, its function is called with the arguments; they are in order of time.
     `has_ended_hooks`: one that did not end by itself, in any loop of this process; programs that serve do not count.
     """
 
@@ -71,7 +71,7 @@ class Loop:
         *,
         deadline: float = NEVER,
         wake: int = -1,
-        meanwhile: Sequence[tuple[float, Callable[[str], object], str]] = (),
+        meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
     ) -> None:
         self._deadline = deadline
         self._wake = wake
@@ -227,9 +227,7 @@ class Loop:
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = self._meanwhile[0][0] if self._meanwhile else NEVER
-        if self._retry:
-            until = min(until, now + POLL_INTERVAL)
+        until = min(self._meanwhile[0][0] if self._meanwhile else NEVER, now + POLL_INTERVAL if self._retry else NEVER)
         for process in self._live:
             until = min(until, process.closing if process.ending or process.exited else process.deadline)
             if process.pidfd == NOT_YET:
@@ -241,12 +239,7 @@ class Loop:
 
     def _poll_once(self) -> None:
         now = monotonic()
-        while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
-            _, call, argument = self._meanwhile.pop(0)
-            try:
-                call(argument)
-            except Exception:  # noqa: S110  # hookrun is being replaced: who needs it later says so
-                pass
+        self._call_what_is_due(now)
         until = self._next_wakeup(now)
         events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
         for fd, mask in events:
@@ -272,6 +265,15 @@ class Loop:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
         now = monotonic()
         self._enforce_deadlines(now)
+
+    def _call_what_is_due(self, now: float) -> None:
+        while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
+            _, call, arguments = self._meanwhile.pop(0)
+            try:
+                call(*arguments)
+            except Exception:
+                if call is not __import__:  # hookrun is being replaced: who needs the module says so
+                    raise
 
     def _enforce_deadlines(self, now: float) -> None:
         """Terminate processes that are out of time, kill those that ignore it, finish those that are done."""

@@ -69,7 +69,7 @@ class ProcessRunner:
         on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
         catches_signals: bool = False,
         deadline: float = NEVER,
-        meanwhile: Sequence[tuple[float, Callable[[str], object], str]] = (),
+        meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
     ) -> None:
         self.waited = 0.0
         self.trust: Trust | None = None

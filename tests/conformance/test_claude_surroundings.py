@@ -147,6 +147,7 @@ def test_3_5_one_refusal_ends_no_other_hook(project: Project) -> None:
     assert (fired.action, fired.verdict["additional_context"]) == ("block", "one\ntwo")
 
 
+@pytest.mark.only_cold("runs hooks in the test's own process")
 @pytest.mark.slow
 def test_3_5_of_two_changes_the_later_declared_wins_as_a_whole_a_hundred_times(project: Project) -> None:
     """Whichever ends first: both saw the same input, and nothing of the earlier change is left."""

@@ -21,7 +21,7 @@ def run(project: Path, line: str, loads: Sequence[str]) -> Outcome:
     """Run a shell line as the only hook and return how it ended."""
     environment = HookEnvironment({"event": "stop"}, project=str(project), request_id=os.urandom(8).hex())
     locks = str(project / "locks")
-    meanwhile = [(0.0, __import__, each) for each in loads]
+    meanwhile = [(0.0, __import__, (each,)) for each in loads]
     runner = ProcessRunner(environment, locks=lambda: locks, on_background_end=lambda *_: None, meanwhile=meanwhile)
     declared = {"name": "one", "events": ["stop"], "layer": "user", "kind": "command", "target": line, "timeout": 10}
     try:
