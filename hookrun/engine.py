@@ -161,12 +161,12 @@ class HookChain:
         `verdict` is an empty one to fill.
         """
         final = _object(self.context.get("tool_args"))
-        for run in self.runs if self.changed else ():
-            if run.verdict.action == "allow":
-                from hookrun.verdicts import json_equal
+        if self.changed:
+            from hookrun.verdicts import json_equal
 
+            for run in self.runs:
                 # An allow is for the arguments that its hook saw: for others it counts as a continue.
-                if not json_equal(run.args, final):
+                if run.verdict.action == "allow" and not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
         verdict = combine(self.runs, final, changed=self.changed, into=verdict)
@@ -264,8 +264,7 @@ class HookChain:
             return to_hook_result(hook, self.event, before, outcome, self._save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome=outcome)
-        # Here, because most answers are plain; of the package it would take longer.
-        from hookrun.verdicts import BROKEN_SCRIPT, WRONG_FIELD, apply_policies, from_process, from_return_value
+        from hookrun import verdicts  # most answers are plain
 
         notes: list[str] = []
         answer: Verdict | Failure
@@ -275,26 +274,26 @@ class HookChain:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
             if outcome.answer is None:
-                answer, notes = from_process(hook, outcome, can_modify=allowed)
+                answer, notes = verdicts.from_process(hook, outcome, can_modify=allowed)
             else:
-                answer, notes = from_return_value(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = HookResult(hook, apply_policies(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         if run.notes:
-            run.lost = [note for note in run.notes if note.startswith((WRONG_FIELD, BROKEN_SCRIPT))]
+            run.lost = [note for note in run.notes if note.startswith((verdicts.WRONG_FIELD, verdicts.BROKEN_SCRIPT))]
         return run
 
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
-        from hookrun.verdicts import apply_policies, changes_of, keep_refusal
+        from hookrun import verdicts
 
         so_far = self.context
         run.before = _object(before.get("tool_args"))
         try:
-            changes = changes_of(run, before)
+            changes = verdicts.changes_of(run, before)
             self._merge_changes(changes, run, together)
         except KeyboardInterrupt:
             raise
@@ -303,28 +302,28 @@ class HookChain:
 
             self.context, self._encoded, changes = so_far, {}, []
             why = f"its answer cannot be passed to other hooks: {describe_exception(error)}"
-            if not keep_refusal(run, why):
+            if not verdicts.keep_refusal(run, why):
                 run.failure = Failure("bad_verdict", why)
-                run.verdict = apply_policies(run.hook, run.failure)
+                run.verdict = verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
     def _merge_changes(
         self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context, and record conflicts with hooks beside it."""
-        from hookrun.verdicts import apply, conflicting_paths, json_equal, replaces_all_args
+        from hookrun import verdicts
 
         for other, other_changes in together:
-            for what in conflicting_paths(other_changes, changes, run):
+            for what in verdicts.conflicting_paths(other_changes, changes, run):
                 self._conflict(other, run, what)
             theirs = other.verdict.modified_context or {}
             for key, value in (run.verdict.modified_context or {}).items():
-                if key in theirs and not json_equal(theirs[key], value):
+                if key in theirs and not verdicts.json_equal(theirs[key], value):
                     self._conflict(other, run, f"metadata.{key}")
         fields: dict[str, object] = {}
         if changes:
             so_far = _object(self.context.get("tool_args"))
-            fields["tool_args"] = run.args if replaces_all_args(run.hook) else apply(so_far, changes)
+            fields["tool_args"] = run.args if verdicts.replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
         if run.verdict.modified_context:
             fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
         if fields:
