@@ -161,12 +161,12 @@ class HookChain:
         `verdict` is an empty one to fill.
         """
         final = _object(self.context.get("tool_args"))
-        if self.changed:
-            from hookrun.verdicts import json_equal
+        for run in self.runs if self.changed else ():
+            if run.verdict.action == "allow":
+                from hookrun.verdicts import json_equal
 
-            for run in self.runs:
                 # An allow is for the arguments that its hook saw: for others it counts as a continue.
-                if run.verdict.action == "allow" and not json_equal(run.args, final):
+                if not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
         verdict = combine(self.runs, final, changed=self.changed, into=verdict)
