@@ -12,6 +12,7 @@ import statistics
 import struct
 import subprocess
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,8 +189,8 @@ class Warm:
         return str(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"])
 
     def server(self, env: dict[str, str]) -> Callable[[], int]:
-        """Return what finds the server that the wired line of a home is sent to."""
-        return lambda: server_of(Path(env["HOME"]))
+        """Return what finds the server that the wired line of a home is sent to: once, as the look is a caller, too."""
+        return cache(lambda: server_of(Path(env["HOME"])))
 
     def warm_up(self, case: Case) -> None:
         """Run a case until a server answers it. Raises BrokenCaseError if none does."""

@@ -264,7 +264,7 @@ class HookChain:
             return to_hook_result(hook, self.event, before, outcome, self._save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome=outcome)
-        from hookrun import verdicts  # most answers are plain
+        import hookrun.verdicts  # most answers are plain; `from` takes longer
 
         notes: list[str] = []
         answer: Verdict | Failure
@@ -274,27 +274,35 @@ class HookChain:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
             if outcome.answer is None:
-                answer, notes = verdicts.from_process(hook, outcome, can_modify=allowed)
+                answer, notes = hookrun.verdicts.from_process(hook, outcome, can_modify=allowed)
             else:
-                answer, notes = verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = hookrun.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = HookResult(hook, verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, hookrun.verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         if run.notes:
-            run.lost = [note for note in run.notes if note.startswith((verdicts.WRONG_FIELD, verdicts.BROKEN_SCRIPT))]
+            run.lost = [note for note in run.notes if note.startswith(hookrun.verdicts.NOTES_FOR_USER)]
         return run
 
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
-        from hookrun import verdicts
+        import hookrun.verdicts
 
         so_far = self.context
         run.before = _object(before.get("tool_args"))
         try:
-            changes = verdicts.changes_of(run, before)
-            self._merge_changes(changes, run, together)
+            changes, fields, conflicts = hookrun.verdicts.merge(run, before, so_far, together)
+            for other, what in conflicts:
+                self._conflict(other, run, what)
+            if fields:
+                self._set_context(fields)
+            if changes:
+                run.changed = [".".join(path) for path, _, _ in changes]
+                self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
+            if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
+                self.changed = True
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, not JSON, or a program's objects that cannot be compared
@@ -302,37 +310,10 @@ class HookChain:
 
             self.context, self._encoded, changes = so_far, {}, []
             why = f"its answer cannot be passed to other hooks: {describe_exception(error)}"
-            if not verdicts.keep_refusal(run, why):
+            if not hookrun.verdicts.keep_refusal(run, why):
                 run.failure = Failure("bad_verdict", why)
-                run.verdict = verdicts.apply_policies(run.hook, run.failure)
+                run.verdict = hookrun.verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
-
-    def _merge_changes(
-        self, changes: list[verdicts.Change], run: HookResult, together: list[tuple[HookResult, list[verdicts.Change]]]
-    ) -> None:
-        """Apply the run's changes to the context, and record conflicts with hooks beside it."""
-        from hookrun import verdicts
-
-        for other, other_changes in together:
-            for what in verdicts.conflicting_paths(other_changes, changes, run):
-                self._conflict(other, run, what)
-            theirs = other.verdict.modified_context or {}
-            for key, value in (run.verdict.modified_context or {}).items():
-                if key in theirs and not verdicts.json_equal(theirs[key], value):
-                    self._conflict(other, run, f"metadata.{key}")
-        fields: dict[str, object] = {}
-        if changes:
-            so_far = _object(self.context.get("tool_args"))
-            fields["tool_args"] = run.args if verdicts.replaces_all_args(run.hook) else verdicts.apply(so_far, changes)
-        if run.verdict.modified_context:
-            fields["metadata"] = {**_object(self.context.get("metadata")), **run.verdict.modified_context}
-        if fields:
-            self._set_context(fields)
-        if changes:
-            run.changed = [".".join(path) for path, _, _ in changes]
-            self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
-        if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
-            self.changed = True
 
     def _set_context(self, fields: dict[str, object]) -> None:
         """Change the context. Raises ValueError if it could no longer be passed to a hook."""

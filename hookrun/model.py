@@ -182,7 +182,7 @@ class Verdict:
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
         data: dict[str, object] = {"action": self.action}
-        for name in (*VERDICT_TEXTS, *VERDICT_OBJECTS):
+        for name in VERDICT_FIELDS:
             if (value := getattr(self, name)) is not None:
                 data[name] = value
         return data
@@ -193,6 +193,7 @@ class Verdict:
 
 VERDICT_TEXTS = ("message", "additional_context", "system_message")
 VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
+VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 
 
 NO_OBJECTION = Verdict()
@@ -366,6 +367,7 @@ class HookResult:
     """
 
     before: Mapping[str, object] | None = None
+    args: dict[str, object] = {}  # noqa: RUF012  # replaced, never changed
     lost: Sequence[str] = ()
     recheck = False
     interrupted = False
@@ -379,7 +381,6 @@ class HookResult:
         self.failure = failure
         self.changed: list[str] = []
         self.notes: list[str] = []
-        self.args: dict[str, object] = {}
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
 
-WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
+NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
 """Beginnings of notes on a refusal that the user gets, too."""
 
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
@@ -228,8 +228,8 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
             fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
             setattr(verdict, name, value if fits else _unfit(verdict, name, value, "an object", notes))
     _check_change(verdict, notes, can_modify=can_modify)
-    if unknown := sorted(data.keys() - KNOWN_KEYS):
-        notes.append(f"unknown keys in its answer: {', '.join(unknown)}")
+    if not KNOWN_KEYS.issuperset(data):
+        notes.append(f"unknown keys in its answer: {', '.join(sorted(data.keys() - KNOWN_KEYS))}")
     return verdict
 
 
@@ -394,25 +394,52 @@ def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
     ]
 
 
-def changes_of(run: HookResult, before: dict[str, object]) -> list[Change]:
-    """Return the changes that a run wants to the arguments, and note in it what they would be."""
-    base = before.get("tool_args")
-    base = base if isinstance(base, dict) else {}
+def merge(
+    run: HookResult,
+    before: dict[str, object],
+    now: dict[str, object],
+    earlier: Iterable[tuple[HookResult, list[Change]]],
+) -> tuple[list[Change], dict[str, object], list[tuple[HookResult, str]]]:
+    """Return a run's changes to the arguments, the fields of the context that they lead to, and conflicts.
+
+    `before` is the context that the hook read, `now` the one to change. `earlier` are the runs beside it that have
+    changed something, with their changes: a conflict is one of them and what both have changed. `args` of the run
+    become the arguments that it wants.
+    """
+    args = _object(before.get("tool_args"))
     wanted: object = run.verdict.modified_args
     if run.verdict.args_patch is not None:
-        wanted = merge_patch(base, run.verdict.args_patch)
-    run.args = wanted if isinstance(wanted, dict) else base
-    return list(diff(base, wanted)) if isinstance(wanted, dict) else []
+        wanted = merge_patch(args, run.verdict.args_patch)
+    run.args = wanted if isinstance(wanted, dict) else args
+    changes = list(diff(args, wanted)) if isinstance(wanted, dict) else []
+    added = run.verdict.modified_context or {}
+    clashes = []
+    for other, its_changes in earlier:
+        theirs = other.verdict.modified_context or {}
+        places = _conflicting_paths(its_changes, changes, run)
+        places += [f"metadata.{key}" for key in added if key in theirs and not json_equal(theirs[key], added[key])]
+        clashes += [(other, place) for place in places]
+    fields: dict[str, object] = {}
+    if changes:
+        current = _object(now.get("tool_args"))
+        fields["tool_args"] = run.args if _replaces_all_args(run.hook) else apply(current, changes)
+    if added:
+        fields["metadata"] = {**_object(now.get("metadata")), **added}
+    return changes, fields, clashes
 
 
-def replaces_all_args(hook: Hook) -> bool:
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _replaces_all_args(hook: Hook) -> bool:
     """Return whether the hook replaces all arguments, including those it does not change."""
     return hook.dialect == "claude"
 
 
-def conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
+def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
     """Return the paths at which the later changes, those of `run`, undo earlier ones."""
-    if not replaces_all_args(run.hook):
+    if not _replaces_all_args(run.hook):
         return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
     kept = not later or json_equal(apply(run.args, earlier), run.args)
     return [] if kept else ["tool_args"]

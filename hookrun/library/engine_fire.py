@@ -150,8 +150,8 @@ class EngineFire:
                     yield group.run()
                 outcomes = group.outcomes
             hooks = self._next(hooks, outcomes)
-            if self._made is not None:
-                yield from self._report_failures(before)
+            if self._made is not None and (failed := self._new_failures()):
+                yield from self._report_failures(failed, before)
 
     # --- in a task or a thread
 
@@ -209,7 +209,9 @@ class EngineFire:
         return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
 
     def _context(self, handler: Handler) -> Context:
-        return self._class.of({**self._data, "hook": handler.name}, self._state, (self, handler))
+        data = self._data.copy()
+        data["hook"] = handler.name
+        return self._class.of(data, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, since no fire waits for it."""
@@ -226,8 +228,8 @@ class EngineFire:
         finally:
             NESTING.reset(nesting)
 
-    def _report_failures(self, before: int | None) -> Iterable[Coroutine[Any, Any, None]]:
-        """Log notes and failures of the hooks that just ran, and call their `on_error`; yield what to await."""
+    def _new_failures(self) -> list[HookResult]:
+        """Log notes and failures of the hooks that just ran; return the runs that failed."""
         runs = self._chain.runs[self._reported :]
         self._reported += len(runs)
         for run in runs:
@@ -235,6 +237,10 @@ class EngineFire:
                 LOG.warning("hook %s: %s", run.hook.name, note)
             if run.failure is not None:
                 LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+        return [run for run in runs if run.failure is not None]
+
+    def _report_failures(self, runs: Iterable[HookResult], before: int | None) -> Iterator[Coroutine[Any, Any, None]]:
+        """Call the `on_error` of the runs' hooks; yield what to await."""
         for run in runs:
             wanted = self._begin_report(run)
             if wanted is not None:

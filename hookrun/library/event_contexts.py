@@ -229,6 +229,11 @@ class Context(Mapping[str, object]):
         """The original data, which must not be changed."""
         return self._data
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether the handler has read an object."""
+        return self._copies is not None
+
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
         changed: dict[str, set[Any]] = {}

@@ -19,7 +19,7 @@ from hookrun.files import read_or_none
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
+from hookrun.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
@@ -226,9 +226,9 @@ class CaseFire(EngineFire):
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
-    def _report_failures(self, *_: object) -> tuple[()]:
+    def _new_failures(self) -> list[HookResult]:
         """Log no failures: they are part of the case's result."""
-        return ()
+        return []
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
         """Collect the result of a background hook; called in another thread."""
