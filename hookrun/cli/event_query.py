@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from hookrun.model import file_path
 from hookrun.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.files import atomic_write
-from hookrun.observe.context_fields import iso, start_of_last_days
+from hookrun.observe.context_fields import Clock, iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
 from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.error_chains import CauseChains, ErrorChain
@@ -19,10 +20,7 @@ from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summariz
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 MAX_CHAINS = 100
 """The newest causal chains, which a report has in full."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -16,8 +17,11 @@ from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.validate import validate_settings
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import read_or_none
+from hookrun.library import Result
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
+from hookrun.library.engine_state import EngineState
+from hookrun.library.handlers import TableCandidates
 from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
@@ -27,11 +31,6 @@ from hookrun.testing.results import HookFailure
 from hookrun.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.library import Result
-    from hookrun.library.engine_state import EngineState
-    from hookrun.library.handlers import TableCandidates
     from hookrun.process.coprocess import Coprocesses
 
 

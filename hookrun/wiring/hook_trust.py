@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.targets import find_own, problems_in
+from hookrun.edit.file_change import ExistingFile
+from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import TableKey, Toml
+from hookrun.wiring.targets import EntryLayout, WiredLine, find_own, problems_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hookrun.agents.types import Agent, TrustFormat
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.edit.json_edit import Json
-    from hookrun.edit.toml_edit import TableKey
-    from hookrun.wiring.targets import EntryLayout, WiredLine
 
 
 @dataclass(frozen=True, slots=True)

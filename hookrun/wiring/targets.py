@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
-from hookrun.config.parse import ParseError
-from hookrun.edit.file_change import FileError
+from hookrun.config.parse import KeyPath, ParseError
+from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import wired_command
+from hookrun.wiring.wired_command import WiredCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from hookrun.agents.types import InstallSpec
-    from hookrun.config.parse import KeyPath
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.wiring.wired_command import WiredCommand
 
 SCOPES = ("user", "project")
 EVENT = "{event}"
