@@ -17,7 +17,7 @@ from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, So
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.schema import SETTINGS
-from hookrun.config.shapes import names
+from hookrun.config.shapes import names, object_at
 from hookrun.config.validate import validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS
@@ -126,8 +126,7 @@ def _load(file: ConfigFile) -> None:
     if "hookrun" in data and not file.claudes:
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
-        defaults = file.settings.get("defaults")
-        file.defaults = defaults if isinstance(defaults, dict) else {}
+        file.defaults = object_at(file.settings, "defaults")
         wanted = file.settings.get("min_version")
         if isinstance(wanted, str) and _version(wanted) > _version(__version__):
             message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"

@@ -15,7 +15,7 @@ from hookrun.config.document import Diagnostic, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
-from hookrun.config.shapes import names, texts
+from hookrun.config.shapes import list_at, names, object_at, texts
 from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
 from hookrun.text import quote
@@ -169,8 +169,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
-    includes = file.settings.get("include")
-    for index, item in enumerate(includes if isinstance(includes, list) else []):
+    for index, item in enumerate(list_at(file.settings, "include")):
         where, home = file.at("hookrun", "include", index), examined.found.home
         include = GitInclude.from_item(item, file.path)
         path = include.file(home) if include is not None else included_path(file.path, str(item), home)
@@ -284,11 +283,10 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
     settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
     for file in reversed(files):
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
-    audit = settings["audit"]
     limits = {field.name: field.default for field in AUDIT_FIELDS}
     if settings["record_context"]:
         limits["details"] = "full"
-    settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
+    settings["audit"] = {**limits, **object_at(settings, "audit")} if settings["audit"] is not False else False
     return settings
 
 

@@ -11,6 +11,7 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
+from hookrun.config.shapes import object_at
 from hookrun.model import Hook
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
@@ -104,8 +105,7 @@ def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFi
     """Return the file whose `defaults` set the field: the file itself or the nearest that includes it."""
     by: ConfigFile | None = file
     while by is not None:
-        own = by.settings.get("defaults")
-        if isinstance(own, dict) and name in own:
+        if name in object_at(by.settings, "defaults"):
             return by
         by = examined.included.get(id(by))
     return None
