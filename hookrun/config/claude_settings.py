@@ -13,7 +13,7 @@ from hookrun.config import validate
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
-from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
+from hookrun.config.schema import TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, object_at, texts, validate_into
 from hookrun.events import EVENTS
 from hookrun.shell.fire_call import fire_calls
@@ -27,15 +27,13 @@ OF_A_GROUP = ("matcher", "hooks")
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
 
-OURS = names(HOOK_FIELDS)
-
 FIELDS = names(
     (
-        Field("command", OURS["command"].shape, "A shell command line, or with `args` a program."),
+        Field("command", validate.FIELDS["command"].shape, "A shell command line, or with `args` a program."),
         Field("args", ListOf(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
-        Field("url", OURS["url"].shape, "An address that the input is posted to."),
-        Field("headers", OURS["headers"].shape, "Headers of the request."),
-        Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
+        Field("url", validate.FIELDS["url"].shape, "An address that the input is posted to."),
+        Field("headers", validate.FIELDS["headers"].shape, "Headers of the request."),
+        Field("allowedEnvVars", validate.FIELDS["allowed_env"].shape, "The variables that headers may use."),
         Field("timeout", NUMBER, "Seconds."),
         Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
         Field("async", BOOL, "Whether it is started and not waited for."),

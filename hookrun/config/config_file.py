@@ -16,9 +16,8 @@ from hookrun.config import claude_settings
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
-from hookrun.config.schema import SETTINGS
-from hookrun.config.shapes import names, object_at
-from hookrun.config.validate import validate_settings
+from hookrun.config.shapes import object_at
+from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.state import DATA_DIR
@@ -146,7 +145,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
         if key in TOP or key == "$schema":
             continue
         if strict:
-            setting = f"did you mean `hookrun.{key}`?" if key in names(SETTINGS) else f"use {one_of(TOP)}"
+            setting = f"did you mean `hookrun.{key}`?" if key in SETTING_FIELDS else f"use {one_of(TOP)}"
             at.unknown_key(key, "key", TOP, did_you_mean(key, TOP, setting))
         elif not any(name in data for name in TOP) and (hint := did_you_mean(key, TOP)):
             at.at(key).warn(f"hookrun ignores the key {quote(key)}", hint)
