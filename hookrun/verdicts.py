@@ -14,6 +14,7 @@ from hookrun.model import (
     HookResult,
     Outcome,
     Verdict,
+    as_object,
 )
 
 TYPE_CHECKING = False
@@ -406,7 +407,7 @@ def merge(
     changed something, with their changes: a conflict is one of them and what both have changed. `args` of the run
     become the arguments that it wants.
     """
-    args = _object(before.get("tool_args"))
+    args = as_object(before.get("tool_args"))
     wanted: object = run.verdict.modified_args
     if run.verdict.args_patch is not None:
         wanted = merge_patch(args, run.verdict.args_patch)
@@ -421,15 +422,11 @@ def merge(
         clashes += [(other, place) for place in places]
     fields: dict[str, object] = {}
     if changes:
-        current = _object(now.get("tool_args"))
+        current = as_object(now.get("tool_args"))
         fields["tool_args"] = run.args if _replaces_all_args(run.hook) else apply(current, changes)
     if added:
-        fields["metadata"] = {**_object(now.get("metadata")), **added}
+        fields["metadata"] = {**as_object(now.get("metadata")), **added}
     return changes, fields, clashes
-
-
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _replaces_all_args(hook: Hook) -> bool:

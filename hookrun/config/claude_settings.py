@@ -14,8 +14,9 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, object_at, texts, validate_into
+from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
 from hookrun.events import EVENTS
+from hookrun.model import as_object
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, did_you_mean, quote
 
@@ -325,7 +326,7 @@ def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], 
     if handler.get("onFailure", "continue") not in ("continue", "block"):
         message = f"unknown `onFailure` {quote(handler['onFailure'])} is read as block"
         at.at("onFailure").warn(message, 'write "continue" or "block"')
-    for name in object_at(given, "headers"):
+    for name in as_object(given.get("headers")):
         if name.lower() in validate.OF_THE_BODY:
             at.at("headers", name).warn(f"the header {quote(name)} is ignored: hookrun sets it itself", "remove it")
     if handler.get("once") is True:

@@ -16,10 +16,9 @@ from hookrun.config import claude_settings
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
-from hookrun.config.shapes import object_at
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.events import EVENTS
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.state import DATA_DIR
 from hookrun.text import did_you_mean, one_of, quote
 
@@ -125,7 +124,7 @@ def _load(file: ConfigFile) -> None:
     if "hookrun" in data and not file.claudes:
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
-        file.defaults = object_at(file.settings, "defaults")
+        file.defaults = as_object(file.settings.get("defaults"))
         wanted = file.settings.get("min_version")
         if isinstance(wanted, str) and _version(wanted) > _version(__version__):
             message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"

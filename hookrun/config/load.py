@@ -15,9 +15,9 @@ from hookrun.config.document import Diagnostic, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, TRUSTED_SETTINGS
-from hookrun.config.shapes import list_at, object_at, texts
+from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import MAX_PROJECT_HOOKS, SETTING_FIELDS, Scope, ValidatedHook, explicit_names
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import quote
 
 
@@ -286,7 +286,7 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
     limits = {field.name: field.default for field in AUDIT_FIELDS}
     if settings["record_context"]:
         limits["details"] = "full"
-    settings["audit"] = {**limits, **object_at(settings, "audit")} if settings["audit"] is not False else False
+    settings["audit"] = {**limits, **as_object(settings.get("audit"))} if settings["audit"] is not False else False
     return settings
 
 

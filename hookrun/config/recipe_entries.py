@@ -15,9 +15,9 @@ import hookrun
 from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
-from hookrun.config.shapes import object_at, validate_into
+from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
-from hookrun.model import Hook
+from hookrun.model import Hook, as_object
 from hookrun.text import did_you_mean, quote
 
 Entry = dict[str, object]
@@ -126,7 +126,7 @@ def _expand(entry: Entry, at: Location) -> list[Entry]:
     hooks = hooks_of(name, version)
     if not _is_known(name, version, hooks, at.at("recipe")):
         return []
-    env = _variables(name, object_at(values, "options"), at.at("options"))
+    env = _variables(name, as_object(values.get("options")), at.at("options"))
     fixed = NOT_BESIDE if len(hooks) == 1 else NOT_BESIDE | {"name"}
     for key in entry:
         if key in fixed:

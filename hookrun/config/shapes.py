@@ -282,12 +282,6 @@ def validate_into(result: dict[str, object], field: Field, value: object, at: Lo
         return
 
 
-def object_at(values: Mapping[str, object], name: str) -> dict[str, object]:
-    """Return the object under this name; an empty one if there is none."""
-    value = values.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 def list_at(values: Mapping[str, object], name: str) -> list[object]:
     """Return the list under this name; an empty one if there is none."""
     value = values.get(name)

@@ -13,10 +13,10 @@ from hookrun.config import command_words, schema
 from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
-from hookrun.config.shapes import names, object_at, texts, validate_into
+from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
-from hookrun.model import Hook
+from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote
 
 Filled = tuple[str, ...]
@@ -199,7 +199,7 @@ def make_hook(
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
-        variables = {name: str(text) for name, text in object_at(fields, "env").items()}
+        variables = {name: str(text) for name, text in as_object(fields.get("env")).items()}
         look = command_words.program_and_script(kind, target, filled=filled)
         words = executed(kind, target, variables, str(fields.get("dialect", ""))).code
     return Hook.from_dict(
@@ -284,7 +284,7 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
 
 def _headers(values: dict[str, object], at: Location) -> None:
     allowed = texts(values, "allowed_env")
-    for name, text in object_at(values, "headers").items():
+    for name, text in as_object(values.get("headers")).items():
         if name.lower() in OF_THE_BODY:
             at.at("headers", name).report(f"hookrun sets the header {quote(name)} itself", "remove it")
         for match in HEADER_VARIABLE.finditer(str(text)):

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from hookrun.config.document import Diagnostic, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
-from hookrun.config.shapes import object_at
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import read_or_none, relative_path
+from hookrun.model import as_object
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
@@ -116,7 +116,7 @@ class ConfiguredRecipes:
         pinned = f"{name}@{newest(name)}"
         entries = self.declared()[name]
         written_out = [entry for _, entry in entries if "recipe" not in entry]
-        if not replace and any(digest(each) != object_at(each, "metadata").get("written") for each in written_out):
+        if not replace and any(digest(each) != as_object(each.get("metadata")).get("written") for each in written_out):
             self.statuses.append(RecipeStatus(name, CONFLICT))
             return
         index, entry = entries[0]
@@ -182,7 +182,7 @@ def recipe_of(entry: object) -> str | None:
     """Return the recipe that an entry is, or that a hook was written out from; None for any other."""
     if not isinstance(entry, dict):
         return None
-    name = entry.get("recipe", object_at(entry, "metadata").get("recipe"))
+    name = entry.get("recipe", as_object(entry.get("metadata")).get("recipe"))
     return name.partition("@")[0] if isinstance(name, str) else None
 
 
@@ -199,13 +199,13 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
 
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
-    variables = object_at(entry, "env")
+    variables = as_object(entry.get("env"))
     return {option: str(variables[key]) for option, key in option_variables(name).items() if key in variables}
 
 
 def digest(entry: Mapping[str, object]) -> str:
     """Return the digest of a hook that was written out, without its options and metadata."""
-    rest = {name: value for name, value in object_at(entry, "env").items() if not name.startswith(PREFIX)}
+    rest = {name: value for name, value in as_object(entry.get("env")).items() if not name.startswith(PREFIX)}
     fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
     text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
     return _digits(text)
