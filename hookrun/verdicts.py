@@ -192,8 +192,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
             raise BadVerdictError(msg) from None
         notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
-        msg = f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}"
-        raise BadVerdictError(msg)
+        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}")
     return from_object(data, notes, can_modify=can_modify)
 
 
@@ -217,8 +216,7 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
     action = data.get("action")
     if not isinstance(action, str) or action not in PRECEDENCE:
         found = f"unknown action {dumps(action)[:80]}" if "action" in data else "no action"
-        msg = f"{found} (the actions are {', '.join(PRECEDENCE)})"
-        raise BadVerdictError(msg)
+        raise BadVerdictError(f"{found} (the actions are {', '.join(PRECEDENCE)})")
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
         if (value := data.get(name)) is not None:
