@@ -14,6 +14,7 @@ from hookrun.config.claude_settings import PLUGIN_FILE, PLUGIN_MARK
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
 from hookrun.config.document import NOT_READ, Document, SourceError, read
+from hookrun.config.shapes import list_at
 from hookrun.files import is_within
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import quote
@@ -329,16 +330,15 @@ def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tupl
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
-        words = file.data.get(ENABLED) if file.plugin is None else None
-        for name, word in words.items() if isinstance(words, dict) else ():
+        words = as_object(file.data.get(ENABLED)) if file.plugin is None else {}
+        for name, word in words.items():
             found.setdefault(name, {})[file.layer] = file, word is True
     return found
 
 
 def _listed(document: Document, plugin: str) -> tuple[int, dict[str, object]]:
     """Return the entry of a plugin in its marketplace and where it is; an empty one if it is not listed."""
-    plugins = document.top.get("plugins")
-    for index, each in enumerate(plugins if isinstance(plugins, list) else []):
+    for index, each in enumerate(list_at(document.top, "plugins")):
         if isinstance(each, dict) and each.get("name") == plugin:
             return index, each
     return -1, {}

@@ -205,7 +205,7 @@ def _required_trust(agent: AgentState, scope: str) -> list[HookTrust]:
     (target,) = agent.request(scope).targets([])
     if not isinstance(target, SettingsFile):
         return []
-    return required_trust(target.path, target.read(existing(target.path)), target.layout, agent.agent)
+    return required_trust(target, existing(target.path), agent.agent)
 
 
 def check_folder_trust(agent: AgentState) -> Iterable[Finding]:

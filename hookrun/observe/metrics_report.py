@@ -165,7 +165,8 @@ class MetricsExport:
         """Write the file."""
         with self._store.as_store_errors():
             text = self._format(collect(self._store))
-        replace(self._path, text)
+        atomic_write(self._path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
+        os.chmod(self._path, READABLE)  # whatever the umask is
 
 
 def as_json(report: MetricsReport) -> str:
@@ -176,12 +177,6 @@ def as_json(report: MetricsReport) -> str:
 def prometheus(report: MetricsReport) -> str:
     """Return a report in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats)."""
     return "".join(line for metric in METRICS for line in _lines(*metric, report))
-
-
-def replace(path: str, text: str) -> None:
-    """Replace a file atomically by one that everyone may read. Raises OSError."""
-    atomic_write(path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
-    os.chmod(path, READABLE)  # whatever the umask is
 
 
 def _lines(

@@ -66,10 +66,7 @@ class DeclarationFile:
     @property
     def entries(self) -> list[object]:
         """The hooks in order."""
-        data = self._text.data
-        found = data.get("hooks") if isinstance(data, dict) else None
-        if isinstance(found, dict):
-            found = found.get("hooks")
+        found = self._text.at(self._entries_path)
         return found if isinstance(found, list) else []
 
     def named(self, name: str) -> bool:
@@ -78,8 +75,7 @@ class DeclarationFile:
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
-        whole = self._text.data
-        if not isinstance(whole, dict) or self._entries_path[0] not in whole:
+        if self._text.at(self._entries_path) is None:
             self._edit(lambda text: text.add((), [entry], "hooks"), entry)
         else:
             self._edit(lambda text: text.add(self._entries_path, entry), entry)

@@ -14,6 +14,7 @@ from hookrun.config.discovery import find
 from hookrun.config.document import Document
 from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
+from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import validate_settings
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import read_or_none
@@ -22,7 +23,7 @@ from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
-from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome
+from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome, as_object
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
@@ -103,11 +104,9 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
     document = Document.from_data("declarations in memory", data)
-    read = document.data if isinstance(document.data, dict) else {}
-    settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
-    events, entries = settings.get("events"), read.get("hooks")
-    events, entries = events if isinstance(events, list) else [], entries if isinstance(entries, list) else []
-    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, settings.get("defaults"))
+    settings, wrong = validate_settings(document, document.top.get("hookrun", {}), "project")
+    entries, events = list_at(document.top, "hooks"), texts(settings, "events")
+    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, as_object(settings.get("defaults")))
     errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
     return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
