@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 AGENT = "langchain"
 MARK = "hookrun"
 """The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn."""
-MOST_BLOCKS = 8
+MAX_BLOCKS = 8
 """How often `stop` hooks may continue one turn."""
 
 
@@ -190,8 +190,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             if verdict.text and verdict.action != "stop":
                 self._tell_person(verdict.text)
             return None
-        if blocks >= MOST_BLOCKS:
-            log.warning("hookrun: the turn ends after %d blocks: %s", MOST_BLOCKS, verdict.reason)
+        if blocks >= MAX_BLOCKS:
+            log.warning("hookrun: the turn ends after %d blocks: %s", MAX_BLOCKS, verdict.reason)
             return None
         return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
 

@@ -89,7 +89,7 @@ def run_tool_sync(
     return result_at_once(run)
 
 
-LONGEST_WAIT = 3600.0
+MAX_RETRY_DELAY = 3600.0
 """The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt."""
 
 
@@ -155,7 +155,7 @@ class _ToolCall:
                 return await self._succeeded(value)
             error = why(exception)
             answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
-            after = _again(result, self.attempts)
+            after = _retry_delay(result, self.attempts)
             if after is None:
                 self._note(answer)
                 return self._outcome(error, error=error, exception=exception)
@@ -262,11 +262,11 @@ class _ToolCall:
         )
 
 
-def _again(result: Result, attempts: int) -> float | None:
+def _retry_delay(result: Result, attempts: int) -> float | None:
     """Return the seconds to wait before a retry, from `metadata["retry"]`, or None for no retry.
 
     It is `{"attempt": number of the next attempt, "of": most attempts, "after_s": seconds}`. There is no retry if the
-    seconds are more than LONGEST_WAIT or not a number.
+    seconds are more than MAX_RETRY_DELAY or not a number.
     """
     retry = (result.modified_context or {}).get("retry")
     if result.action not in ("continue", "allow") or not isinstance(retry, dict):
@@ -274,8 +274,8 @@ def _again(result: Result, attempts: int) -> float | None:
     most, after = retry.get("of"), retry.get("after_s", 0)
     if not isinstance(most, int) or attempts >= most:
         return None
-    if not isinstance(after, (int, float)) or not after <= LONGEST_WAIT:
-        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, LONGEST_WAIT)
+    if not isinstance(after, (int, float)) or not after <= MAX_RETRY_DELAY:
+        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, MAX_RETRY_DELAY)
         return None
     return float(max(0, after))
 

@@ -34,9 +34,9 @@ from hookrun.testing.sandbox import (
     CaseConfig,
     CaseFire,
     Sandbox,
-    account_home,
     config_from_files,
     expand_placeholders,
+    home_or_empty,
     write_files,
 )
 from hookrun.text import one_line
@@ -401,7 +401,7 @@ class CaseRunner:
                 home = self._homes[run.warm].pop()
             except IndexError:
                 home = self._new_directory()
-        env = {"HOME": home, **expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory or WORKDIR})}
+        env = {"HOME": home, **expand_placeholders(case.env, {HOME: home_or_empty(), WORKDIR: directory or WORKDIR})}
         project = directory if config.rootless else None
         return Sandbox(directory, home, env, project, self._coprocesses if run.warm else None)
 

@@ -39,18 +39,6 @@ class Either(Shape):
         return value if isinstance(value, self._other) else self._shape.check(value, at)
 
 
-class FieldsOf(Record):
-    """An object with these fields; `of` names what they belong to in messages."""
-
-    def __init__(self, of: str, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
-        super().__init__(fields, says, hint)
-        self._of = of
-
-    def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
-        """Report a key that is none of the fields."""
-        at.unknown_key(key, f"field of {self._of}:", fields)
-
-
 NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
 HOOK = Str("the name of a hook", NAME.pattern)
 ACTION = Str("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
@@ -109,18 +97,18 @@ CASE_FIELDS = (
     Field("workdir", Choice(("temporary",)), "Use a temporary working directory, even without files."),
     Field(
         "expect",
-        FieldsOf("`expect`", EXPECT_FIELDS, f"an object with {one_of(names(EXPECT_FIELDS))}"),
+        Record(EXPECT_FIELDS, f"an object with {one_of(names(EXPECT_FIELDS))}", of="`expect`"),
         "The expected results.",
     ),
 )
 """The fields of a case."""
 
-CASE = FieldsOf("a case", CASE_FIELDS, "an object with `name`, `event` and `expect`")
-DEFAULTS = FieldsOf(
-    "`defaults`",
+CASE = Record(CASE_FIELDS, "an object with `name`, `event` and `expect`", of="a case")
+DEFAULTS = Record(
     tuple(field for field in CASE_FIELDS if field.name not in {"name", "expect"}),
     "an object with fields of a case",
     "write {}, or remove it",
+    of="`defaults`",
 )
 
 FILE_FIELDS = (

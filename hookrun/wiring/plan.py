@@ -118,17 +118,17 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            command, gone = WiredCommand(flags, form=form), None
+            command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
             flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
             command = WiredCommand(flags, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
-            gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
+            fallback = None if shown else fallback_when_removed(self.agent, event, self.launcher)
         else:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
             command = WiredCommand(flags, self.program)
-            gone = fallback_when_removed(self.agent, event, self.program.main)
-        return WiredLine(command.line(gone), command.words, seconds)
+            fallback = fallback_when_removed(self.agent, event, self.program.main)
+        return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
@@ -142,7 +142,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     """
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
-    notifies = event == event_to_tell(agent)
+    notifies = event == notifying_event(agent)
     # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
@@ -152,7 +152,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     return static_answer(agent, event, reply)
 
 
-def event_to_tell(agent: Agent) -> str:
+def notifying_event(agent: Agent) -> str:
     """Return the agent's event for notifying the user, or else the model: the least frequent one that can."""
     for capability in ("user_message", "context"):
         for event in ("session_start", "user_prompt_submit", "stop", "pre_tool_use"):
