@@ -20,6 +20,7 @@ from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
 from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
+from hookrun.library.embedded_engine import Engine
 from hookrun.text import describe_exception
 
 NEEDS = (
@@ -34,8 +35,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
-
-    from hookrun.library.embedded_engine import Engine
 
 OLDEST = (0, 2, 155)
 """The first version seen to obey every answer (0.2.150 does not; those between were not tried)."""

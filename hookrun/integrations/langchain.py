@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, fire, log, reply_of
-from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
+from hookrun.library.embedded_engine import Engine
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -35,9 +36,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from langchain.agents.middleware.types import ToolCallRequest
-
-    from hookrun.integrations.tool_loop import Approve
-    from hookrun.library.embedded_engine import Engine
 
     Answer: TypeAlias = ToolMessage | Command[Any]
     Update: TypeAlias = dict[str, Any] | None

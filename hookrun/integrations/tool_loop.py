@@ -16,23 +16,20 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, fire, log, reply_of
+from hookrun.library import Result
 from hookrun.library.calls import result_at_once
+from hookrun.library.embedded_engine import Engine
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from hookrun.library.embedded_engine import Engine
-
-    Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
-    """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
-    from hookrun.library import Result
+Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
+"""Asks the user, given the tool's name, the arguments and the reason; only True approves."""
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext
 from time import monotonic
@@ -43,10 +44,9 @@ from hookrun.text import one_line
 from hookrun.trust.hook_files import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from multiprocessing.connection import Connection
 
-    OnDone = Callable[[CaseRun], object]
+OnDone = Callable[[CaseRun], object]
 
 HOOKS_PER_CORE = 4
 """Hooks that run at once for each core, by default."""

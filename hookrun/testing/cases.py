@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
@@ -22,9 +22,6 @@ from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
 from hookrun.text import did_you_mean, one_of, quote
-
-if TYPE_CHECKING:
-    from hookrun.state import Identity
 
 
 class Either(Shape):
@@ -386,7 +383,7 @@ def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> lis
     return changed
 
 
-def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | None]:
+def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, tuple[int, ...] | None]:
     try:
         cases = find_case_files(paths)
     except NoCaseFileError:
