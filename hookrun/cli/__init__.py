@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from click.shell_completion import CompletionItem
 
 EPILOG = """\b
