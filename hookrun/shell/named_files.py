@@ -240,7 +240,7 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files that `apply_patch` changes, which Codex has, by its argument or its input."""
+    """Yield the files that `apply_patch` changes, a program that some agents have, by its argument or its input."""
     for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
         for found in PATCHED_BY_AGENT.finditer(text):
             yield NamedFile(found[1], Word(found[1]), written=True)
