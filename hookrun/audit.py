@@ -96,7 +96,7 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         data["action"] = run.verdict.action
     if failure is not None:
         data["failure"] = failure.kind
-        data["detail"] = _capped(redacted(failure.detail) or "")
+        data["detail"] = _excerpt(failure.detail)
     if outcome.exit_code is not None:
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
@@ -114,14 +114,14 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
 def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
     verdict = run.verdict
     if verdict.message:
-        data["message"] = _capped(redacted(verdict.message) or "")
+        data["message"] = _excerpt(verdict.message)
     if verdict.additional_context:
-        data["additional_context"] = _capped(redacted(verdict.additional_context) or "")
+        data["additional_context"] = _excerpt(verdict.additional_context)
     hides_arguments = run.hook.mode == "advise" and details != FULL  # they are in what it would have done
     if verdict.system_message and run.failure is None and not hides_arguments:
-        data["system_message"] = _capped(redacted(verdict.system_message) or "")
+        data["system_message"] = _excerpt(verdict.system_message)
     if run.notes:
-        data["notes"] = [_capped(redacted(note) or "") for note in run.notes]
+        data["notes"] = [_excerpt(note) for note in run.notes]
 
 
 def hook_fields(hook: Hook) -> dict[str, object]:
@@ -174,10 +174,11 @@ def fire_records(
     first = base_record("hook", context)
     details = details_of(setting)
     records = [_of_run(run, first, details) for run in runs]
-    fields["message"], fields["error"] = redacted(message), redacted(error)
-    fields["notes"] = [redacted(note) for note in notes]
+    fields["message"] = None if message is None else _redacted(message)
+    fields["error"] = None if error is None else _redacted(error)
+    fields["notes"] = [_redacted(note) for note in notes]
     fields["ms"] = round(ms, 1)
-    fields["problems"] = [(redacted(problem) or "")[:MAX_TEXT] for problem in problems]
+    fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
@@ -247,10 +248,12 @@ def _capped(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}... ({len(text)} characters)"
 
 
-def redacted(text: str | None) -> str | None:
+def _excerpt(text: str) -> str:
+    return _capped(_redacted(text))
+
+
+def _redacted(text: str) -> str:
     """Return the beginning of a text without credentials."""
-    if text is None:
-        return None
     return _without_credentials(text[: MAX_TEXT * 4])
 
 

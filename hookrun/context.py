@@ -104,8 +104,9 @@ def _from_file(path: str, deadline: float) -> dict[str, object]:
         finally:
             os.close(fd)
     except OSError as error:
-        msg = f'cannot read "{escape(path)}": {error.strerror}\nhint: give a file with a JSON object, or - for stdin'
-        raise ContextError(msg) from None
+        raise ContextError(
+            f'cannot read "{escape(path)}": {error.strerror}\nhint: give a file with a JSON object, or - for stdin'
+        ) from None
 
 
 def _from_stdin(deadline: float) -> dict[str, object]:
@@ -117,8 +118,9 @@ def _from_stdin(deadline: float) -> dict[str, object]:
             return parse(b"".join(pieces), "stdin")
         return _from_stream(0, "stdin", deadline, pieces)
     except OSError as error:
-        msg = f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
-        raise ContextError(msg) from None
+        raise ContextError(
+            f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
+        ) from None
 
 
 def _at_once() -> list[bytes]:
@@ -154,8 +156,7 @@ def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> di
         give_up = min(deadline, last + SILENCE)
         if size > LARGEST or (size and now >= deadline):
             found = f"more than {LARGEST >> 20} MiB" if size > LARGEST else "no end of it by the deadline"
-            msg = f"{name}: the context is not whole: {found}\nhint: {OBJECT}"
-            raise ContextError(msg)
+            raise ContextError(f"{name}: the context is not whole: {found}\nhint: {OBJECT}")
         until = min(give_up, last + pause) if size > tried else give_up
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
             chunk = os.read(fd, CHUNK)
@@ -176,8 +177,7 @@ def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> di
                     pause = max(PAUSE, 4 * (monotonic() - now))
         if now >= give_up:
             if not chunks:
-                msg = f"{name}: nothing came\nhint: pipe a JSON object into it, or use `--ctx FILE`"
-                raise ContextError(msg)
+                raise ContextError(f"{name}: nothing came\nhint: pipe a JSON object into it, or use `--ctx FILE`")
             return parse(b"".join(chunks), name)
 
 
@@ -204,17 +204,14 @@ def parse(data: bytes, where: str) -> dict[str, object]:
     try:
         value = loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
-        msg = f"{where}: the context is not UTF-8 (byte {error.start})\nhint: {OBJECT}"
-        raise ContextError(msg) from None
+        raise ContextError(f"{where}: the context is not UTF-8 (byte {error.start})\nhint: {OBJECT}") from None
     except ValueError as error:
         line = getattr(error, "lineno", None)  # Python words a JSONDecodeError in its own way
         place = error if line is None else f"line {line}, column {getattr(error, 'colno', 1)}"
         found = "the context is empty" if not text.strip() else f"the context is not JSON ({place})"
-        msg = f"{where}: {found}\nhint: {OBJECT}"
-        raise ContextError(msg) from None
+        raise ContextError(f"{where}: {found}\nhint: {OBJECT}") from None
     if not isinstance(value, dict):
-        msg = f"{where}: the context is {type_name(value)}\nhint: {OBJECT}"
-        raise ContextError(msg)
+        raise ContextError(f"{where}: the context is {type_name(value)}\nhint: {OBJECT}")
     return value
 
 

@@ -289,12 +289,14 @@ def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        return f"agents: {_quoted(hook.agents)} does not include {format_value(context.get('agent'))}"
+        return f"agents: {_format_globs(hook.agents)} does not include {format_value(context.get('agent'))}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
-        return f"matcher: {_quoted(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
+        return (
+            f"matcher: {_format_globs(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
+        )
     for path, globs in (hook.when or {}).items():
         if not view.matches(path, globs):
-            return f"when: {_plain(path)} is {_found(path, context)}, which {_quoted(globs)} does not match"
+            return f"when: {_plain(path)} is {_found(path, context)}, which {_format_globs(globs)} does not match"
     if hook.unless is not None and view.all_match(hook.unless, every=False):
         return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
     if hook.claude is not None:
@@ -311,7 +313,3 @@ def _found(path: str, context: Mapping[str, object]) -> str:
 
 def _plain(path: str) -> str:
     return format_value(path)[1:-1]
-
-
-def _quoted(patterns: Sequence[str]) -> str:
-    return " | ".join(format_value(pattern) for pattern in patterns)

@@ -16,6 +16,7 @@ from hookrun.model import (
     Interrupted,
     Outcome,
     Verdict,
+    as_object,
     file_path,
 )
 
@@ -96,7 +97,7 @@ class HookChain:
         self._encode_changes = encode_changes
         self._save_text = save_text
         self._lowest_change = 0
-        self._given_metadata = _object(context.get("metadata"))
+        self._given_metadata = context.get("metadata")
         self._encoded: dict[bool | str, bytes] = {}
 
     def run(self, runner: Runner) -> None:
@@ -137,7 +138,7 @@ class HookChain:
         If a guard that answered before now fails, the change is blocked, whatever its `on_failure` is.
         """
         everybodys = self.context.get("metadata")
-        upper: dict[str, object] = dict(self._given_metadata)
+        upper = dict(as_object(self._given_metadata))
         for run in self.runs:
             if LAYERS.index(run.hook.layer) <= layer:
                 upper.update(run.verdict.modified_context or {})
@@ -146,7 +147,7 @@ class HookChain:
         failed_before = [run.hook for run in self.runs if run.failure is not None]
         yield from self._pass(guards, recheck=True)
         learned = self.context.get("metadata")
-        self._set_context({"metadata": {**_object(everybodys), **_object(learned)}})
+        self._set_context({"metadata": {**as_object(everybodys), **as_object(learned)}})
         for run in self.runs[before:]:
             # Otherwise a project could change a call and keep the guard from seeing it, for example by using up the
             # deadline or by removing the guard's directory.
@@ -160,7 +161,7 @@ class HookChain:
 
         `verdict` is an empty one to fill.
         """
-        final = _object(self.context.get("tool_args"))
+        final = as_object(self.context.get("tool_args")) if self.changed else None
         for run in self.runs if self.changed else ():
             if run.verdict.action == "allow":
                 from hookrun.verdicts import json_equal
@@ -243,7 +244,7 @@ class HookChain:
             self.runs.append(run)
             verdict = run.verdict
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
-                run.args = _object(before.get("tool_args"))
+                run.args = as_object(before.get("tool_args"))
             else:
                 self._apply_changes(run, before, together)
             if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
@@ -291,7 +292,7 @@ class HookChain:
         import hookrun.verdicts
 
         so_far = self.context
-        run.before = _object(before.get("tool_args"))
+        run.before = as_object(before.get("tool_args"))
         try:
             changes, fields, conflicts = hookrun.verdicts.merge(run, before, so_far, together)
             for other, what in conflicts:
@@ -397,10 +398,6 @@ def combine(
 
 def _joined(before: str | None, text: str) -> str:
     return f"{before}\n{text}" if before else text
-
-
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _without_payload(context: dict[str, object]) -> dict[str, object]:

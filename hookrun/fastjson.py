@@ -17,8 +17,7 @@ DEEPEST = 200
 
 
 def _reject_constant(name: str) -> object:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is not JSON")
 
 
 class _Scanning:
@@ -56,8 +55,7 @@ def _c_encoder() -> Callable[[object, int], tuple[str, ...]] | None:
 
 
 def _not_serializable(value: object) -> object:
-    msg = f"Object of type {type(value).__name__} is not JSON serializable"
-    raise TypeError(msg)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 _scan = _c_scanner()
@@ -72,8 +70,7 @@ def loads(text: str) -> object:
     """
     value = _loads(text)
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
-        msg = f"nested more than {DEEPEST} deep"
-        raise ValueError(msg)
+        raise ValueError(f"nested more than {DEEPEST} deep")
     return value
 
 
@@ -113,8 +110,7 @@ def scan(text: str, start: int) -> tuple[object, int]:
     try:
         return JSONDecoder(parse_constant=_reject_constant).raw_decode(text, start)
     except RecursionError:
-        msg = "nested too deeply"
-        raise ValueError(msg) from None
+        raise ValueError("nested too deeply") from None
 
 
 scan_own = _scan or scan
@@ -136,8 +132,7 @@ def dumps(value: object) -> str:
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except RecursionError:
-        msg = "nested too deeply"
-        raise ValueError(msg) from None
+        raise ValueError("nested too deeply") from None
 
 
 def dump_lines(values: Iterable[object]) -> str:
@@ -151,8 +146,7 @@ def _json_loads(text: str) -> object:
     try:
         value: object = json.loads(text, parse_constant=_reject_constant)
     except RecursionError:
-        msg = "nested too deeply"
-        raise ValueError(msg) from None
+        raise ValueError("nested too deeply") from None
     return value
 
 

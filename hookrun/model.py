@@ -416,6 +416,11 @@ def answer(verdict: Verdict, request_id: str, runs: Sequence[HookResult]) -> dic
     return {**Verdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
 
 
+def as_object(value: object) -> dict[str, object]:
+    """Return a JSON value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def file_path(context: Mapping[str, object]) -> str | None:
     """Return the file that a context is about, absolute and normalised: from its arguments, else its own field."""
     args = context.get("tool_args")

@@ -14,6 +14,7 @@ from hookrun.model import (
     HookResult,
     Outcome,
     Verdict,
+    as_object,
 )
 
 TYPE_CHECKING = False
@@ -191,8 +192,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
             raise BadVerdictError(msg) from None
         notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
-        msg = f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}"
-        raise BadVerdictError(msg)
+        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}")
     return from_object(data, notes, can_modify=can_modify)
 
 
@@ -216,8 +216,7 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
     action = data.get("action")
     if not isinstance(action, str) or action not in PRECEDENCE:
         found = f"unknown action {dumps(action)[:80]}" if "action" in data else "no action"
-        msg = f"{found} (the actions are {', '.join(PRECEDENCE)})"
-        raise BadVerdictError(msg)
+        raise BadVerdictError(f"{found} (the actions are {', '.join(PRECEDENCE)})")
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
         if (value := data.get(name)) is not None:
@@ -406,7 +405,7 @@ def merge(
     changed something, with their changes: a conflict is one of them and what both have changed. `args` of the run
     become the arguments that it wants.
     """
-    args = _object(before.get("tool_args"))
+    args = as_object(before.get("tool_args"))
     wanted: object = run.verdict.modified_args
     if run.verdict.args_patch is not None:
         wanted = merge_patch(args, run.verdict.args_patch)
@@ -421,15 +420,11 @@ def merge(
         clashes += [(other, place) for place in places]
     fields: dict[str, object] = {}
     if changes:
-        current = _object(now.get("tool_args"))
+        current = as_object(now.get("tool_args"))
         fields["tool_args"] = run.args if _replaces_all_args(run.hook) else apply(current, changes)
     if added:
-        fields["metadata"] = {**_object(now.get("metadata")), **added}
+        fields["metadata"] = {**as_object(now.get("metadata")), **added}
     return changes, fields, clashes
-
-
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _replaces_all_args(hook: Hook) -> bool:

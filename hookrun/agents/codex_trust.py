@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from hookrun.agents.codex import DEFAULT_TIMEOUTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONFIG = "config.toml"
 """The file in Codex's directory that holds its trust, for hooks of the user and of projects alike."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat, parts
+from hookrun.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,9 +151,9 @@ def read(payload: dict[str, object], event: str) -> base.Message:
         raise base.UnreadableMessageError(
             f"hook is {native!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
         )
-    data = _object(payload.get("input"))
-    output = _object(payload.get("output"))
-    properties = _object(happened.get("properties")) if isinstance(happened, dict) else {}
+    data = as_object(payload.get("input"))
+    output = as_object(payload.get("output"))
+    properties = as_object(happened.get("properties")) if isinstance(happened, dict) else {}
     fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=native)
     fields["payload"] = payload
     _take_session(fields, payload, data, properties)
@@ -176,14 +177,10 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     return message
 
 
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
 def _take_session(
     fields: dict[str, object], payload: dict[str, object], data: dict[str, object], properties: dict[str, object]
 ) -> None:
-    info = _object(properties.get("info"))
+    info = as_object(properties.get("info"))
     session = data.get("sessionID") or properties.get("sessionID") or info.get("id")
     parent = base.string_in(payload, "parent")
     fields["session_id"] = session if isinstance(session, str) else None
@@ -212,8 +209,8 @@ def _take_texts(
         fields["file_path"] = base.text_of(properties.get("file"))
     elif event == "permission_request":
         tool = str(properties.get("permission"))
-        fields.update(base.tool_fields(NAMES, tool, _object(properties.get("metadata"))))
-        fields["tool_use_id"] = _object(properties.get("tool")).get("callID")
+        fields.update(base.tool_fields(NAMES, tool, as_object(properties.get("metadata"))))
+        fields["tool_use_id"] = as_object(properties.get("tool")).get("callID")
 
 
 def _answer(reply: Reply, message: base.Message) -> Json:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
-if TYPE_CHECKING:
-    from hookrun.agents.base import Message, NameMap
-    from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.base import Message, NameMap
+from hookrun.agents.formats import ResponseFormat
 
 
 class Agent(Protocol):

@@ -96,18 +96,18 @@ def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: 
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse_rule(rule)
     actual = hook_protocol.native_tools(context) or [""]
-    if rule and not any(_is_for(tool, each) for each in actual):
+    if rule and not any(_names_tool(tool, each) for each in actual):
         return f"if: {format_value(rule)} is not about the tool {format_value(actual[0])}"
     if words is None or words in MATCHES_ALL:
         return None
     if tool in WITHOUT_WORDS:
         return f"if: {format_value(rule)} fits no call: of {tool}, Claude Code looks at no words in parentheses"
     if tool in COMMANDS:
-        return _not_about(rule, words, context)
-    return _not_named(rule, words, claude, context) if tool in FILES else None
+        return _command_mismatch(rule, words, context)
+    return _file_mismatch(rule, words, claude, context) if tool in FILES else None
 
 
-def _not_about(rule: str, pattern: str, context: Mapping[str, object]) -> str | None:
+def _command_mismatch(rule: str, pattern: str, context: Mapping[str, object]) -> str | None:
     args = context.get("tool_args")
     command = args.get("command") if isinstance(args, dict) else None
     if not isinstance(command, str) or runs(pattern, command):
@@ -115,7 +115,7 @@ def _not_about(rule: str, pattern: str, context: Mapping[str, object]) -> str | 
     return f"if: {format_value(rule)} is about no command of {format_value(command)}"
 
 
-def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
+def _file_mismatch(rule: str, pattern: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
     cwd = str(context.get("working_dir") or "/")
     path = file_of(context.get("file_path"), context.get("tool_args"), cwd)
     base, home = str(claude.get("base", cwd)), str(claude.get("home", cwd))
@@ -124,7 +124,7 @@ def _not_named(rule: str, pattern: str, claude: Mapping[str, object], context: M
     return f"if: {format_value(rule)} does not name the file {format_value(path)}"
 
 
-def _is_for(tool: str, actual: str) -> bool:
+def _names_tool(tool: str, actual: str) -> bool:
     tool = LEGACY_TOOLS.get(tool, tool)
     if tool.startswith("mcp__"):
         return actual == tool or glob(tool, actual) or (tool.count("__") == 1 and actual.startswith(f"{tool}__"))

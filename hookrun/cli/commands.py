@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from hookrun.terminal import CHOICES, ColorChoice
 from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
     from hookrun.agents.types import Agent
     from hookrun.config.load import Declarations, LoadedConfig
     from hookrun.model import Hook

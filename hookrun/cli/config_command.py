@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
 
 import click
 
@@ -27,6 +27,7 @@ from hookrun.cli.printing import (
     BOLD,
     DIM,
     ERROR,
+    Line,
     is_interactive,
     localized,
     print_json,
@@ -39,7 +40,7 @@ from hookrun.config import claude_settings, origins
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
-from hookrun.config.load import load_config
+from hookrun.config.load import LoadedConfig, load_config
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
@@ -47,18 +48,12 @@ from hookrun.credentials import HIDDEN, redact
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
 from hookrun.files import relative_path
+from hookrun.model import Hook
 from hookrun.process.prepare import looks_like_credential
 from hookrun.state import CONFIG_DIR
 from hookrun.text import escape, quote
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from hookrun.cli.printing import Line
-    from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
-
-    Dumped = list[tuple[Hook, list[Value]]]
+Dumped = list[tuple[Hook, list[Value]]]
 
 MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,13 @@ from hookrun import context as contexts
 from hookrun.cli.commands import resolve_home
 from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find, load_cached
+from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
 from hookrun.files import relative_path
 from hookrun.model import file_path
 from hookrun.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig
@@ -135,7 +134,7 @@ class ConfigSources:
         named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
         self._found = find(cwd, home, config=named, own_environment=own_environment)
         # As for a run; the files themselves are read where they matter.
-        compiled = load_cached(self._found) or load_compiled(self._found)
+        compiled = load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []
         self.events = compiled.events if compiled is not None else []
         self.problems = compiled.problems if compiled is not None else []

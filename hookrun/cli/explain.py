@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +27,7 @@ from hookrun.cli.printing import (
     ERROR,
     OK,
     WARNING,
+    Line,
     count,
     print_json,
     print_problems,
@@ -40,10 +42,7 @@ from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from hookrun.cli.explain_run import AgentSide
-    from hookrun.cli.printing import Line
 
 STATES = {
     RUNS: ("runs", OK),

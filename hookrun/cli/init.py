@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
 import click
 
+from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     agents_named,
     command,
@@ -24,9 +25,12 @@ from hookrun.cli.printing import CommandReport, choose, confirm, count, is_inter
 from hookrun.cli.recipes import layers_of_recipes
 from hookrun.cli.user_decisions import APPROVE_IT, approve_written, note_reach, user_is_present
 from hookrun.config.command_words import file_words
+from hookrun.config.config_file import ConfigFile
+from hookrun.config.load import LoadedConfig
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
+from hookrun.model import Hook
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import (
     ADDED,
@@ -47,15 +51,6 @@ from hookrun.scaffold.new_hook import (
 )
 from hookrun.text import one_of, quote
 from hookrun.trust.project import refuse_if_run_by_agent
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from hookrun.agents.types import Agent
-    from hookrun.config.config_file import ConfigFile
-    from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
-
 
 event_option = click.option(
     "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hookrun import boot_writer
 from hookrun.agents import AGENTS
+from hookrun.agents.types import Agent
 from hookrun.cli.commands import agents_named, command, declarations_at, install_location, load_project, report_options
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
@@ -27,11 +29,6 @@ from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hookrun.agents.types import Agent
 
 FIRST, SECOND, *_ = AGENTS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 import orjson
@@ -15,14 +15,9 @@ from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, count, print_json, print_paragraphs
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_paragraphs
 from hookrun.files import relative_path
 from hookrun.text import diff, quote, truncate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.cli.printing import Line
 
 FOLLOW_INTERVAL = 0.2
 """Seconds between two looks for new records."""

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
@@ -16,14 +17,12 @@ from hookrun.terminal import is_terminal, render_for, rich_console, terminal_wid
 from hookrun.text import escape, message_lines, one_line, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from rich.progress import Progress
 
     from hookrun.edit.file_change import FileChange
 
-    Line = tuple[str, str]
-    """A line of text and its style on a terminal, empty for none."""
+Line = tuple[str, str]
+"""A line of text and its style on a terminal, empty for none."""
 
 OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 

@@ -24,6 +24,7 @@ from hookrun.cli.commands import (
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, approve_written, note_reach
 from hookrun.config.config_file import GitInclude, tree_digest
+from hookrun.config.shapes import list_at
 from hookrun.edit.file_change import apply_all
 from hookrun.files import relative_path
 from hookrun.recipes import catalog
@@ -218,8 +219,7 @@ def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
     layers = ("user",) if user else ("project", "local")
     found = []
     for file in read_config(None, home).files:
-        items = file.settings.get("include") if file.layer in layers else None
-        for item in items if isinstance(items, list) else []:
+        for item in list_at(file.settings, "include") if file.layer in layers else ():
             include = GitInclude.from_item(item, file.path)
             if include is not None:
                 if problem := include.problem(resolve_home(home), fetching=True):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
 from hookrun import audit, audit_reader
+from hookrun.audit_reader import Record
 from hookrun.cli.commands import command, home_option, hook_filters, resolve_home
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
@@ -16,20 +17,15 @@ from hookrun.fire.repeat import percentile
 from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
+from hookrun.observe.error_chains import ErrorChain
 from hookrun.observe.metrics_report import FORMATS, MetricsReport, collect
+from hookrun.observe.tool_times import ToolTime
+from hookrun.observe.workflow import Session
 from hookrun.text import quote, truncate
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from hookrun.audit_reader import Record
-    from hookrun.observe.error_chains import ErrorChain
-    from hookrun.observe.tool_times import ToolTime
-    from hookrun.observe.workflow import Session
-
-    Row = tuple[str, ...]
-    Section = tuple[str, Row, list[Row]]
-    """A title, the columns and the rows of a table."""
+Row = tuple[str, ...]
+Section = tuple[str, Row, list[Row]]
+"""A title, the columns and the rows of a table."""
 
 NOTHING = """\
 nothing recorded yet: no hook runs in {audit}, no metrics in {path}

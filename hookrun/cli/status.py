@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from hookrun.cli.printing import (
     ERROR,
     OK,
     WARNING,
+    Line,
     count,
     print_json,
     print_line,
@@ -43,6 +45,7 @@ from hookrun.cli.printing import (
     print_problems,
     print_table,
 )
+from hookrun.config.load import Declarations
 from hookrun.credentials import redact
 from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState, Finding, inspect_agents
 from hookrun.doctor.checks import run_checks
@@ -54,10 +57,6 @@ from hookrun.trust.approvals import clock
 from hookrun.trust.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from hookrun.cli.printing import Line
-    from hookrun.config.load import Declarations
     from hookrun.trust.project import Project
     from hookrun.trust.store import Pause
 

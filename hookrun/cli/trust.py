@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
@@ -16,6 +16,7 @@ from hookrun.cli.printing import (
     ERROR,
     OK,
     WARNING,
+    Line,
     ProgressBar,
     aligned,
     count,
@@ -29,6 +30,7 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.files import relative_path
+from hookrun.model import Hook
 from hookrun.process.prepare import resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX as RECIPE_VARIABLE, Recipe
@@ -37,14 +39,8 @@ from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS, PREFIX
 from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent
+from hookrun.trust.snapshots import Texts
 from hookrun.trust.store import RULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from hookrun.cli.printing import Line
-    from hookrun.model import Hook
-    from hookrun.trust.snapshots import Texts
 
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -30,6 +31,7 @@ from hookrun.cli.printing import (
     ERROR,
     OK,
     WARNING,
+    Line,
     count,
     print_json,
     print_line,
@@ -43,17 +45,14 @@ from hookrun.files import read_or_none
 from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
+from hookrun.model import HookResult, Verdict
+from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from hookrun.agents.types import Agent
-    from hookrun.cli.printing import Line
-    from hookrun.model import HookResult, Verdict
-    from hookrun.process.prepare import HookEnvironment
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
 STYLES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,7 @@ from hookrun.cli.commands import (
     parse_duration,
     resolve_home,
 )
-from hookrun.cli.printing import count, is_interactive, print_line, print_wrapped, warn
+from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, print_wrapped, warn
 from hookrun.files import read_or_none, relative_path
 from hookrun.text import quote
 from hookrun.trust.approvals import clock
@@ -35,9 +36,6 @@ from hookrun.trust.project import (
 from hookrun.trust.store import MAX_PAUSE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from hookrun.cli.printing import CommandReport
     from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.declaration_file import DeclarationFile
 

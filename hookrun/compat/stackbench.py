@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -19,8 +20,6 @@ from hookrun.recipes.validate_json import Rule, ValidateJSON
 from hookrun.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from hookrun import Bundle, Context, Engine
 
     Schema = dict[str, object]

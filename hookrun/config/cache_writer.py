@@ -10,10 +10,18 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, load_cached, path_for
+from hookrun.config.discovery import (
+    ALWAYS,
+    ENFORCING,
+    FORMAT,
+    CompiledConfig,
+    identity_or_none,
+    load_cached,
+    path_for,
+)
 from hookrun.fastjson import dumps
 from hookrun.model import LAYERS, Hook
-from hookrun.state import YOUNG, identity, seal
+from hookrun.state import YOUNG, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +95,7 @@ def build(found: ConfigFiles) -> str:
 
     declarations = load_config(found).declarations
     known = {path for _, path, _ in found.files}
-    also = [(path, _identity(path)) for path in declarations.files if path not in known]
+    also = [(path, identity_or_none(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)
     identities = [own for _, _, own in found.files] + [own for _, own in also if own is not None]
     if not any(map(_is_young, identities)):
@@ -138,13 +146,6 @@ def _row(hook: Hook, offset: int) -> list[object]:
 def _is_young(own: Identity) -> bool:
     """Return whether a file of this identity may change again unseen, or is missing."""
     return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
-
-
-def _identity(path: str) -> Identity | None:
-    try:
-        return identity(path)
-    except OSError:
-        return None
 
 
 def write(data: bytes, path: str) -> None:

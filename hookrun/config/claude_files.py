@@ -14,8 +14,9 @@ from hookrun.config.claude_settings import PLUGIN_FILE, PLUGIN_MARK
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
 from hookrun.config.document import NOT_READ, Document, SourceError, read
+from hookrun.config.shapes import list_at
 from hookrun.files import is_within
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import quote
 
 Variables = dict[str, str]
@@ -247,7 +248,7 @@ class Plugins:
 
     def _of_plugin(self, name: str, layer: str) -> Iterator[ConfigFile]:
         plugin, _, marketplace = name.rpartition("@")
-        known = _object(self._document(f"{self._base}/{KNOWN}").top.get(marketplace))
+        known = as_object(self._document(f"{self._base}/{KNOWN}").top.get(marketplace))
         place = known.get("installLocation")
         if not plugin or not isinstance(place, str) or not os.path.isabs(place):
             return
@@ -255,8 +256,8 @@ class Plugins:
         index, entry = _listed(document, plugin)
         if not entry:
             return
-        if _object(known.get("source")).get("source") in IN_PLACE and isinstance(entry.get("source"), str):
-            base = _object(document.top.get("metadata")).get("pluginRoot")
+        if as_object(known.get("source")).get("source") in IN_PLACE and isinstance(entry.get("source"), str):
+            base = as_object(document.top.get("metadata")).get("pluginRoot")
             root = _within(place.rstrip("/"), base if isinstance(base, str) else "", str(entry["source"]))
         else:
             root = self._installed(name)
@@ -296,7 +297,7 @@ class Plugins:
 
     def _installed(self, name: str) -> str | None:
         """Return the root of the first copy that is installed for the user or this project."""
-        given = _object(self._document(f"{self._base}/{INSTALLED}").top.get("plugins")).get(name)
+        given = as_object(self._document(f"{self._base}/{INSTALLED}").top.get("plugins")).get(name)
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, dict) and each.get("projectPath", self._root) == self._root:
                 root = each.get("installPath")
@@ -329,23 +330,18 @@ def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tupl
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
-        words = file.data.get(ENABLED) if file.plugin is None else None
-        for name, word in words.items() if isinstance(words, dict) else ():
+        words = as_object(file.data.get(ENABLED)) if file.plugin is None else {}
+        for name, word in words.items():
             found.setdefault(name, {})[file.layer] = file, word is True
     return found
 
 
 def _listed(document: Document, plugin: str) -> tuple[int, dict[str, object]]:
     """Return the entry of a plugin in its marketplace and where it is; an empty one if it is not listed."""
-    plugins = document.top.get("plugins")
-    for index, each in enumerate(plugins if isinstance(plugins, list) else []):
+    for index, each in enumerate(list_at(document.top, "plugins")):
         if isinstance(each, dict) and each.get("name") == plugin:
             return index, each
     return -1, {}
-
-
-def _object(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _within(root: str, *steps: str) -> str | None:

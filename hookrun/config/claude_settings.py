@@ -13,9 +13,10 @@ from hookrun.config import validate
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location
 from hookrun.config.parse import KeyPath
-from hookrun.config.schema import HOOK_FIELDS, TRUSTED_LAYERS, WORD
+from hookrun.config.schema import TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
 from hookrun.events import EVENTS
+from hookrun.model import as_object
 from hookrun.shell.fire_call import fire_calls
 from hookrun.text import closest, did_you_mean, quote
 
@@ -27,15 +28,13 @@ OF_A_GROUP = ("matcher", "hooks")
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
 
-OURS = names(HOOK_FIELDS)
-
 FIELDS = names(
     (
-        Field("command", OURS["command"].shape, "A shell command line, or with `args` a program."),
+        Field("command", validate.FIELDS["command"].shape, "A shell command line, or with `args` a program."),
         Field("args", ListOf(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
-        Field("url", OURS["url"].shape, "An address that the input is posted to."),
-        Field("headers", OURS["headers"].shape, "Headers of the request."),
-        Field("allowedEnvVars", OURS["allowed_env"].shape, "The variables that headers may use."),
+        Field("url", validate.FIELDS["url"].shape, "An address that the input is posted to."),
+        Field("headers", validate.FIELDS["headers"].shape, "Headers of the request."),
+        Field("allowedEnvVars", validate.FIELDS["allowed_env"].shape, "The variables that headers may use."),
         Field("timeout", NUMBER, "Seconds."),
         Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
         Field("async", BOOL, "Whether it is started and not waited for."),
@@ -327,7 +326,7 @@ def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], 
     if handler.get("onFailure", "continue") not in ("continue", "block"):
         message = f"unknown `onFailure` {quote(handler['onFailure'])} is read as block"
         at.at("onFailure").warn(message, 'write "continue" or "block"')
-    for name in headers if isinstance(headers := given.get("headers"), dict) else ():
+    for name in as_object(given.get("headers")):
         if name.lower() in validate.OF_THE_BODY:
             at.at("headers", name).warn(f"the header {quote(name)} is ignored: hookrun sets it itself", "remove it")
     if handler.get("once") is True:

@@ -16,11 +16,9 @@ from hookrun.config import claude_settings
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
-from hookrun.config.schema import SETTINGS
-from hookrun.config.shapes import names
-from hookrun.config.validate import validate_settings
+from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.events import EVENTS
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.state import DATA_DIR
 from hookrun.text import did_you_mean, one_of, quote
 
@@ -126,8 +124,7 @@ def _load(file: ConfigFile) -> None:
     if "hookrun" in data and not file.claudes:
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
-        defaults = file.settings.get("defaults")
-        file.defaults = defaults if isinstance(defaults, dict) else {}
+        file.defaults = as_object(file.settings.get("defaults"))
         wanted = file.settings.get("min_version")
         if isinstance(wanted, str) and _version(wanted) > _version(__version__):
             message = f"this config needs hookrun {wanted} or newer, and this is {__version__}"
@@ -147,7 +144,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
         if key in TOP or key == "$schema":
             continue
         if strict:
-            setting = f"did you mean `hookrun.{key}`?" if key in names(SETTINGS) else f"use {one_of(TOP)}"
+            setting = f"did you mean `hookrun.{key}`?" if key in SETTING_FIELDS else f"use {one_of(TOP)}"
             at.unknown_key(key, "key", TOP, did_you_mean(key, TOP, setting))
         elif not any(name in data for name in TOP) and (hint := did_you_mean(key, TOP)):
             at.at(key).warn(f"hookrun ignores the key {quote(key)}", hint)

@@ -293,10 +293,15 @@ def load_cached(found: ConfigFiles) -> CompiledConfig | None:
 
 def _unchanged(compiled: CompiledConfig) -> bool:
     for path, state in compiled.also:
-        try:
-            now: list[int] | None = [*identity(str(path))]
-        except OSError:
-            now = None
-        if now != state:
+        now = identity_or_none(str(path))
+        if (None if now is None else [*now]) != state:
             return False
     return True
+
+
+def identity_or_none(path: str) -> Identity | None:
+    """Return attributes that change with a file; None if it cannot be examined."""
+    try:
+        return identity(path)
+    except OSError:
+        return None

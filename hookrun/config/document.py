@@ -224,8 +224,7 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
     """Return the parsed file of at most `limit` values: YAML by its suffix, JSON otherwise. Raises SourceError."""
     text = decode(path, _read_bytes(path))
-    blank = BLANK.match(text)
-    if blank and blank.end() == len(text):
+    if BLANK.fullmatch(text):
         raise _error(path, EMPTY, 'write {"hooks": []}, or remove the file')
     is_yaml = path.endswith(YAML_SUFFIXES)
     try:

@@ -14,10 +14,10 @@ from hookrun.config.discovery import ConfigFiles
 from hookrun.config.document import Diagnostic, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
-from hookrun.config.schema import AUDIT_FIELDS, SETTINGS, TRUSTED_SETTINGS
-from hookrun.config.shapes import names, texts
-from hookrun.config.validate import MAX_PROJECT_HOOKS, Scope, ValidatedHook, explicit_names
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
+from hookrun.config.schema import AUDIT_FIELDS, TRUSTED_SETTINGS
+from hookrun.config.shapes import list_at, texts
+from hookrun.config.validate import MAX_PROJECT_HOOKS, SETTING_FIELDS, Scope, ValidatedHook, explicit_names
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import quote
 
 
@@ -73,6 +73,11 @@ class LoadedConfig:
     def project(self) -> str:
         """The project's root."""
         return self.found.project_root(self.declarations.root)
+
+    def add_problems(self, problems: list[Diagnostic]) -> None:
+        """Add the problems of a whole file, whose errors leave its hooks unknown."""
+        self.problems += problems
+        self.declarations.problems += [problem.text for problem in problems if problem.severity == "error"]
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
@@ -169,8 +174,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
-    includes = file.settings.get("include")
-    for index, item in enumerate(includes if isinstance(includes, list) else []):
+    for index, item in enumerate(list_at(file.settings, "include")):
         where, home = file.at("hookrun", "include", index), examined.found.home
         include = GitInclude.from_item(item, file.path)
         path = include.file(home) if include is not None else included_path(file.path, str(item), home)
@@ -217,20 +221,16 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
     variables = claude_files.variables_by_layer([*above, *examined.files])
     for file in above:
-        declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
-        examined.problems += file.problems
+        examined.add_problems(file.problems)
     for file in examined.files:
-        declarations.problems += [problem.text for problem in file.problems if problem.severity == "error"]
-        examined.problems += file.problems
+        examined.add_problems(file.problems)
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
             reserved = explicit_names(expanded(file.entries))
             scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
-            problem = internal_problem(file.path, error)
-            examined.problems.append(problem)
-            declarations.problems.append(problem.text)
+            examined.add_problems([internal_problem(file.path, error)])
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
@@ -279,16 +279,14 @@ def _checked(file: ConfigFile, scope: Scope, root: str | None, home: str) -> Ite
 
 def _settings(files: list[ConfigFile]) -> dict[str, object]:
     """Return the effective TRUSTED_SETTINGS: the first file that sets one takes precedence."""
-    table = names(SETTINGS)
-    defaults = ((name, table[name].default) for name in TRUSTED_SETTINGS)
+    defaults = ((name, SETTING_FIELDS[name].default) for name in TRUSTED_SETTINGS)
     settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
     for file in reversed(files):
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
-    audit = settings["audit"]
     limits = {field.name: field.default for field in AUDIT_FIELDS}
     if settings["record_context"]:
         limits["details"] = "full"
-    settings["audit"] = {**limits, **(audit if isinstance(audit, dict) else {})} if audit is not False else False
+    settings["audit"] = {**limits, **as_object(settings.get("audit"))} if settings["audit"] is not False else False
     return settings
 
 

@@ -11,7 +11,7 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
-from hookrun.model import Hook
+from hookrun.model import Hook, as_object
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
 """Origins: the entry, the recipe that it names, the file's `defaults`, made from other fields, hookrun's default."""
@@ -104,8 +104,7 @@ def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFi
     """Return the file whose `defaults` set the field: the file itself or the nearest that includes it."""
     by: ConfigFile | None = file
     while by is not None:
-        own = by.settings.get("defaults")
-        if isinstance(own, dict) and name in own:
+        if name in as_object(by.settings.get("defaults")):
             return by
         by = examined.included.get(id(by))
     return None

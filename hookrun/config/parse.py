@@ -6,6 +6,7 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but not in the stubs
 from math import isfinite
+from typing import NoReturn
 
 from hookrun.text import quote
 
@@ -113,7 +114,7 @@ class JsonParser:
         match = SPACE.match(self.text, offset)
         return match.end() if match else offset
 
-    def refuse(self, offset: int, hint: str) -> None:
+    def refuse(self, offset: int, hint: str) -> NoReturn:
         """Raise ParseError for the unexpected word at `offset`."""
         word = WORD.match(self.text, offset)
         if word is None:
@@ -129,7 +130,7 @@ class JsonParser:
         char = self.text[offset : offset + 1]
         if char == '"':
             return self.string(offset)
-        if char in {"{", "["} and char:
+        if char in {"{", "["}:
             if depth == MAX_DEPTH:
                 raise too_deep(offset)
             return self.members(offset, path, depth + 1) if char == "{" else self.elements(offset, path, depth + 1)
@@ -139,7 +140,6 @@ class JsonParser:
         word = WORD.match(self.text, offset)
         if word is None or word.group() not in LITERALS:
             self.refuse(offset, "write a string in double quotes, a number, true, false, null, {} or []")
-            return None, offset
         return LITERALS[word.group()], word.end()
 
     def string(self, offset: int) -> tuple[str, int]:

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 import hookrun
 from hookrun.config.document import Diagnostic, Document, Location
@@ -16,7 +17,7 @@ from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
-from hookrun.model import Hook
+from hookrun.model import Hook, as_object
 from hookrun.text import did_you_mean, quote
 
 Entry = dict[str, object]
@@ -41,11 +42,14 @@ def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scop
 
 
 def hooks_from_data(
-    document: Document, path: KeyPath, entries: list[object], events: Iterable[str], defaults: object = None
+    document: Document,
+    path: KeyPath,
+    entries: list[object],
+    events: Iterable[str],
+    defaults: dict[str, object] | None = None,
 ) -> tuple[list[Hook], list[Diagnostic]]:
     """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
-    own = defaults if isinstance(defaults, dict) else {}
-    scope = Scope("project", frozenset(events), own, reserved=explicit_names(expanded(entries)), warns=False)
+    scope = Scope("project", frozenset(events), defaults or {}, reserved=explicit_names(expanded(entries)), warns=False)
     checked = [
         each for index, entry in enumerate(entries) for each in validate_entry(document, (*path, index), entry, scope)
     ]
@@ -56,10 +60,10 @@ def hooks_from_data(
 
 
 @cache
-def recipes() -> dict[str, dict[str, object]]:
+def recipes() -> dict[str, dict[str, Any]]:
     """Return the versions of each recipe in the data file."""
     with open(VERSIONS_FILE, encoding="utf-8") as file:
-        found: dict[str, dict[str, object]] = json.load(file)
+        found: dict[str, dict[str, Any]] = json.load(file)
     return found
 
 
@@ -76,8 +80,7 @@ def newest(name: str) -> str:
 
 def hooks_of(name: str, version: str) -> list[Entry]:
     """Return the hooks that a version of a recipe declares; none for an unknown one."""
-    hooks = _versions(name).get(version, {}).get("hooks")
-    return [dict(hook) for hook in hooks] if isinstance(hooks, list) else []
+    return [dict(hook) for hook in _versions(name).get(version, {}).get("hooks", ())]
 
 
 def no_version(name: str, version: str) -> str:
@@ -92,13 +95,13 @@ def until(name: str, version: str) -> str:
 
 def option_variables(name: str) -> dict[str, str]:
     """Return the options of a recipe, each with its environment variable."""
-    options = recipes().get(name, {}).get("options")
-    return options if isinstance(options, dict) else {}
+    options: dict[str, str] = recipes().get(name, {}).get("options", {})
+    return options
 
 
-def _versions(name: str) -> dict[str, dict[str, object]]:
-    versions = recipes().get(name, {}).get("versions")
-    return versions if isinstance(versions, dict) else {}
+def _versions(name: str) -> dict[str, dict[str, Any]]:
+    versions: dict[str, dict[str, Any]] = recipes().get(name, {}).get("versions", {})
+    return versions
 
 
 def expanded(entries: Iterable[object]) -> list[object]:
@@ -123,8 +126,7 @@ def _expand(entry: Entry, at: Location) -> list[Entry]:
     hooks = hooks_of(name, version)
     if not _is_known(name, version, hooks, at.at("recipe")):
         return []
-    options = values.get("options")
-    env = _variables(name, options if isinstance(options, dict) else {}, at.at("options"))
+    env = _variables(name, as_object(values.get("options")), at.at("options"))
     fixed = NOT_BESIDE if len(hooks) == 1 else NOT_BESIDE | {"name"}
     for key in entry:
         if key in fixed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -282,7 +282,12 @@ def validate_into(result: dict[str, object], field: Field, value: object, at: Lo
         return
 
 
-def texts(values: dict[str, object], name: str) -> list[str]:
-    """Return the list under this name; an empty one if it is missing."""
+def list_at(values: Mapping[str, object], name: str) -> list[object]:
+    """Return the list under this name; an empty one if there is none."""
     value = values.get(name)
-    return [str(each) for each in value] if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
+
+
+def texts(values: Mapping[str, object], name: str) -> list[str]:
+    """Return the list under this name as strings; an empty one if there is none."""
+    return list(map(str, list_at(values, name)))

@@ -16,7 +16,7 @@ from hookrun.config.parse import KeyPath
 from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
-from hookrun.model import Hook
+from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote
 
 Filled = tuple[str, ...]
@@ -199,8 +199,7 @@ def make_hook(
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
-        env = fields.get("env")
-        variables = {str(name): str(text) for name, text in env.items()} if isinstance(env, dict) else None
+        variables = {name: str(text) for name, text in as_object(fields.get("env")).items()}
         look = command_words.program_and_script(kind, target, filled=filled)
         words = executed(kind, target, variables, str(fields.get("dialect", ""))).code
     return Hook.from_dict(
@@ -284,9 +283,8 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
 
 
 def _headers(values: dict[str, object], at: Location) -> None:
-    headers = values.get("headers")
     allowed = texts(values, "allowed_env")
-    for name, text in headers.items() if isinstance(headers, dict) else ():
+    for name, text in as_object(values.get("headers")).items():
         if name.lower() in OF_THE_BODY:
             at.at("headers", name).report(f"hookrun sets the header {quote(name)} itself", "remove it")
         for match in HEADER_VARIABLE.finditer(str(text)):

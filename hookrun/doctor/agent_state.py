@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from hookrun import audit_reader, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
+from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
@@ -21,17 +23,14 @@ from hookrun.shell.fire_call import fire_calls
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import one_line, quote
 from hookrun.wiring import installations, launchers, plan
+from hookrun.wiring.installations import InstalledAgent
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
 from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.agents.types import Agent, InstallSpec
     from hookrun.config.load import Declarations
-    from hookrun.wiring.installations import InstalledAgent
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"
 """Levels of a finding: hooks will not run as declared; worth knowing; all is well."""

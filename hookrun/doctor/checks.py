@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from glob import glob
-from typing import TYPE_CHECKING
 
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
+from hookrun.agents.types import FolderTrust
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.doctor import agent_state
@@ -24,9 +24,6 @@ from hookrun.text import one_line, quote
 from hookrun.wiring import plan
 from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
 from hookrun.wiring.targets import SettingsFile, agent_directory, resolve_path
-
-if TYPE_CHECKING:
-    from hookrun.agents.types import FolderTrust
 
 Check = Callable[[AgentState], Iterable[Finding]]
 
@@ -211,7 +208,7 @@ def _required_trust(agent: AgentState, scope: str) -> list[HookTrust]:
     (target,) = agent.request(scope).targets([])
     if not isinstance(target, SettingsFile):
         return []
-    return required_trust(target.path, target.read(existing(target.path)), target.layout, agent.agent)
+    return required_trust(target, existing(target.path), agent.agent)
 
 
 def check_folder_trust(agent: AgentState) -> Iterable[Finding]:

@@ -11,14 +11,15 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from hookrun import audit_reader, context as contexts
 from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
+from hookrun.agents.types import Agent
 from hookrun.claude.answer import Interpretation
 from hookrun.claude.hook_protocol import build_payload
 from hookrun.config.command_words import relative_words
@@ -30,12 +31,7 @@ from hookrun.model import Failure, Hook, Outcome, Verdict
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.wiring.launchers import launcher_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from hookrun.agents.types import Agent
-    from hookrun.wiring.targets import WiredEvent
+from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe blocks this call to prove that the agent obeys"
 PROBE = "hookrun-probe"

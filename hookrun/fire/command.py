@@ -83,21 +83,6 @@ def help_text() -> str:
 class FireOptions:
     """The parsed command line."""
 
-    __slots__ = (
-        "agent",
-        "cold",
-        "config",
-        "ctx",
-        "deadline",
-        "event",
-        "explain",
-        "home",
-        "probe",
-        "repeat",
-        "scope",
-        "trust",
-    )
-
     def __init__(self) -> None:
         self.event = ""
         self.agent: str | None = None
@@ -128,8 +113,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         if name in TAKE_VALUE:
             if not equals:
                 if not rest:
-                    msg = f"{name} needs a value\nhint: see `hookrun fire --help`"
-                    raise FireError(msg)
+                    raise FireError(f"{name} needs a value\nhint: see `hookrun fire --help`")
                 value = rest.pop(0)
             if name == "--trust":
                 options.trust += _digests(value)
@@ -140,16 +124,13 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         elif word.startswith("-") and word != "-":
             near = closest(word, (*TAKE_VALUE, "--explain", "--help"))
             hint = f"did you mean {near}?" if near else "see `hookrun fire --help`"
-            msg = f"unknown option {quote(word)}\nhint: {hint}"
-            raise FireError(msg)
+            raise FireError(f"unknown option {quote(word)}\nhint: {hint}")
         elif options.event:
-            msg = f"unexpected argument {quote(word)}: the event is {options.event}\nhint: give one event"
-            raise FireError(msg)
+            raise FireError(f"unexpected argument {quote(word)}: the event is {options.event}\nhint: give one event")
         else:
             options.event = word
     if not options.event and options.agent is None:
-        msg = "no event given\nhint: for example `hookrun fire pre_tool_use --ctx ctx.json`"
-        raise FireError(msg)
+        raise FireError("no event given\nhint: for example `hookrun fire pre_tool_use --ctx ctx.json`")
     return options
 
 
@@ -157,15 +138,15 @@ def _digests(text: str) -> list[str]:
     digests = [each.strip() for each in text.split(",") if each.strip()]
     for digest in digests:
         if not digest.startswith("sha256:"):
-            msg = f"invalid digest {quote(digest)} in --trust\nhint: `hookrun trust --digest` prints the digests"
-            raise FireError(msg)
+            raise FireError(
+                f"invalid digest {quote(digest)} in --trust\nhint: `hookrun trust --digest` prints the digests"
+            )
     return digests
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        msg = f"--repeat must be a whole number from 1, not {quote(text)}"
-        raise FireError(msg)
+        raise FireError(f"--repeat must be a whole number from 1, not {quote(text)}")
     return int(text)
 
 

@@ -264,10 +264,12 @@ class EventFire:
         finally:
             command.waited += runner.waited
             runner.close()
-        self.trust = trust = trust or self._decisions_about_invalid(around, runner.is_interrupted)
+        failed = {run.failure.kind for run in self.chain.runs if run.failure is not None}
+        if trust is None and command.agent is not None and "declaration" in failed:
+            self.trust = trust = self._decisions(around, runner.is_interrupted)
         if trust is not None:
             try:
-                self._tell_of_trust(self.chain, trust)
+                self._tell_of_trust(self.chain, trust, failed)
             except Exception as error:
                 command.problems.append(command.internal_error(error))
         self._tell_what_is_lost(self.chain)
@@ -341,27 +343,17 @@ class EventFire:
         trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
         return trust
 
-    def _decisions_about_invalid(
-        self, around: HookEnvironment, is_interrupted: Callable[[], bool]
-    ) -> UserDecisions | None:
-        """Return what tells an agent's user of invalid hooks; None if there are none."""
-        invalid = self.chain is not None and "declaration" in self._failures(self.chain)
-        return self._decisions(around, is_interrupted) if invalid and self.invocation.agent is not None else None
-
-    @staticmethod
-    def _failures(chain: HookChain) -> set[str]:
-        return {run.failure.kind for run in chain.runs if run.failure is not None}
-
-    def _tell_of_trust(self, chain: HookChain, trust: UserDecisions) -> None:
+    def _tell_of_trust(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
         """Notify the user of each pause, and once a session of hooks of the project that cannot run.
 
-        These are the ones that are not approved, are invalid, or need a kind that hookrun cannot run.
+        These are the ones that are not approved, are invalid, or need a kind that hookrun cannot run. `failed` are the
+        kinds of the chain's failures.
         """
         trust.keep()
         if self.invocation.agent is None:
             return
         chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
-        if self.candidates is not None and not self._failures(chain).isdisjoint(("untrusted", "declaration")):
+        if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 
             behind = unapproved_behind(chain, self.candidates, trust)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
@@ -10,8 +11,6 @@ from hookrun.library import Result
 from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.library.embedded_engine import Engine
 
 OnError = Literal["continue", "block"]

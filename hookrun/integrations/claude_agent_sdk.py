@@ -9,6 +9,7 @@ the `claude` of 0.1.50 runs an allowed tool in spite of an `ask`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -32,8 +33,6 @@ except ImportError as error:
     raise ImportError(NEEDS) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
     from hookrun.library.embedded_engine import Engine

@@ -11,10 +11,12 @@ without further support.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, fire, log, reply_of
 from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
@@ -32,11 +34,8 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from langchain.agents.middleware.types import ToolCallRequest
 
-    from hookrun.agents.base import NameMap
     from hookrun.integrations.tool_loop import Approve
     from hookrun.library.embedded_engine import Engine
 

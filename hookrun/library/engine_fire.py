@@ -233,10 +233,8 @@ class EngineFire:
         runs = self._chain.runs[self._reported :]
         self._reported += len(runs)
         for run in runs:
-            for note in run.notes:
-                LOG.warning("hook %s: %s", run.hook.name, note)
-            if run.failure is not None:
-                LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+            if run.notes or run.failure is not None:
+                self._services.log_result(run)
         return [run for run in runs if run.failure is not None]
 
     def _report_failures(self, runs: Iterable[HookResult], before: int | None) -> Iterator[Coroutine[Any, Any, None]]:
@@ -300,8 +298,11 @@ class EngineFire:
         )
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        """Record how a background hook ended. Tests of hooks replace this (testing/sandbox.py)."""
-        self._keep(lambda: [audit.background_record(hook, outcome, self._data)])
+        """Record how a background hook ended."""
+        if self._services.on_background_end is not None:
+            self._services.on_background_end(hook, outcome, self._data)
+        else:
+            self._keep(lambda: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
         """Write records if there is an audit log. An error here never changes the result."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from hookrun import audit
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
-from hookrun.model import Failure
+from hookrun.model import Failure, Hook, HookResult, Outcome
 from hookrun.process.pool import ClosedError, Pool
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.program import program
@@ -72,14 +72,41 @@ MOST_THREADS = 64
 """Handlers with `thread=True` that run at once; more are queued."""
 
 
+def hook_environment(state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+    """Return the environment that the configured hooks of one fire share."""
+    return HookEnvironment(
+        context,
+        project=state.project,
+        request_id=request_id,
+        program=program,
+        may_fork=False,
+        settings=state.settings,
+    )
+
+
+def log_result(run: HookResult) -> None:
+    """Log the notes and the failure of a hook that has run."""
+    for note in run.notes:
+        LOG.warning("hook %s: %s", run.hook.name, note)
+    if run.failure is not None:
+        LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+
+
 class EngineState:
     """`directory` is the agent's working directory if a context has none, `project` the root that hooks run in.
 
     `home` is the account's, or None for an engine without config files, which writes nothing. `trusted` means that the
     program vouches for a project's hooks.
+
+    Tests of hooks (testing/sandbox.py) replace three fields: `environment` makes the environment of a fire's hooks,
+    `log_result` gets each hook that has run, and `on_background_end`, which is called in another thread, a background
+    hook, its outcome and the context, instead of the audit.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:
+        self.environment: Callable[[EngineState, Mapping[str, object], str], HookEnvironment] = hook_environment
+        self.log_result: Callable[[HookResult], None] = log_result
+        self.on_background_end: Callable[[Hook, Outcome, Mapping[str, object]], None] | None = None
         self.directory = directory
         self.project = directory
         self.home: str | None = None
@@ -100,17 +127,6 @@ class EngineState:
         self.settings = settings
         setting = settings.get("audit")
         self.journal = None if self.home is None or setting is False else audit.Log(self.home, setting, stay_open=True)
-
-    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return the environment that the configured hooks of one fire share. Tests of hooks add theirs (testing/)."""
-        return HookEnvironment(
-            context,
-            project=self.project,
-            request_id=request_id,
-            program=program,
-            may_fork=False,
-            settings=self.settings,
-        )
 
     def locks_directory(self) -> str:
         """Return the directory of the locks of exclusive hooks."""

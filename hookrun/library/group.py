@@ -223,7 +223,7 @@ class Processes:
 
     @cached_property
     def _around(self) -> HookEnvironment:
-        return self._services.environment(self._chain.context, self._request_id)
+        return self._services.environment(self._services, self._chain.context, self._request_id)
 
     @property
     def _trust(self) -> UserDecisions:

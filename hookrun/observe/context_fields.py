@@ -6,17 +6,16 @@ import json
 import math
 import os.path
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from hookrun.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from hookrun import Context
 
-    Clock = Callable[[], float]
+Clock = Callable[[], float]
 
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
 """The fields in which a checkpoint names its project; the first one present counts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -9,15 +10,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe.context_fields import fired_at, session_of, stored_name
+from hookrun.observe.context_fields import Clock, fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 MILLION = 1_000_000
 EPSILON = 1e-9

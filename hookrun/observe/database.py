@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -12,8 +13,6 @@ from urllib.parse import quote
 from hookrun.state import NoHomeError, home_directory, make_private_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from hookrun import Context, Engine, Verdict
 
 APPLICATION_ID = 0x686B7276

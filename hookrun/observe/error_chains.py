@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os.path
 import secrets
+import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import nlargest
@@ -13,15 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
 from hookrun.observe import stored_texts as texts
-from hookrun.observe.context_fields import file_path, fired_at, iso, session_of, stored_name
+from hookrun.observe.context_fields import Clock, file_path, fired_at, iso, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 MIN_SIMILARITY, MIN_SIMILARITY_TO_SUGGEST = 0.3, 0.6
 """The similarity, 0 to 1, at which an error is found, and at which its fix is suggested to the model."""

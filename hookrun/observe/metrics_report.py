@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.files import atomic_write
-from hookrun.observe.context_fields import iso, start_of_last_days
+from hookrun.observe.context_fields import Clock, iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
 from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.error_chains import CauseChains, ErrorChain
@@ -19,10 +20,7 @@ from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summariz
 from hookrun.text import closest, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 MAX_CHAINS = 100
 """The newest causal chains, which a report has in full."""
@@ -167,7 +165,8 @@ class MetricsExport:
         """Write the file."""
         with self._store.as_store_errors():
             text = self._format(collect(self._store))
-        replace(self._path, text)
+        atomic_write(self._path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
+        os.chmod(self._path, READABLE)  # whatever the umask is
 
 
 def as_json(report: MetricsReport) -> str:
@@ -178,12 +177,6 @@ def as_json(report: MetricsReport) -> str:
 def prometheus(report: MetricsReport) -> str:
     """Return a report in Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats)."""
     return "".join(line for metric in METRICS for line in _lines(*metric, report))
-
-
-def replace(path: str, text: str) -> None:
-    """Replace a file atomically by one that everyone may read. Raises OSError."""
-    atomic_write(path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
-    os.chmod(path, READABLE)  # whatever the umask is
 
 
 def _lines(

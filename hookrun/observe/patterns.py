@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os.path
+import sqlite3
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe.context_fields import files, fired_at, project, quality_score, stored_name, strings
+from hookrun.observe.context_fields import Clock, files, fired_at, project, quality_score, stored_name, strings
 from hookrun.observe.database import ObserverDatabase, register_observers
 from hookrun.observe.stored_texts import clean_json, clean_line, coverage, normalize
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator, Mapping
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 THRESHOLD = 85.0
 """The quality score above which a checkpoint is learned from."""

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hookrun.observe.context_fields import canonical_json, fired_at, session_of, stored_name
+from hookrun.observe.context_fields import Clock, canonical_json, fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
     Key = tuple[str, ...]
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from statistics import linear_regression
 from typing import TYPE_CHECKING
 
 from hookrun.observe import context_fields as fields
+from hookrun.observe.context_fields import Clock
 from hookrun.observe.database import ObserverDatabase, register_observers
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
-    from datetime import tzinfo
-
     from hookrun import Context, Engine
-    from hookrun.observe.context_fields import Clock
 
 CHANGING = frozenset({"write", "edit", "delete"})
 """The tools that change a file."""

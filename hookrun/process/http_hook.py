@@ -88,8 +88,7 @@ def expand(value: str, allowed: object) -> str:
         if name not in names:
             return found[0]
         if name not in os.environ:
-            msg = f"environment variable {name}, used in a header, is not set"
-            raise ValueError(msg)
+            raise ValueError(f"environment variable {name}, used in a header, is not set")
         return os.environ[name]
 
     return re.sub(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))", replace, value)
@@ -106,25 +105,22 @@ def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> byte
         response = _post(urlsplit(url), body, headers)
         if response.status in REDIRECTS:
             if not response.headers.get("Location"):
-                msg = f"HTTP {response.status} without a Location header"
-                raise ValueError(msg)
+                raise ValueError(f"HTTP {response.status} without a Location header")
             url = urljoin(url, response.headers["Location"])
             if _host(urlsplit(url)) != _host(first):
-                msg = f"HTTP {response.status} redirects to another host ({_shown(_place(urlsplit(url)))})"
-                raise ValueError(msg)
+                raise ValueError(f"HTTP {response.status} redirects to another host ({_shown(_place(urlsplit(url)))})")
             continue
         answer = response.read(most + 1)
         if response.length and len(answer) <= most:
             raise ValueError(f"the connection was closed {response.length} bytes before the end of the response")
         if not 200 <= response.status < 300:  # noqa: PLR2004  # HTTP's range of success
-            msg = f"HTTP {response.status} {response.reason}: {_shown(answer[:300].decode('utf-8', 'replace'))}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"HTTP {response.status} {response.reason}: {_shown(answer[:300].decode('utf-8', 'replace'))}"
+            )
         if len(answer) > most:
-            msg = f"the response is longer than max_output ({most} bytes)"
-            raise ValueError(msg)
+            raise ValueError(f"the response is longer than max_output ({most} bytes)")
         return answer
-    msg = f"more than {MAX_REDIRECTS} redirects"
-    raise ValueError(msg)
+    raise ValueError(f"more than {MAX_REDIRECTS} redirects")
 
 
 def _post(url: SplitResult, body: bytes, headers: dict[str, str]) -> HTTPResponse:

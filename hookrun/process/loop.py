@@ -90,8 +90,7 @@ class Loop:
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         both = zip(tasks, outcomes, strict=True)
-        self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)]
-        self._waiting.reverse()
+        self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)][::-1]
         if self._wake >= 0:
             self._on_wake()  # a signal received since the last run
         try:
@@ -263,8 +262,7 @@ class Loop:
                     self._watch_exit(process)
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
-        now = monotonic()
-        self._enforce_deadlines(now)
+        self._enforce_deadlines(monotonic())
 
     def _call_what_is_due(self, now: float) -> None:
         while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
@@ -304,13 +302,11 @@ class Loop:
             return True
         if now < process.deadline:
             return False
-        process.outcome.failure = Failure("timeout", self._out_of_time(process))
+        task = process.task
+        late = process.deadline >= min(self._deadline, task.deadline)
+        when = "by the deadline" if late else f"after {task.timeout:g} s"
+        process.outcome.failure = Failure("timeout", f"no answer {when}")
         return True
-
-    def _out_of_time(self, process: Process) -> str:
-        if process.deadline >= min(self._deadline, process.task.deadline):
-            return "no answer by the deadline"
-        return f"no answer after {process.task.timeout:g} s"
 
     def _drain(self, process: Process, fd: int, *, ended: bool = False) -> None:
         """Read what is in a pipe; `ended` tells that nobody holds its other end."""
@@ -394,8 +390,7 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
-            if fd >= 0:
-                self._unwatch(fd)
+            self._unwatch(fd)
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)
@@ -438,6 +433,7 @@ class Loop:
         self._poll().register(fd, events)
 
     def _unwatch(self, fd: int) -> None:
+        """Watch a descriptor no longer, if it is watched."""
         if self._of.pop(fd, None) is not None:
             self._poll().unregister(fd)
 

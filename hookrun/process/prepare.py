@@ -229,13 +229,9 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
 
 
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
+    """Return the variables that `clean` keeps, or for `scrub` those whose names do not suggest a credential."""
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    return _scrubbed(variables)
-
-
-def _scrubbed(variables: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return the environment variables whose names do not suggest a credential."""
     names = b"\n".join(variables).upper()
     words = [word for word in VARIABLE_WORDS if word in names]  # as a rule few: most names are looked at once only
     return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
@@ -316,7 +312,7 @@ def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environme
             return spawn.function(lambda: python_host.serve(target, cwd), variables, cwd)
         if environment.shares_python and not hook.background:
             environment.hosts = environment.hosts or python_host.Hosts()
-            return environment.hosts.lease(hook.layer, target, variables, cwd)
+            return python_host.HostLease(environment.hosts, hook.layer, target, variables, cwd)
         return spawn.function(lambda: python_host.run(target, cwd), variables, cwd)
     if hook.interpreter is None and not sys.executable:
         return _no_python(hook)

@@ -39,10 +39,6 @@ class Hosts:
         self._idle: list[Host] = []
         self._ended: list[int] = []
 
-    def lease(self, layer: str, target: str, variables: Variables, cwd: str) -> HostLease:
-        """Return the start of a hook: in a child that runs no hook now, else in a new one."""
-        return HostLease(self, layer, target, variables, cwd)
-
     @staticmethod
     def leased(start: object, marker: bytes) -> HostLease | None:
         """Return the start of a hook if it is one of ours, with its marker set."""
@@ -100,7 +96,7 @@ class Host:
 
 
 class HostLease:
-    """The start of a hook in a child that may run others after it; to be called once."""
+    """The start of a hook: in a child of `hosts` that runs none now, else in a new one. To be called once."""
 
     marker = b""
 

@@ -97,16 +97,12 @@ class ProcessRunner:
         return outcomes
 
     def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-        known: list[Outcome | None] = []
-        tasks: list[Task | Failure | None] = []
-        for hook, stdin in jobs:
-            task = self._prepare(hook, stdin)
-            if hook.background and isinstance(task, Task):
-                task = self._in_background(hook, task)
-            known.append(task if isinstance(task, Outcome) else None)
-            tasks.append(None if isinstance(task, Outcome) else task)
-        ended = self._loop.run(tasks)
-        return [early or self._ended(hook, late) for (hook, _), early, late in zip(jobs, known, ended, strict=True)]
+        tasks = [self._prepare(hook, stdin) for hook, stdin in jobs]
+        ended = self._loop.run([None if isinstance(task, Outcome) else task for task in tasks])
+        return [
+            task if isinstance(task, Outcome) else self._ended(hook, outcome)
+            for (hook, _), task, outcome in zip(jobs, tasks, ended, strict=True)
+        ]
 
     def close(self) -> None:
         """End the children of Python functions and the watcher, to be reaped later; let signals act as before."""
@@ -122,14 +118,19 @@ class ProcessRunner:
         WATCHER.close()
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
+        """Return the task of a hook, why it cannot run, or its outcome if nothing has to be waited for."""
         refused = self.trust.check_before(hook) if self.trust is not None else None
         if refused is not None:
             self._environment.discard_program(hook)
-        if refused is None and hook.kind == "python" and str(hook.target).startswith(RECIPES):
+            return refused
+        if hook.kind == "python" and str(hook.target).startswith(RECIPES):
             outcome = self._glance(hook, stdin)
             if outcome is not None:
                 return self._ended(hook, outcome)
-        return refused or prepare(hook, stdin, self._environment, locks=self._locks)
+        task = prepare(hook, stdin, self._environment, locks=self._locks)
+        if hook.background and isinstance(task, Task):
+            return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
+        return task
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
         """Return the outcome of a recipe that does not object to this context, by its look; None to run it.
@@ -155,9 +156,6 @@ class ProcessRunner:
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._environment)
         return self.trust.check_after(hook, outcome) if self.trust is not None else outcome
-
-    def _in_background(self, hook: Hook, task: Task) -> Outcome:
-        return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:

@@ -280,7 +280,7 @@ class ProtectedPaths:
         if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
             return None
         temporary = (*TEMPORARY, os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  # named, not used
-        return None if any(each != full and is_within(full, each.rstrip("/")) for each in temporary) else full
+        return None if any(each != full and is_within(full, each) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
         """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from hookrun.credentials import redact
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import cut, printable_lines
 from hookrun.recipes.recipe import Option, Recipe, count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MAX_LINE, MAX_TEXT = 160, 6000
 """Characters."""

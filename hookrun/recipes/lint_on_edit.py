@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from hookrun import Context
 from hookrun.process.program import ProgramError, run_program
@@ -13,9 +14,6 @@ from hookrun.recipes import recipe_state
 from hookrun.recipes.output_excerpt import first_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_OUTPUT = 1 << 17
 """Bytes of a linter's output that are read."""

@@ -9,18 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from hookrun.nesting import CALLER
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes.output_excerpt import printable_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 OSASCRIPT = (
     "on run argv",

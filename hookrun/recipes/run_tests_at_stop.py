@@ -10,18 +10,15 @@ import re
 import shutil
 import time
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from hookrun.files import read_or_none
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_OUTPUT = 1 << 18
 """Bytes of the tests' output that are read."""
@@ -118,7 +115,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if missing:
         return recipe_state.once(context, f"{NAME} missing", f"{NAME}: tests did not run: {', '.join(missing)}")
     _store_green(root, before)
-    _count(context, root, 0)
+    with _session(context, root) as remembered:
+        remembered["blocks"] = 0
     return None
 
 
@@ -133,14 +131,14 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def begin(context: Mapping[str, object]) -> None:
     """Store the state of the files, unless it is stored for this session: it may have been resumed."""
     root = paths.project_root(context)
-    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
+    with _session(context, root) as remembered:
         if "baseline" not in remembered and (files := project_files(root)) is not None:
             remembered["baseline"] = files_digest(files)
 
 
 def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool:
     """Return whether nothing has changed since the session began, or since the last green run."""
-    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
+    with _session(context, root) as remembered:
         if remembered.get("baseline") == digest:
             return True
     with recipe_state.LockedState(NAME, "green", root) as remembered:
@@ -181,24 +179,20 @@ def _run(chosen: list[Suite], root: str) -> str | None:
 def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, object]:
     """Return the block, or a message for the user after the last attempt."""
     attempts = count(RECIPE, "attempts")
-    again = context.get("stop_hook_active")
-    blocked = 0 if again is False else _count(context, root, None)
-    if blocked >= attempts:
-        _count(context, root, 0)
-        first = message.partition(":\n")[0]
-        text = f"{NAME}: {first.partition('.')[0]}; the turn ends after {blocked} blocks"
-        return {"action": "continue", "system_message": text}
-    _count(context, root, blocked + 1)
-    return {"action": "block", "message": message}
-
-
-def _count(context: Mapping[str, object], root: str, number_of_blocks: int | None) -> int:
-    """Return how many blocks there were in a row; with a number, store it first."""
-    with recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root) as remembered:
-        if number_of_blocks is not None:
-            remembered["blocks"] = number_of_blocks
+    with _session(context, root) as remembered:
         blocks = remembered.get("blocks")
-    return blocks if isinstance(blocks, int) else 0
+        blocked = blocks if isinstance(blocks, int) and context.get("stop_hook_active") is not False else 0
+        remembered["blocks"] = blocked + 1 if blocked < attempts else 0
+    if blocked < attempts:
+        return {"action": "block", "message": message}
+    first = message.partition(":\n")[0]
+    text = f"{NAME}: {first.partition('.')[0]}; the turn ends after {blocked} blocks"
+    return {"action": "continue", "system_message": text}
+
+
+def _session(context: Mapping[str, object], root: str) -> recipe_state.LockedState:
+    """Return what is remembered of this session in this project."""
+    return recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root)
 
 
 def project_files(root: str) -> Files | None:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hookrun import Context, agent_events
-from hookrun.observe.costs import NAMES, CostTracker, Price, money, tokens_of
+from hookrun.observe.costs import NAMES, Cost, CostTracker, Price, money, tokens_of
 from hookrun.recipes import paths, recipe_state
-from hookrun.recipes.recipe import fail_option, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from hookrun.observe.costs import Cost
-    from hookrun.recipes.recipe import Recipe
+from hookrun.recipes.recipe import Recipe, fail_option, words
 
 MAX_IDS = 200
 """Inferences of a transcript to remember: it may repeat one with more tokens."""

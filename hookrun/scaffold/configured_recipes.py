@@ -14,6 +14,7 @@ from hookrun.config.document import Diagnostic, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.files import read_or_none, relative_path
+from hookrun.model import as_object
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
@@ -115,7 +116,7 @@ class ConfiguredRecipes:
         pinned = f"{name}@{newest(name)}"
         entries = self.declared()[name]
         written_out = [entry for _, entry in entries if "recipe" not in entry]
-        if not replace and any(digest(each) != _metadata(each).get("written") for each in written_out):
+        if not replace and any(digest(each) != as_object(each.get("metadata")).get("written") for each in written_out):
             self.statuses.append(RecipeStatus(name, CONFLICT))
             return
         index, entry = entries[0]
@@ -181,13 +182,8 @@ def recipe_of(entry: object) -> str | None:
     """Return the recipe that an entry is, or that a hook was written out from; None for any other."""
     if not isinstance(entry, dict):
         return None
-    name = entry.get("recipe", _metadata(entry).get("recipe"))
+    name = entry.get("recipe", as_object(entry.get("metadata")).get("recipe"))
     return name.partition("@")[0] if isinstance(name, str) else None
-
-
-def _metadata(entry: Mapping[str, object]) -> dict[str, object]:
-    found = entry.get("metadata")
-    return found if isinstance(found, dict) else {}
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
@@ -203,15 +199,13 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
 
 
 def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
-    env = entry.get("env")
-    variables = env if isinstance(env, dict) else {}
+    variables = as_object(entry.get("env"))
     return {option: str(variables[key]) for option, key in option_variables(name).items() if key in variables}
 
 
 def digest(entry: Mapping[str, object]) -> str:
     """Return the digest of a hook that was written out, without its options and metadata."""
-    env = entry.get("env")
-    rest = {name: value for name, value in env.items() if not name.startswith(PREFIX)} if isinstance(env, dict) else {}
+    rest = {name: value for name, value in as_object(entry.get("env")).items() if not name.startswith(PREFIX)}
     fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
     text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
     return _digits(text)

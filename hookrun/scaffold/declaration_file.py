@@ -8,28 +8,25 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
-from hookrun.config.document import YAML_SUFFIXES, Document
+from hookrun.config.document import YAML_SUFFIXES, Diagnostic, Document
+from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.edit.json_edit import EditError
+from hookrun.edit.json_edit import EditError, Json
 from hookrun.files import is_within, relative_path
 from hookrun.state import CONFIG_DIR, make_private_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hookrun.config.document import Diagnostic
-    from hookrun.config.parse import KeyPath
-    from hookrun.edit.json_edit import Json
     from hookrun.edit.yaml_edit import Yaml
 
 
@@ -69,10 +66,7 @@ class DeclarationFile:
     @property
     def entries(self) -> list[object]:
         """The hooks in order."""
-        data = self._text.data
-        found = data.get("hooks") if isinstance(data, dict) else None
-        if isinstance(found, dict):
-            found = found.get("hooks")
+        found = self._text.at(self._entries_path)
         return found if isinstance(found, list) else []
 
     def named(self, name: str) -> bool:
@@ -81,8 +75,7 @@ class DeclarationFile:
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
-        whole = self._text.data
-        if not isinstance(whole, dict) or self._entries_path[0] not in whole:
+        if self._text.at(self._entries_path) is None:
             self._edit(lambda text: text.add((), [entry], "hooks"), entry)
         else:
             self._edit(lambda text: text.add(self._entries_path, entry), entry)

@@ -20,6 +20,7 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
 from hookrun.library import Result
+from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
@@ -32,7 +33,6 @@ from hookrun.testing.sandbox import (
     CannotRunError,
     CaseConfig,
     CaseFire,
-    CaseState,
     Sandbox,
     account_home,
     config_from_files,
@@ -228,7 +228,7 @@ class CaseRunner:
         for name in ("home", "project"):
             os.mkdir(f"{self._temporary}/{name}")
         self._configs: dict[tuple[str, str | None], CaseConfig] = {}
-        self._states: dict[CaseConfig, CaseState] = {}
+        self._states: dict[CaseConfig, EngineState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
         self._homes: dict[bool, list[str]] = {False: [], True: []}
@@ -339,7 +339,7 @@ class CaseRunner:
         concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._state_for(config), event, context, TableCandidates(table, concerned), sandbox)
-            fired = fire.run_sync()
+            fired = fire.run()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -361,7 +361,7 @@ class CaseRunner:
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
         fire = CaseFire(self._state_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
-        (run,) = fire.run_sync().runs
+        (run,) = fire.run().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"
@@ -377,11 +377,11 @@ class CaseRunner:
             self._tables[key] = HookTable([hook for hook in found if hooks is None or hook.name in hooks])
         return self._tables[key]
 
-    def _state_for(self, config: CaseConfig) -> CaseState:
+    def _state_for(self, config: CaseConfig) -> EngineState:
         state = self._states.get(config)
         if state is None:
             root = f"{self._temporary}/project" if config.rootless else config.root
-            state = CaseState(root, max_processes=self.at_once)
+            state = EngineState(root, max_processes=self.at_once)
             state.home = f"{self._temporary}/home"
             state.trusted = True
             state.pool, state.background_pool = self._pool, self._background_pool

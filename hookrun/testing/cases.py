@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
+from hookrun.config.discovery import identity_or_none
 from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, read
-from hookrun.config.schema import EVENT, HOOK_FIELDS, NOT_BLANK, PATH, WORD
+from hookrun.config.schema import EVENT, NOT_BLANK, PATH, WORD
 from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
+from hookrun.config.validate import FIELDS
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
-from hookrun.state import identity
 from hookrun.testing import is_case_file
 from hookrun.text import did_you_mean, one_of, quote
 
@@ -98,7 +99,7 @@ CASE_FIELDS = (
         ListOf(AGENT, "an agent or a list of different agents", alone=AGENT, unique=True),
         "Run once as each of these agents.",
     ),
-    Field("env", names(HOOK_FIELDS)["env"].shape, "Variables in the environment of the hooks."),
+    Field("env", FIELDS["env"].shape, "Variables in the environment of the hooks."),
     Field(
         "files",
         MapOf(PATH, Str("text"), "an object of path and text"),
@@ -402,11 +403,4 @@ def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | N
         cases = find_case_files(paths)
     except NoCaseFileError:
         cases = []
-    return {path: _identity(path) for path in (*cases, *files)}
-
-
-def _identity(path: str) -> Identity | None:
-    try:
-        return identity(path)
-    except OSError:
-        return None
+    return {path: identity_or_none(path) for path in (*cases, *files)}

@@ -6,6 +6,8 @@ Every pytest run loads this where hookrun is installed, so it imports the rest o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +15,6 @@ import pytest
 from hookrun.testing import is_case_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from hookrun.testing.case_runner import CaseRunner
     from hookrun.testing.cases import Case
     from hookrun.testing.results import CaseResult, CaseRun

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hookrun.conditions import tool_names
 from hookrun.globs import glob
+from hookrun.model import Hook, HookResult, Verdict
 from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from hookrun.agents.reply import AgentResponse
     from hookrun.config.document import Diagnostic
-    from hookrun.model import Hook, HookResult, Verdict
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
 

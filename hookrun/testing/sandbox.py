@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -13,13 +14,16 @@ from hookrun.config.discovery import find
 from hookrun.config.document import Document
 from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
+from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import validate_settings
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import read_or_none
+from hookrun.library import Result
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome
+from hookrun.library.handlers import TableCandidates
+from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome, as_object
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
@@ -28,9 +32,6 @@ from hookrun.testing.results import HookFailure
 from hookrun.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hookrun.library.handlers import TableCandidates
     from hookrun.process.coprocess import Coprocesses
 
 
@@ -103,11 +104,9 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
     """
     document = Document.from_data("declarations in memory", data)
-    read = document.data if isinstance(document.data, dict) else {}
-    settings, wrong = validate_settings(document, read.get("hookrun", {}), "project")
-    events, entries = settings.get("events"), read.get("hooks")
-    events, entries = events if isinstance(events, list) else [], entries if isinstance(entries, list) else []
-    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, settings.get("defaults"))
+    settings, wrong = validate_settings(document, document.top.get("hookrun", {}), "project")
+    entries, events = list_at(document.top, "hooks"), texts(settings, "events")
+    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, as_object(settings.get("defaults")))
     errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
     return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
@@ -186,53 +185,50 @@ class CaseEnvironment(HookEnvironment):
         return {**inherited(self.env_policy(hook)), **own}
 
 
-class CaseState(EngineState):
-    """The state of all runs with one configuration. No hook needs approval: the home has no trust store."""
+class CaseFire:
+    """A run in a sandbox that collects the failures of its background hooks.
 
-    sandbox: Sandbox
-
-    def within(self, sandbox: Sandbox) -> CaseState:
-        """Return the same state for runs in this sandbox."""
-        state = copy(self)
-        state.sandbox = sandbox
-        state.project = sandbox.project or self.project
-        return state
-
-    def environment(self, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-        """Return the environment that the hooks of one fire share."""
-        project = self.project
-        environment = CaseEnvironment(context, project=project, request_id=request_id, program=program, may_fork=False)
-        environment.coprocesses = self.sandbox.coprocesses
-        environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self.sandbox.env.items()}
-        return environment
-
-
-class CaseFire(EngineFire):
-    """A run in a sandbox that collects the failures of its background hooks."""
+    `state` is that of all runs with one configuration. No hook needs approval: the home has no trust store. Failures
+    are not logged: they are part of the case's result.
+    """
 
     def __init__(
         self,
-        case_state: CaseState,
+        state: EngineState,
         event: str,
         data: Mapping[str, object],
         selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
-        super().__init__(case_state.within(sandbox), event, data, selection, state=None, deadline=FOREVER)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
+        self._sandbox = sandbox
+        own = copy(state)
+        own.project = sandbox.project or state.project
+        own.environment = self._environment
+        own.log_result = lambda _run: None
+        own.on_background_end = self._collect
+        self._fire = EngineFire(own, event, data, selection, state=None, deadline=FOREVER)
+
+    def run(self) -> Result:
+        """Run the hooks and return the result."""
+        return self._fire.run_sync()
 
     def background_failures(self, count: int) -> list[HookFailure]:
         """Wait until `count` background hooks have finished and return those that failed."""
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
-    def _new_failures(self) -> list[HookResult]:
-        """Log no failures: they are part of the case's result."""
-        return []
+    def _environment(self, state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+        environment = CaseEnvironment(
+            context, project=state.project, request_id=request_id, program=program, may_fork=False
+        )
+        environment.coprocesses = self._sandbox.coprocesses
+        environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self._sandbox.env.items()}
+        return environment
 
-    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
+    def _collect(self, hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> None:
         """Collect the result of a background hook; called in another thread."""
-        record = audit.background_record(hook, outcome, self._data)
+        record = audit.background_record(hook, outcome, context)
         kind = record.get("failure")
         failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
         self._ended.put(failed)

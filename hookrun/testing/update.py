@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import audit_reader
+from hookrun.audit_reader import FireRecords, Record
+from hookrun.config.parse import KeyPath
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.json_edit import EditError
@@ -15,14 +17,8 @@ from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
 from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hookrun.audit_reader import FireRecords, Record
-    from hookrun.config.parse import KeyPath
-
-    Update = tuple[Case, list[tuple[KeyPath, object]], int]
-    """A case, the changes that make it pass, and the number of its results that did not."""
+Update = tuple[Case, list[tuple[KeyPath, object]], int]
+"""A case, the changes that make it pass, and the number of its results that did not."""
 
 LAST = "last"
 """Selects the newest run that was recorded with its context, instead of an id."""

@@ -371,10 +371,6 @@ def _flags(path: str) -> int | None:
         return None
 
 
-def _is_glob(part: str) -> bool:
-    return any(char in part for char in "*?[")
-
-
 def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[str]:
     if not parts:
         if os.path.isdir(directory):
@@ -383,7 +379,7 @@ def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[s
             yield directory
         return
     part, rest = parts[0], parts[1:]
-    if not _is_glob(part):
+    if not any(char in part for char in "*?["):
         yield from _below(f"{directory}/{part}", rest, looked_at)
         return
     if part == "**" and rest:

@@ -93,15 +93,12 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
 
 
 def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
-    """Return what changed since a hook was approved in this project, naming the files; "" if it never was."""
-    here = [
+    """Return what changed since a hook was last approved in this project, naming the files. It must have been."""
+    _, last = max(
         (each["time"], digest)
         for digest, each in store.approved.items()
         if (each["name"], each["root"]) == (name, root)
-    ]
-    if not here:
-        return ""
-    last = max(here)[1]
+    )
     if store.approved[last].get("rule", 1) != RULE:
         return "it was approved by an older version of hookrun, which covered fewer files"
     before = read(home, last)

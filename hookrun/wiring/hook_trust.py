@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.targets import find_own, problems_in
+from hookrun.edit.file_change import ExistingFile
+from hookrun.edit.toml_edit import TableKey, Toml
+from hookrun.wiring.targets import SettingsFile, WiredLine, problems_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hookrun.agents.types import Agent, TrustFormat
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.edit.json_edit import Json
-    from hookrun.edit.toml_edit import TableKey
-    from hookrun.wiring.targets import EntryLayout, WiredLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +40,27 @@ def trust_format(agent: Agent) -> TrustFormat | None:
     return None if module is None else cast("TrustFormat", import_module(module))
 
 
-def required_trust(path: str, hooks: Json, layout: EntryLayout, agent: Agent) -> list[HookTrust]:
-    """Return the trust that hookrun's hooks in the file at `path` need; none if the agent asks for none."""
+def required_trust(
+    file: SettingsFile, now: ExistingFile, agent: Agent, *, by_any_path: bool = False
+) -> list[HookTrust]:
+    """Return the trust that hookrun's hooks in a file need; none if the agent asks for none. Raises FileError.
+
+    With `by_any_path` they need it under each path that the file's directory goes by.
+    """
     form, trusts = trust_format(agent), []
     if form is None:
         return []
-    for each in find_own(hooks, layout, agent.NAME):
-        _, _, group, _, handler = each.path
-        digest = form.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
-        trusts.append(HookTrust(each.event, form.hook_table(path, each.event, int(group), int(handler)), digest, form))
+    hooks, paths = file.read(now), {file.path: None}
+    if by_any_path:
+        folder, name = os.path.split(file.path)
+        paths[os.path.join(os.path.realpath(folder), name)] = None
+    for path in paths:
+        for each in file.find_own(hooks):
+            _, _, group, _, handler = each.path
+            digest = form.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
+            table = form.hook_table(path, each.event, int(group), int(handler))
+            trusts.append(HookTrust(each.event, table, digest, form))
     return trusts
-
-
-def required_trust_by_any_path(path: str, hooks: Json, layout: EntryLayout, agent: Agent) -> list[HookTrust]:
-    """Return the trust that hookrun's hooks need, under each path that the file's directory goes by."""
-    folder, name = os.path.split(path)
-    paths = dict.fromkeys([path, os.path.join(os.path.realpath(folder), name)])
-    return [trust for each in paths for trust in required_trust(each, hooks, layout, agent)]
 
 
 class TrustConfig:

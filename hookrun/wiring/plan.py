@@ -14,7 +14,7 @@ from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
-from hookrun.wiring.hook_trust import TrustConfig, required_trust_by_any_path, trust_format
+from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
 from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
@@ -223,7 +223,7 @@ def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig 
     if form is None or target is None:
         return None
     before, after = (
-        required_trust_by_any_path(target.path, target.read(hooks.now.of(data)), target.layout, request.agent)
+        required_trust(target, hooks.now.of(data), request.agent, by_any_path=True)
         for data in (hooks.now.data, hooks.after)
     )
     return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), form.CONFIG), after, before)

@@ -29,13 +29,13 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
 def _fires(agent: Agent, path: str, event: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.fastjson import loads
-    from hookrun.wiring.targets import TOP, SettingsFile, find_all
+    from hookrun.wiring.targets import TOP, SettingsFile
 
     file = SettingsFile(agent.NAME, path, agent.INSTALL)
     try:
         now = existing(path)
         settings = loads((now.data or b"").decode())  # with a byte-order mark it counts as unreadable
-        found = find_all(file.read(now), file.layout, agent.NAME)
+        found = file.find_all(file.read(now))
     except (FileError, ValueError):
         return False
     is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
@@ -95,6 +95,6 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
     config = TrustConfig(path, []).read(existing(path))
     return all(
         trust.is_granted(config) and not trust.is_disabled(config)
-        for trust in required_trust(target.path, target.read(existing(target.path)), target.layout, agent)
+        for trust in required_trust(target, existing(target.path), agent)
         if trust.event == event
     )

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
-from hookrun.config.parse import ParseError
-from hookrun.edit.file_change import FileError
+from hookrun.config.parse import KeyPath, ParseError
+from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import wired_command
+from hookrun.wiring.wired_command import WiredCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from hookrun.agents.types import InstallSpec
-    from hookrun.config.parse import KeyPath
-    from hookrun.edit.file_change import ExistingFile
-    from hookrun.wiring.wired_command import WiredCommand
 
 SCOPES = ("user", "project")
 EVENT = "{event}"
@@ -153,15 +150,19 @@ def install_targets(
 
 
 class SettingsFile(HookFile):
-    """Settings in JSON, of which hookrun's handlers are a part."""
+    """Settings in JSON, of which hookrun's handlers are a part.
+
+    Under `hooks` each event has a list: of groups with `hooks`, or where the agent's are not nested of handlers.
+    """
 
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
         super().__init__(agent, path)
         self._json = spec["form"]
         self._handler = spec.get("handler", {})
+        self._command = self._key("{command}")
         self._per_second = spec.get("per_second", 1)
-        first = spec.get("first", {})
-        self.layout = EntryLayout(self._key("{command}"), spec.get("nested", True), tuple(first.items()))
+        self._nested = spec.get("nested", True)
+        self._first = spec.get("first", {})  # the members that a new file begins with
 
     def _key(self, holder: str) -> str:
         return next((key for key, value in self._handler.items() if value == holder), "command")
@@ -176,16 +177,7 @@ class SettingsFile(HookFile):
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the text with a handler for each event."""
-        wanted = {event: self._handler_for(line) for event, line in lines.items()}
-        text = self.read(now)
-        try:
-            return add_handlers(text, self.layout, self._agent, wanted).text
-        except LayoutError as error:
-            line, column = line_and_column(text.text, text.offset(error.path))
-            message = f"{field_name(error.path)} must be {error.expected}, not {quote(error.found)}"
-            hint = "correct it, or move it away; nothing was changed"
-            problem = Diagnostic(self.path, line, column, key_text(error.path), message, hint)
-            raise FileError(str(problem)) from error
+        return self.add_handlers(self.read(now), {event: self._handler_for(line) for event, line in lines.items()}).text
 
     def _handler_for(self, line: WiredLine) -> dict[str, object]:
         limit = line.limit * self._per_second
@@ -194,8 +186,7 @@ class SettingsFile(HookFile):
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without hookrun's handlers; None if there was no file and nothing is left."""
-        original = None if before is None else self._parsed(before)
-        left = remove_handlers(self.read(now), self.layout, self._agent, original)
+        left = self.remove_handlers(self.read(now), None if before is None else self._parsed(before))
         return None if before is None and left.data == {} and not left.text.strip(" \t\r\n{}") else left.text
 
     def describe(self, now: ExistingFile) -> object:
@@ -206,15 +197,154 @@ class SettingsFile(HookFile):
         """Return the handlers that fire hookrun."""
         text = self.read(now)
         found = []
-        for each in find_all(text, self.layout, self._agent):
+        for each in self.find_all(text):
             limit = each.handler.get(self._key("{limit}"))
             seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))
-            command = str(each.handler[self.layout.command])
+            command = str(each.handler[self._command])
             narrowed = narrowing(text, each)
             only = f"{narrowed[0][-1]} {quote(narrowed[1])}" if narrowed is not None else ""
             found.append(WiredEvent(each.event, command, each.command, seconds, self.path, line, each.handler, only))
         return found
+
+    # --- the handlers in it
+
+    def find_own(self, json: Json) -> list[WiredEntry]:
+        """Return the handlers that install wrote, in the order of the file."""
+        return [each for each in self.find_all(json) if each.command.is_ours]
+
+    def find_all(self, json: Json) -> list[WiredEntry]:
+        """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
+        found = []
+        for path, handler in self._handlers(json):
+            command = wired_command.read(handler.get(self._command), self._agent)
+            if command is not None:
+                found.append(WiredEntry(str(path[1]), path, handler, command))
+        return found
+
+    def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
+        """Yield the path of each handler, and the handler: also in groups where the agent only tolerates these."""
+        events = json.at(TOP)
+        for event, items in events.items() if isinstance(events, dict) else ():
+            for number, item in enumerate(items if isinstance(items, list) else ()):
+                path = (*TOP, event, number)
+                group = item.get("hooks") if isinstance(item, dict) else None
+                if isinstance(group, list):
+                    listed = [((*path, "hooks", index), each) for index, each in enumerate(group)]
+                else:
+                    listed = [] if self._nested else [(path, item)]
+                yield from (each for each in listed if isinstance(each[1], dict))
+
+    def add_handlers(self, json: Json, wanted: Mapping[str, dict[str, object]]) -> Json:
+        """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
+
+        A matcher on one of ours is removed; if its group has other handlers, ours moves to a group of its own.
+
+        Raises FileError where there is something else than the agent itself would read.
+        """
+        self._check_form(json, wanted)
+        if json.blank or not json.data:
+            for key, value in self._first.items():
+                json = json.add((), value, key)
+        for event, handler in wanted.items():
+            present = [each for each in self.find_own(json) if each.event == event]
+            for surplus in reversed(present[1:]):
+                json = self._without(json, surplus.path, None)
+            if not present:
+                json = self._with(json, event, handler)
+                continue
+            if present[0].handler != handler:
+                json = json.set(present[0].path, handler)
+            narrowed = narrowing(json, present[0])
+            if narrowed is not None:
+                json = self._widened(json, present[0], narrowed[0], handler)
+        return json
+
+    def _check_form(self, json: Json, events: Iterable[str]) -> None:
+        """Raise FileError where hooks for these events cannot be added."""
+        if not isinstance(json.data, dict):
+            raise self._form_error(json, (), "an object with the agent's settings")
+        hooks = json.data.get("hooks", {})
+        for event in events:
+            if not isinstance(hooks, dict):
+                raise self._form_error(json, TOP, "an object with a list of hooks for each event")
+            if not isinstance(hooks.get(event, []), list):
+                raise self._form_error(json, (*TOP, event), "a list of hooks")
+
+    def _form_error(self, json: Json, path: KeyPath, expected: str) -> FileError:
+        line, column = line_and_column(json.text, json.offset(path))
+        message = f"{field_name(path)} must be {expected}, not {quote(json.at(path))}"
+        hint = "correct it, or move it away; nothing was changed"
+        return FileError(str(Diagnostic(self.path, line, column, key_text(path), message, hint)))
+
+    def _widened(self, json: Json, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
+        group = json.at(matcher[:-1])
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        if isinstance(handlers, list) and len(handlers) > 1:
+            return self._with(json.remove(ours.path), ours.event, handler)
+        return json.remove(matcher)
+
+    def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
+        """Return the file with one more handler, in a group of its own."""
+        entry = {"hooks": [handler]} if self._nested else handler
+        if json.at(TOP) is None:
+            return json.add((), {event: [entry]}, "hooks")
+        if json.at((*TOP, event)) is None:
+            return json.add(TOP, [entry], event)
+        return json.add((*TOP, event), entry)
+
+    def remove_handlers(self, json: Json, before: Json | None) -> Json:
+        """Return the file without our handlers, and without what is then empty, unless that was in `before`."""
+        for found in reversed(self.find_own(json)):
+            json = self._without(json, found.path, before)
+        if before is None and json.data == self._first:
+            for key in reversed(self._first):
+                json = json.remove((key,))
+        return json
+
+    def _without(self, json: Json, path: KeyPath, before: Json | None) -> Json:
+        """Return the file without one handler, and without its group, its event and `hooks` if they are then empty."""
+        json = json.remove(path)
+        if self._nested or len(path) > len(TOP) + 2:
+            if json.at(path[:-1]):
+                return json
+            json = json.remove(path[:-2])
+        for container in ((*TOP, str(path[1])), TOP):
+            if json.at(container) or (before is not None and before.at(container) is not None):
+                return json
+            json = json.remove(container)
+        return json
+
+
+@dataclass(frozen=True, slots=True)
+class WiredEntry:
+    """One handler that fires hookrun: its event, its path in the file, its data, and what its command says."""
+
+    event: str
+    path: KeyPath
+    handler: dict[str, object]
+    command: WiredCommand
+
+
+def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
+    """Return the path and value of what excludes a part of a handler's event: a matcher, or Claude Code's `if`."""
+    matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
+    for path in (matcher, condition):
+        value = json.at(path)
+        if value is not None and value not in MATCH_ALL:
+            return path, value
+    return None
+
+
+@contextmanager
+def problems_in(path: str, text: str) -> Iterator[None]:
+    """Raise FileError for the parser's error in a file, which is left as it is."""
+    try:
+        yield
+    except ParseError as error:
+        line, column = line_and_column(text, error.offset)
+        hint = f"{error.hint}; nothing was changed"
+        raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error
 
 
 class OwnedFile(HookFile):
@@ -284,163 +414,3 @@ class PluginFile(OwnedFile):
         if command is None:
             return []
         return [WiredEvent(event, line, command, parsed["seconds"], self.path, 1) for event in parsed["events"]]
-
-
-@contextmanager
-def problems_in(path: str, text: str) -> Iterator[None]:
-    """Raise FileError for the parser's error in a file, which is left as it is."""
-    try:
-        yield
-    except ParseError as error:
-        line, column = line_and_column(text, error.offset)
-        hint = f"{error.hint}; nothing was changed"
-        raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error
-
-
-# --- hookrun's handlers in JSON settings
-
-
-class LayoutError(Exception):
-    """The value at `path` does not have the form that the agent reads: `found` instead of `expected`."""
-
-    def __init__(self, path: KeyPath, found: object, expected: str) -> None:
-        super().__init__(path, found, expected)
-        self.path = path
-        self.found = found
-        self.expected = expected
-
-
-@dataclass(frozen=True, slots=True)
-class EntryLayout:
-    """The form of a file: under `hooks` each event has a list, of groups with `hooks` (nested) or of handlers.
-
-    `command` is the handler's key for the command line, `first` the members that a new file begins with.
-    """
-
-    command: str = "command"
-    nested: bool = True
-    first: tuple[tuple[str, object], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class WiredEntry:
-    """One handler that fires hookrun: its event, its path in the file, its data, and what its command says."""
-
-    event: str
-    path: KeyPath
-    handler: dict[str, object]
-    command: WiredCommand
-
-
-def find_own(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
-    """Return the handlers that install wrote for this agent, in the order of the file."""
-    return [each for each in find_all(json, layout, agent) if each.command.is_ours]
-
-
-def find_all(json: Json, layout: EntryLayout, agent: str) -> list[WiredEntry]:
-    """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
-    found = []
-    events = json.at(TOP)
-    for event in events if isinstance(events, dict) else ():
-        for path in _handlers(json, (*TOP, event), layout):
-            handler = json.at(path)
-            command = wired_command.read(handler.get(layout.command), agent) if isinstance(handler, dict) else None
-            if isinstance(handler, dict) and command is not None:
-                found.append(WiredEntry(event, path, handler, command))
-    return found
-
-
-def _handlers(json: Json, path: KeyPath, layout: EntryLayout) -> list[KeyPath]:
-    """Return the paths of all handlers of an event, also of those in groups where the agent only tolerates these."""
-    items = json.at(path)
-    paths: list[KeyPath] = []
-    for number, item in enumerate(items if isinstance(items, list) else ()):
-        group = item.get("hooks") if isinstance(item, dict) else None
-        if isinstance(group, list):
-            paths += [(*path, number, "hooks", each) for each in range(len(group))]
-        elif not layout.nested:
-            paths.append((*path, number))
-    return paths
-
-
-def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
-    """Return the path and value of what excludes a part of a handler's event: a matcher, or Claude Code's `if`."""
-    matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
-    for path in (matcher, condition):
-        value = json.at(path)
-        if value is not None and value not in MATCH_ALL:
-            return path, value
-    return None
-
-
-def add_handlers(json: Json, layout: EntryLayout, agent: str, wanted: Mapping[str, dict[str, object]]) -> Json:
-    """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
-
-    A matcher on one of ours is removed; if its group has other handlers, ours moves to a group of its own.
-
-    Raises LayoutError where there is something else than the agent itself would read.
-    """
-    if not isinstance(json.data, dict):
-        raise LayoutError((), json.data, "an object with the agent's settings")
-    if json.blank or not json.data:
-        for key, value in layout.first:
-            json = json.add((), value, key)
-    for event, handler in wanted.items():
-        present = [each for each in find_own(json, layout, agent) if each.event == event]
-        for surplus in reversed(present[1:]):
-            json = _without(json, surplus.path, layout, None)
-        if not present:
-            json = _added(json, layout, event, handler)
-            continue
-        if present[0].handler != handler:
-            json = json.set(present[0].path, handler)
-        narrowed = narrowing(json, present[0])
-        if narrowed is not None:
-            json = _widened(json, layout, present[0], narrowed[0], handler)
-    return json
-
-
-def _widened(json: Json, layout: EntryLayout, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
-    group = json.at(matcher[:-1])
-    handlers = group.get("hooks") if isinstance(group, dict) else None
-    if isinstance(handlers, list) and len(handlers) > 1:
-        return _added(json.remove(ours.path), layout, ours.event, handler)
-    return json.remove(matcher)
-
-
-def _added(json: Json, layout: EntryLayout, event: str, handler: dict[str, object]) -> Json:
-    entry = {"hooks": [handler]} if layout.nested else handler
-    events = json.at(TOP)
-    if not isinstance(json.data, dict) or "hooks" not in json.data:
-        return json.add((), {event: [entry]}, "hooks")
-    if not isinstance(events, dict):
-        raise LayoutError(TOP, events, "an object with a list of hooks for each event")
-    if event not in events:
-        return json.add(TOP, [entry], event)
-    if not isinstance(events[event], list):
-        raise LayoutError((*TOP, event), events[event], "a list of hooks")
-    return json.add((*TOP, event), entry)
-
-
-def remove_handlers(json: Json, layout: EntryLayout, agent: str, before: Json | None) -> Json:
-    """Return the file without our handlers, and without what is then empty, unless that was in the file `before`."""
-    for found in reversed(find_own(json, layout, agent)):
-        json = _without(json, found.path, layout, before)
-    if before is None and json.data == dict(layout.first):
-        for key, _ in reversed(layout.first):
-            json = json.remove((key,))
-    return json
-
-
-def _without(json: Json, path: KeyPath, layout: EntryLayout, before: Json | None) -> Json:
-    """Return the file without one handler, and without its group, its event and `hooks` if they are then empty."""
-    json = json.remove(path)
-    if layout.nested or len(path) > len(TOP) + 2:
-        if json.at(path[:-1]):
-            return json
-        json = json.remove(path[:-2])
-    for container in ((*TOP, str(path[1])), TOP):
-        if json.at(container) or (before is not None and before.at(container) is not None):
-            return json
-        json = json.remove(container)
-    return json

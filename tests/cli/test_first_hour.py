@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -151,6 +154,28 @@ def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, .
         ["sh", "-c", command], cwd=project.root, env=project.environment(), capture_output=True, check=False, text=True
     )
     assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("init", "--no-install"), ("trust",)])
+def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[str, ...]) -> None:
+    """As `hookrun help exit-codes` says of every command."""
+    if arguments == ("trust",):
+        project.hooks({"name": "guard", "command": "true"})
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=project.root,
+        env=project.environment(TERM="dumb"),
+    )
+    os.close(terminal)
+    screen = b""
+    while not screen.rstrip().endswith((b"[1,2,3]:", b"[q]uit:")):
+        screen += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    assert (process.wait(60), b"aborted" in until_closed(master)) == (130, False)
 
 
 def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project: Project) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, strategies as st
 
+from hookrun.agents import claude, copilot
+from hookrun.config.document import field_name
+from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
-from hookrun.wiring.targets import EntryLayout, LayoutError, add_handlers, find_all, find_own, remove_handlers
+from hookrun.wiring.targets import SettingsFile
 from tests.wiring.texts import UNHURRIED, wired, written
 
-NESTED, FLAT = EntryLayout(), EntryLayout("bash", nested=False, first=(("version", 1),))
+NESTED = SettingsFile("claude", "/settings.json", claude.INSTALL)
+FLAT = SettingsFile("copilot", "/hookrun.json", copilot.INSTALL)
 WANTED = {
     event: {"type": "command", "command": wired("claude", event, "/new"), "timeout": 600}
     for event in ("PreToolUse", "Stop")
@@ -24,11 +29,11 @@ WANTED = {
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
     """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""
     before = Json(text, "jsonc")
-    put = add_handlers(add_handlers(before, NESTED, "claude", first), NESTED, "claude", WANTED)
-    assert {found.event: found.handler for found in find_own(put, NESTED, "claude")} == {**first, **WANTED}
-    again = add_handlers(put, NESTED, "claude", WANTED)
+    put = NESTED.add_handlers(NESTED.add_handlers(before, first), WANTED)
+    assert {found.event: found.handler for found in NESTED.find_own(put)} == {**first, **WANTED}
+    again = NESTED.add_handlers(put, WANTED)
     assert again.text == put.text
-    out = remove_handlers(put, NESTED, "claude", before)
+    out = NESTED.remove_handlers(put, before)
     assert out.data == before.data
     assert "".join(out.text.split()) == "".join(text.split())
 
@@ -47,14 +52,14 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
 }}
 """
     new = WANTED["Stop"]
-    put = add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    put = NESTED.add_handlers(Json(text, "json"), {"Stop": new})
     hooks = put.at(("hooks", "Stop"))
     assert hooks == [
         {"hooks": [{"type": "command", "command": "first"}]},
         {"hooks": [new], "note": 1},
         {"hooks": [{"type": "command", "command": "last"}]},
     ]
-    assert remove_handlers(put, NESTED, "claude", Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
+    assert NESTED.remove_handlers(put, Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
 
 
 @pytest.mark.parametrize("beside", [[], [{"type": "command", "command": "other"}]])
@@ -62,10 +67,10 @@ def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> N
     """Where we are alone in the group the matcher is taken out; foreign handlers keep theirs, and ours gets a group."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": "Write", "hooks": [new, *beside]}]}})
-    put = add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new})
+    put = NESTED.add_handlers(Json(text, "json"), {"Stop": new})
     left = [{"matcher": "Write", "hooks": beside}] if beside else []
     assert put.at(("hooks", "Stop")) == [*left, {"hooks": [new]}]
-    assert add_handlers(put, NESTED, "claude", {"Stop": new}).text == put.text
+    assert NESTED.add_handlers(put, {"Stop": new}).text == put.text
 
 
 @pytest.mark.parametrize("matcher", ["", "*", ".*"])
@@ -73,14 +78,14 @@ def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
     """What keeps nothing away is left as somebody has written it."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": matcher, "hooks": [new]}]}})
-    assert add_handlers(Json(text, "json"), NESTED, "claude", {"Stop": new}).text == text
+    assert NESTED.add_handlers(Json(text, "json"), {"Stop": new}).text == text
 
 
 def test_another_agents_handler_is_foreign() -> None:
     """What fires hookrun for another agent is left where it is."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": wired("qwen", "Stop")}]}]}})
-    assert find_own(Json(text, "json"), NESTED, "claude") == []
-    assert remove_handlers(Json(text, "json"), NESTED, "claude", None).text == text
+    assert NESTED.find_own(Json(text, "json")) == []
+    assert NESTED.remove_handlers(Json(text, "json"), None).text == text
 
 
 @pytest.mark.parametrize(
@@ -96,21 +101,21 @@ def test_a_line_written_by_hand_is_found_and_never_edited(line: str) -> None:
     """It counts for who fires; ours is put beside it, and taken out alone."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}})
     json_text = Json(text, "json")
-    assert [each.command.is_ours for each in find_all(json_text, NESTED, "claude")] == [False]
-    assert find_own(json_text, NESTED, "claude") == []
-    put = add_handlers(json_text, NESTED, "claude", {"Stop": WANTED["Stop"]})
+    assert [each.command.is_ours for each in NESTED.find_all(json_text)] == [False]
+    assert NESTED.find_own(json_text) == []
+    put = NESTED.add_handlers(json_text, {"Stop": WANTED["Stop"]})
     assert put.at(("hooks", "Stop", 0)) == json_text.at(("hooks", "Stop", 0))
-    assert remove_handlers(put, NESTED, "claude", json_text).text == text
+    assert NESTED.remove_handlers(put, json_text).text == text
 
 
 def test_flat_entries_and_a_file_of_ones_own() -> None:
     """Copilot's form: handlers without groups, in a file that begins with a version and is gone when they are."""
     handler: dict[str, object] = {"type": "command", "bash": wired("copilot", "Stop"), "timeoutSec": 600}
-    put = add_handlers(Json("", "json"), FLAT, "copilot", {"Stop": handler})
+    put = FLAT.add_handlers(Json("", "json"), {"Stop": handler})
     assert put.data == {"version": 1, "hooks": {"Stop": [handler]}}
-    assert remove_handlers(put, FLAT, "copilot", None).data == {}
+    assert FLAT.remove_handlers(put, None).data == {}
     foreign = put.add(("hooks", "Stop"), {"type": "command", "bash": "mine"})
-    assert remove_handlers(foreign, FLAT, "copilot", None).data == {
+    assert FLAT.remove_handlers(foreign, None).data == {
         "version": 1,
         "hooks": {"Stop": [{"type": "command", "bash": "mine"}]},
     }
@@ -120,7 +125,7 @@ def test_empty_lists_that_were_there_stay() -> None:
     """What was empty before install is not taken for what install has emptied."""
     text = '{"hooks": {"Stop": [], "PreToolUse": [{"hooks": []}]}}'
     before = Json(text, "json")
-    assert remove_handlers(add_handlers(before, NESTED, "claude", WANTED), NESTED, "claude", before).text == text
+    assert NESTED.remove_handlers(NESTED.add_handlers(before, WANTED), before).text == text
 
 
 @pytest.mark.parametrize(
@@ -135,6 +140,6 @@ def test_empty_lists_that_were_there_stay() -> None:
 )
 def test_another_form_is_refused(text: str, path: tuple[str, ...]) -> None:
     """Where the agent itself could not read hooks, nothing is put in, and the error says where."""
-    with pytest.raises(LayoutError) as caught:
-        add_handlers(Json(text, "json"), NESTED, "claude", WANTED)
-    assert caught.value.path == path
+    place = f"{field_name(path)} must be "
+    with pytest.raises(FileError, match=re.escape(place)):
+        NESTED.add_handlers(Json(text, "json"), WANTED)

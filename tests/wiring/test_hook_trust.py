@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import codex, codex_trust
 from hookrun.edit.file_change import ExistingFile
-from hookrun.edit.json_edit import Json
-from hookrun.wiring.hook_trust import HookTrust, TrustConfig, required_trust_by_any_path
-from hookrun.wiring.targets import EntryLayout
+from hookrun.wiring.hook_trust import HookTrust, TrustConfig, required_trust
+from hookrun.wiring.targets import SettingsFile
 from tests.wiring.texts import wired
 
 if TYPE_CHECKING:
@@ -29,8 +28,9 @@ HOOKS = json.dumps(
 )
 
 
-def _required(path: str, hooks: Json) -> list[HookTrust]:
-    return required_trust_by_any_path(path, hooks, EntryLayout(), codex)
+def _required(path: str, hooks: str) -> list[HookTrust]:
+    file = SettingsFile("codex", path, codex.INSTALL)
+    return required_trust(file, ExistingFile(path, hooks.encode()), codex, by_any_path=True)
 
 
 def test_the_digest_is_the_one_that_codex_reports() -> None:
@@ -43,7 +43,7 @@ def test_the_digest_is_the_one_that_codex_reports() -> None:
 
 def test_what_is_trusted_is_named_by_its_place() -> None:
     """The key has the file, the event in snake case, and the places of group and handler; foreign hooks have none."""
-    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
+    trusts = _required("/h/.codex/hooks.json", HOOKS)
     assert [trust.table[-1] for trust in trusts] == [
         "/h/.codex/hooks.json:stop:1:0",
         "/h/.codex/hooks.json:session_end:0:0",
@@ -54,7 +54,7 @@ def test_what_is_trusted_is_named_by_its_place() -> None:
 def test_trust_is_put_in_and_taken_out_alone() -> None:
     """Foreign trust, comments and settings keep their place."""
     text = '# mine\nmodel = "m"\n\n[hooks.state."/h/.codex/hooks.json:stop:0:0"]\ntrusted_hash = "sha256:theirs"\n'
-    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
+    trusts = _required("/h/.codex/hooks.json", HOOKS)
     config = TrustConfig("/h/.codex/config.toml", trusts)
     now = ExistingFile("/h/.codex/config.toml", text.encode())
     put = config.add(now, {})
@@ -67,7 +67,7 @@ def test_trust_is_put_in_and_taken_out_alone() -> None:
 
 def test_trust_that_the_person_has_given_otherwise_is_kept() -> None:
     """A digest that is not ours, because somebody has changed it, is not taken out."""
-    trusts = _required("/h/.codex/hooks.json", Json(HOOKS, "json"))
+    trusts = _required("/h/.codex/hooks.json", HOOKS)
     config = TrustConfig("/h/.codex/config.toml", trusts)
     text = '[hooks.state."/h/.codex/hooks.json:stop:1:0"]\ntrusted_hash = "sha256:another"\n'
     assert config.remove(ExistingFile("", text.encode()), text) == text
@@ -77,6 +77,6 @@ def test_a_linked_directory_goes_by_both_names(tmp_path: Path) -> None:
     """Where Codex's directory is reached through a link, the trust is noted under both paths."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    keys = [trust.table[-1] for trust in _required(str(tmp_path / "link" / "hooks.json"), Json(HOOKS, "json"))]
+    keys = [trust.table[-1] for trust in _required(str(tmp_path / "link" / "hooks.json"), HOOKS)]
     assert len(keys) == 4
     assert {key.rpartition("hooks.json")[0] for key in keys} == {f"{tmp_path}/link/", f"{tmp_path}/real/"}
