@@ -97,7 +97,7 @@ class HookChain:
         self._encode_changes = encode_changes
         self._save_text = save_text
         self._lowest_change = 0
-        self._given_metadata = as_object(context.get("metadata"))
+        self._given_metadata = context.get("metadata")
         self._encoded: dict[bool | str, bytes] = {}
 
     def run(self, runner: Runner) -> None:
@@ -138,7 +138,7 @@ class HookChain:
         If a guard that answered before now fails, the change is blocked, whatever its `on_failure` is.
         """
         everybodys = self.context.get("metadata")
-        upper: dict[str, object] = dict(self._given_metadata)
+        upper = dict(as_object(self._given_metadata))
         for run in self.runs:
             if LAYERS.index(run.hook.layer) <= layer:
                 upper.update(run.verdict.modified_context or {})
@@ -161,7 +161,7 @@ class HookChain:
 
         `verdict` is an empty one to fill.
         """
-        final = as_object(self.context.get("tool_args"))
+        final = as_object(self.context.get("tool_args")) if self.changed else None
         for run in self.runs if self.changed else ():
             if run.verdict.action == "allow":
                 from hookrun.verdicts import json_equal

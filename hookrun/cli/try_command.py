@@ -186,7 +186,7 @@ class Trial:
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
         hooks = sources.hooks
         for name in names:
-            hooks_named(name, hooks)
+            hooks_named(name, hooks, sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
         self.event = event
@@ -278,7 +278,7 @@ class Trial:
         if self.problems and not hooks:
             return CONFIG_ERRORS
         if not self._sources.hooks:
-            return "no hooks are configured here; `hookrun init` adds some"
+            return f"no hooks are configured here; `hookrun init` adds some{self._sources.overlooked()}"
         if not hooks:
             return f"no hook is configured for {self.event}"
         number = count(hooks, "hook")

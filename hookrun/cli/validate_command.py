@@ -15,6 +15,7 @@ import click
 
 from hookrun import __version__
 from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
+from hookrun.cli.event_query import overlooked_here
 from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
@@ -107,7 +108,8 @@ def validate_command(
     else:
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
-        click.echo(_summary(hooks, files, errors, len(problems) - errors))
+        overlooked = "" if files else overlooked_here(config, home)
+        click.echo(_summary(hooks, files, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
 
 
