@@ -195,6 +195,10 @@ def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
         return f"{context.get('event')} has no tool, so a matcher never matches"
+    own_name, users = _hookruns_name(matcher, context)
+    if users:
+        name = format_value(context.get("tool_name"))
+        return f"hookrun's name of the tool is {format_value(own_name)}; {name} is that of {', '.join(users)}"
     for tool in tool_names(context):
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
             return f"names are case-sensitive: write {format_value(tool)}"
@@ -211,6 +215,21 @@ def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
         for name in AGENTS
         if any(ours == tool and any(glob(each, own) for each in matcher) for own, ours in load(name).TOOLS.items())
     ]
+
+
+def _hookruns_name(matcher: Sequence[str], context: Mapping[str, object]) -> tuple[str, list[str]]:
+    """Return hookrun's name of a tool that the context has by an agent's own name, and the agents that use that.
+
+    Only where the matcher matches hookrun's name; "" and none otherwise, and where the agent is known.
+    """
+    from hookrun.agents import AGENTS, load  # rarely needed
+
+    tool = str(context.get("tool_name"))
+    names = {} if context.get("agent") else {name: load(name).TOOLS.get(tool) for name in AGENTS}
+    for ours in filter(None, names.values()):
+        if ours != tool and any(glob(each, ours) for each in matcher):
+            return ours, [agent for agent, each in names.items() if each == ours]
+    return "", []
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:

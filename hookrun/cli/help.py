@@ -215,11 +215,9 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
     group = ctx.find_root().command if ctx is not None else None
     if ctx is None or not isinstance(group, click.Group):
         return None
-    for name in WITH_OPTIONS:
-        command = group.get_command(ctx, name)
-        if command is not None and any(option in param.opts for param in command.params):
-            return name
-    return None
+    commands = {name: group.get_command(ctx, name) for name in WITH_OPTIONS}
+    found = [name for name, each in commands.items() if each and any(option in param.opts for param in each.params)]
+    return found[0] if len(found) == 1 else None  # what most commands have says nothing about one of them
 
 
 def _range_text(text: str) -> str:

@@ -110,7 +110,7 @@ def _stop(home: str, *, as_json: bool) -> None:
         if not as_json:
             print_line(f"stopped the server (pid {server.pid})")
     if as_json:
-        print_json({"stopped": [{"pid": server.pid, "socket": server.path} for server in servers]})
+        print_json({"stopped": [server.pid for server in servers]})
     elif not servers:
         print_line("no server is running")
 

@@ -75,6 +75,9 @@ def check_declarations(agent: AgentState) -> Iterable[Finding]:
     for problem in agent.declarations.problems:
         found, _, hint = problem_message(problem).partition("\nhint: ")
         yield Finding("declarations", PROBLEM, found, "its hooks are unknown", hint or "run `hookrun validate`")
+    if not agent.declarations.hooks and not agent.declarations.problems:
+        remedy = "add some with `hookrun init`; `hookrun status` names a config file that is ignored here"
+        yield Finding("declarations", NOTE, "no hooks are configured here", "nothing is checked or blocked", remedy)
 
 
 def check_approval(agent: AgentState) -> Iterable[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import select
 import shutil
@@ -114,14 +113,6 @@ def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tm
     assert [server["socket"] for server in account.servers()] == [path]
     assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
     wait_for(lambda: not alive(pid))
-    assert json.loads(account.hookrun("serve", "--stop", "--json")) == {"stopped": []}
-
-
-def test_a_server_that_is_stopped_is_named_in_json(account: Account) -> None:
-    """By its process and its socket, as `--status` names it."""
-    account.cold("off")
-    path, pid = started(account)
-    assert json.loads(account.hookrun("serve", "--stop", "--json")) == {"stopped": [{"pid": pid, "socket": path}]}
 
 
 def test_a_server_of_another_home_is_left_alone(account: Account) -> None:
