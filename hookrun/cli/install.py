@@ -213,7 +213,7 @@ class Installation:
 
         Raises FileError where the user has not asked for that, now or before.
         """
-        program, home = self.request.program, self.request.spot.home
+        program, home = self.request.program, self.request.location.home
         directory = ephemeral_directory(program, home) if self.request.scope == "user" else None
         if directory is None:
             return False
@@ -227,7 +227,7 @@ class Installation:
 
     def show_diff(self) -> None:
         """Show what would change."""
-        ledger = Ledger(self.request.spot.home)
+        ledger = Ledger(self.request.location.home)
         changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
         trust = plan.plan_trust(self.request, changes[0], ledger)
         every = [*launchers.plan_launcher(self.request), *changes, *([trust] if trust is not None else [])]
@@ -237,12 +237,12 @@ class Installation:
         """Install. Raises FileError."""
         with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
             boot_writer.write(os.path.dirname(self.request.program.main))
-        ledger = Ledger(self.request.spot.home)
+        ledger = Ledger(self.request.location.home)
         with ledger.locked():
             changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.request.program.main)
-            before = program_of(launcher_path(self.request.spot.home, self.agent.NAME))
+            before = program_of(launcher_path(self.request.location.home, self.agent.NAME))
             launcher = launchers.plan_launcher(self.request)
             for file in launcher:
                 file.write()
@@ -329,7 +329,7 @@ def _is_connected(request: InstallRequest) -> bool:
 
 
 def _uninstall(request: InstallRequest, report: CommandReport) -> None:
-    name, ledger = request.agent.NAME, Ledger(request.spot.home)
+    name, ledger = request.agent.NAME, Ledger(request.location.home)
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
         report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
@@ -54,11 +53,8 @@ from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.serve.running import describe, running_servers
 from hookrun.trust.approvals import clock
+from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
-
-if TYPE_CHECKING:
-    from hookrun.trust.project import Project
-    from hookrun.trust.store import Pause
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 TO_APPROVE = ("not approved", "changed")
@@ -204,14 +200,14 @@ def _matcher(hook: Hook) -> str:
 def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project, own_home = load_project(None, home), resolve_home(home)
-    errors = list(project.declarations.problems)
+    errors = [*project.declarations.problems, *(each.error for each in project.declarations.hooks if each.error)]
     agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
-    pauses: list[Pause] = []
     try:
         states.update(_state(hook, _decisions(hook, project)) for hook in project.declarations.hooks)
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
+        pauses = []
         errors.append(str(error))
     to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"

@@ -6,13 +6,13 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
@@ -50,9 +50,6 @@ from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
-
-if TYPE_CHECKING:
-    from hookrun.agents.types import Agent
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
 STYLES = {

@@ -33,7 +33,7 @@ MAX_LINES = 3
 """Lines of a problem on a terminal that are not exceeded to show the line of the file."""
 
 PIPED_WIDTH = 120
-LARGEST = 4 << 20
+MAX_MODULE = 4 << 20
 """Limit on the bytes of a module that is read."""
 
 RULES = {
@@ -198,7 +198,7 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
         return None
     try:
         with open(origin, "rb") as file:
-            tree = ast.parse(file.read(LARGEST))
+            tree = ast.parse(file.read(MAX_MODULE))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         return f"cannot read the module `{name}`: {error}", "correct it"
     names = {name for node in ast.walk(tree) for name in _bound(node)}

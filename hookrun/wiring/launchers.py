@@ -123,7 +123,7 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     """
     if request.launcher is None:
         return []
-    agent, home, program = request.agent, request.spot.home, request.program
+    agent, home, program = request.agent, request.location.home, request.program
     socket, command = socket_base(home, program.python), program.cold_command()
     files = {
         GONE: (_gone_script(program).encode(), 0o700),
@@ -200,7 +200,7 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     """
     if request.scope != "user":
         return []
-    agent, home, without = request.agent, request.spot.home, {each.path for each in changes}
+    agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
         each.agent == agent.NAME and "user" in each.scopes and settings not in without
         for settings, each in ledger.entries.items()
@@ -216,7 +216,7 @@ def describe(request: InstallRequest, before: HookrunProgram | None) -> str | No
     """Return what the user should know: there is no launcher, or launchers no longer start the program `before`."""
     if request.scope != "user":
         return None
-    reason = why_unusable(request.spot.home)
+    reason = why_unusable(request.location.home)
     if reason is not None:
         return f"starts without a launcher, so never warm: {reason}"
     if before is None or before == request.program or before.missing() is not None:
