@@ -72,9 +72,11 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
 
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
-    for problem in agent.declarations.problems:
+    problems = [(problem, "its hooks are unknown") for problem in agent.declarations.problems]
+    problems += [(hook.error, f"{hook.name} fails") for hook in agent.declarations.hooks if hook.error is not None]
+    for problem, effect in problems:
         found, _, hint = problem_message(problem).partition("\nhint: ")
-        yield Finding("declarations", PROBLEM, found, "its hooks are unknown", hint or "run `hookrun validate`")
+        yield Finding("declarations", PROBLEM, found, effect, hint or "run `hookrun validate`")
     if not agent.declarations.hooks and not agent.declarations.problems:
         remedy = "add some with `hookrun init`; `hookrun status` names a config file that is ignored here"
         yield Finding("declarations", NOTE, "no hooks are configured here", "nothing is checked or blocked", remedy)

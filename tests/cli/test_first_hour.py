@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -174,7 +175,9 @@ def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[
     screen = b""
     while not screen.rstrip().endswith((b"[1,2,3]:", b"[q]uit:")):
         screen += os.read(master, 4096)
-    process.send_signal(signal.SIGINT)
+    while process.poll() is None:  # the first one may come before it reads
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
     assert (process.wait(60), b"aborted" in until_closed(master)) == (130, False)
 
 
@@ -186,6 +189,18 @@ def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project:
     project.fire(LS, cwd=other)
     done = hookrun_process(project, "log", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert (done.status, "internal error" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("command", [("doctor", "claude"), ("status",)])
+def test_a_hook_that_is_declared_wrongly_is_a_problem(project: Project, command: tuple[str, ...]) -> None:
+    """It fails at every call, and the exit status says so too."""
+    project.hooks({"name": "guard", "command": "true"})
+    hookrun(project, "install", "claude")
+    project.user_hooks({"name": "mine", "command": "./mine.sh"})
+    done = hookrun(project, *command)
+    assert done.status == 1
+    assert "relative path in a user or managed hook" in " ".join((done.stdout + done.stderr).split())
+    assert "write the absolute path" in done.stdout + done.stderr
 
 
 # --- a config file that does not apply here
