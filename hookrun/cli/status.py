@@ -292,7 +292,8 @@ def _run(last: dict[str, object] | None) -> str:
         return "none"
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {last['action']}{by}") or ""
+    result = f"{last['action'] or 'no verdict'}{by}"
+    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents

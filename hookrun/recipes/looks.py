@@ -49,8 +49,8 @@ WRITING = (
 )  # fmt: skip
 """Programs that can change files which the line names, for protect-hooks; and hookrun itself."""
 
-EXPANSIONS = ("$", "`", "{", "*", "?", "[")
-"""Characters of expansions, which may name files that are not in the line."""
+EXPANSIONS = ("$", "`", "{", "*", "?", "[", "\0")
+"""Characters of expansions, which may name files that are not in the line; and NUL, which a shell may leave out."""
 
 BARE = str.maketrans("", "", "'\"\\\n")
 """Removes what a shell may remove from the middle of a word."""

@@ -54,8 +54,9 @@ RECIPE = Recipe(
         Option("read", "no", "With `yes`, secrets may be read but not changed.", yes),
     ),
     catches="""
-        - Tools that read, write, edit, delete or search one of the files, also through symbolic links and by a pattern of
-          the files to search. A glob without `/` matches a file name in any directory, one with `/` the end of a path.
+        - Tools that read, write, edit, delete or search one of the files, also through symbolic links and by a pattern
+          of the files to search. A glob without `/` matches a file name in any directory, one with `/` the end of a
+          path.
         - Shell commands that read a secret: `<`, and any program that gets its name (`cat`, `cp`, `source`, `curl -d
           @.env`, `git add`, ...) except those that do not show its content (`ls`, `test`, `chmod`, `ssh -i`, ...).
         - Shell commands that change one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd

@@ -41,6 +41,7 @@ AROUND = [
     "parallel '{} {}' ::: x",
     "parallel ::: '{}'",
     "git rebase --exec='{}' main",
+    "parallel ::: 'echo x' '{}'",
 ]  # fmt: skip
 """Ways to run a command that holds no quotes."""
 
@@ -58,6 +59,7 @@ FORBIDDEN = {
         'rm -rf "$(git rev-parse --show-toplevel)"',
         'cd "$(git rev-parse --show-toplevel)" && rm -rf *',
         "{rm,-rf,/}",
+        "r\0m -rf /",
         "mv -t /tmp .git",
         "mv --target-directory=/tmp .git",
         "cd / && chmod -R 777 *",
@@ -132,6 +134,8 @@ HARMLESS = [
     'for each in $(ls); do rm -rf "$each/build"; done',
     "ls -t | tail -n +6 | xargs rm -rf",
     "parallel 'gzip {}' ::: a b",
+    "parallel :::",
+    "parallel ::: ''",
     'rm -rf "$(git rev-parse --show-toplevel)/build"',
     'cd "$(git rev-parse --show-toplevel)" && make',
     "mv -t dist a b",
