@@ -289,7 +289,9 @@ def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        return f"agents: {_format_globs(hook.agents)} does not include {format_value(context.get('agent'))}"
+        agents, agent = _format_globs(hook.agents), context.get("agent")
+        unknown = f"agents: only for {agents}, and no agent runs it"
+        return unknown if agent is None else f"agents: {agents} does not include {format_value(agent)}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return (
             f"matcher: {_format_globs(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"

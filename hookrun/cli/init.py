@@ -23,7 +23,7 @@ from hookrun.cli.commands import (
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, approve_written, note_reach, user_is_present
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
 from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
@@ -327,7 +327,7 @@ def next_steps(
             yield made.build, "build the hook; it fails until then"
         yield "hookrun test", "runs its tests"
     if not approved:
-        purpose = APPROVE_IT if made is not None else "review and approve the hooks; agents do not run them until then"
+        purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
         yield report.with_home("hookrun trust"), purpose
 

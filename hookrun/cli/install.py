@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hookrun import boot_writer
+from hookrun import boot_writer, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import agents_named, command, declarations_at, install_location, load_project, report_options
@@ -24,7 +24,7 @@ from hookrun.files import relative_path
 from hookrun.trust.store import StoreError
 from hookrun.wiring import launchers, plan
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation
-from hookrun.wiring.launchers import LauncherChange, launcher_path
+from hookrun.wiring.launchers import LauncherChange
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
@@ -242,7 +242,7 @@ class Installation:
             changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.request.program.main)
-            before = program_of(launcher_path(self.request.location.home, self.agent.NAME))
+            before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
             launcher = launchers.plan_launcher(self.request)
             for file in launcher:
                 file.write()

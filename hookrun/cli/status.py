@@ -200,7 +200,7 @@ def _matcher(hook: Hook) -> str:
 def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project, own_home = load_project(None, home), resolve_home(home)
-    errors = list(project.declarations.problems)
+    errors = [*project.declarations.problems, *(each.error for each in project.declarations.hooks if each.error)]
     agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
     try:
@@ -292,7 +292,8 @@ def _run(last: dict[str, object] | None) -> str:
         return "none"
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {last['action']}{by}") or ""
+    result = f"{last['action'] or 'no verdict'}{by}"
+    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents

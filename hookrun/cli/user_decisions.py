@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from hookrun.scaffold.declaration_file import DeclarationFile
 
 APPROVE_IT = "review and approve it; agents do not run it until then"
-"""What `hookrun trust` is for, after a command that has written a hook."""
+APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
+"""What `hookrun trust` is for, after a command that has written a hook, or several."""
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")

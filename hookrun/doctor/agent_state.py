@@ -170,7 +170,7 @@ def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
-            state.unreadable[scope] = one_line(str(error))
+            state.unreadable[scope] = one_line(str(error)).removesuffix("; nothing was changed")
     return state
 
 

@@ -87,10 +87,11 @@ class Evaluator:
         if line is not None:
             return _kept(self._run_line(line, command, scope), streams)
         within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else _launched(program, words)
-        if wrapped is not None and program == "parallel" and " " in within[0][0].text:  # a line for a shell
-            between = "\n" if "{}" in words[1].text else " "
+        if wrapped is not None and program == "parallel" and any(" " in word.text for word in within[0][:1]):
+            # a line for a shell, or several
+            between = "\n" if "{}" in wrapped.words[0].text or wrapped.words[0].text[:3] == ":::" else " "
             within = [[Word("eval"), Word(between.join(word.text for word in within[0]))]]
-        for argv in find_commands(words) if program == "find" else within:
+        for argv in filter(None, find_commands(words) if program == "find" else within):
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             self.evaluate(argv, inner, Streams())

@@ -100,6 +100,10 @@ MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:sour
 ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
 """Options followed by a file to read, without a space."""
 
+SEARCHING = frozenset({"ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"})
+FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
+"""Programs that search, and their options followed by a pattern of the files in which they do."""
+
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
 """Options whose next word is no file that is shown."""
 
@@ -176,13 +180,18 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
     for word in command.words[1:]:
         text, last = word.text, before
         before = text
-        if options and text == "--":
+        name, equals, value = text.partition("=")
+        searched = text if last in FILES_SEARCHED else value if name in FILES_SEARCHED else ""
+        if searched and command.program in SEARCHING:
+            if searched[0] != "!":
+                yield Word(searched, globs=True)
+        elif options and text == "--":
             options = False
         elif options and text[:1] == "-" and len(text) > 1:
             if "@" in text:
                 yield Word(text.rpartition("@")[2], globs=word.globs)
-            elif "=" in text and text.partition("=")[0] not in NOT_NEXT:
-                yield Word(text.partition("=")[2], globs=word.globs)
+            elif equals and name not in NOT_NEXT:
+                yield Word(value, globs=word.globs)
         elif last in NOT_NEXT:
             continue
         elif skip:

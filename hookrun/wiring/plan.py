@@ -9,13 +9,14 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hookrun import launcher_file
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
-from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
+from hookrun.wiring.launchers import fallback_when_removed, why_unusable
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
     HookFile,
@@ -108,7 +109,7 @@ class InstallRequest:
         """The launcher that the user's settings name; None in a project's, and where there can be none."""
         if self.scope == "project" or why_unusable(self.location.home) is not None:
             return None
-        return launcher_path(self.location.home, self.agent.NAME)
+        return launcher_file.path_in(self.location.home, self.agent.NAME)
 
     def line(self, event: str, when_missing: str = WARN) -> WiredLine:
         """Return the command line for an event; in a project's settings one that is the same on every machine."""

@@ -343,7 +343,7 @@ def problems_in(path: str, text: str) -> Iterator[None]:
         yield
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
-        hint = f"{error.hint}; nothing was changed"
+        hint = f"{error.hint.removesuffix(', or use YAML')}; nothing was changed"  # agents read JSON only
         raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error
 
 

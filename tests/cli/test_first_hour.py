@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -174,7 +175,9 @@ def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[
     screen = b""
     while not screen.rstrip().endswith((b"[1,2,3]:", b"[q]uit:")):
         screen += os.read(master, 4096)
-    process.send_signal(signal.SIGINT)
+    while process.poll() is None:  # the first one may come before it reads
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
     assert (process.wait(60), b"aborted" in until_closed(master)) == (130, False)
 
 
@@ -186,6 +189,60 @@ def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project:
     project.fire(LS, cwd=other)
     done = hookrun_process(project, "log", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert (done.status, "internal error" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("command", [("doctor", "claude"), ("status",)])
+def test_a_hook_that_is_declared_wrongly_is_a_problem(project: Project, command: tuple[str, ...]) -> None:
+    """It fails at every call, and the exit status says so too."""
+    project.hooks({"name": "guard", "command": "true"})
+    hookrun(project, "install", "claude")
+    project.user_hooks({"name": "mine", "command": "./mine.sh"})
+    done = hookrun(project, *command)
+    assert done.status == 1
+    assert "relative path in a user or managed hook" in " ".join((done.stdout + done.stderr).split())
+    assert "write the absolute path" in done.stdout + done.stderr
+
+
+def test_an_agents_settings_cannot_be_yaml(project: Project) -> None:
+    """The hint for a config file of hookrun's would not help; and doctor has nothing to leave unchanged."""
+    project.hooks({"name": "guard", "command": "true"})
+    (project.home / ".claude").mkdir()
+    (project.home / ".claude" / "settings.json").write_text("// mine\n{}")
+    done = hookrun(project, "install", "claude")
+    assert "JSON has no comments\nhint: remove the comment; nothing was changed" in done.stderr
+    shown = " ".join(hookrun(project, "doctor", "claude").stdout.split())
+    assert "JSON has no comments; remove the comment" in shown
+    assert "nothing was changed" not in shown
+
+
+def test_a_command_line_without_quotes_is_shown_with_them(project: Project) -> None:
+    """Its options are not those of `try`; a misspelled one of `try` is still recognized."""
+    done = hookrun(project, "try", "rm", "-rf", "build")
+    assert done.stderr == "error: unknown option `-r`\nhint: quote the command line: `hookrun try 'rm -rf build'`\n"
+    assert "did you mean `--agent`?" in hookrun(project, "try", "ls", "--agnet", "claude").stderr
+
+
+def test_the_command_that_shows_why_nothing_matched_has_the_call(project: Project) -> None:
+    """Without the call `explain` could only say what it depends on."""
+    project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "git*"}, "command": "true"})
+    tried = hookrun(project, "try", "ls -l").stdout
+    assert "`hookrun explain pre_tool_use --tool bash --arg 'command=ls -l'` shows why" in tried
+    why = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--arg", "command=ls -l").stdout
+    assert 'tool_args.command is "ls -l", which "git*" does not match' in why
+
+
+def test_a_text_for_model_and_user_is_shown_once(project: Project) -> None:
+    """As of a hook that only advises."""
+    project.hooks({"name": "guard", "mode": "advise", "command": "echo no >&2; exit 2"})
+    project.approve()
+    assert hookrun(project, "try", "ls").stdout.count("would block: no") == 1
+
+
+def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
+    """Without an agent it says so."""
+    project.hooks({"name": "guard", "agents": ["gemini"], "command": "true"})
+    fired = project.fire(LS, "--explain")
+    assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
 
 
 # --- a config file that does not apply here

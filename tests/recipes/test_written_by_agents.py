@@ -41,6 +41,7 @@ AROUND = [
     "parallel '{} {}' ::: x",
     "parallel ::: '{}'",
     "git rebase --exec='{}' main",
+    "parallel ::: 'echo x' '{}'",
 ]  # fmt: skip
 """Ways to run a command that holds no quotes."""
 
@@ -58,6 +59,7 @@ FORBIDDEN = {
         'rm -rf "$(git rev-parse --show-toplevel)"',
         'cd "$(git rev-parse --show-toplevel)" && rm -rf *',
         "{rm,-rf,/}",
+        "r\0m -rf /",
         "mv -t /tmp .git",
         "mv --target-directory=/tmp .git",
         "cd / && chmod -R 777 *",
@@ -84,6 +86,9 @@ FORBIDDEN = {
         "git log -p .env",
         "find . -name .env -not -path '*/node_modules/*' -exec cat {} +",
         "find . -name '.env' -size -9k | xargs cat",
+        "rg --hidden KEY -g '.en*'",
+        "rg KEY --glob=.env",
+        "grep -rn KEY . --include .env",
         "apply_patch <<'E'\n*** Begin Patch\n*** Update File: .env\n*** End Patch\nE",
         "apply_patch '*** Begin Patch\n*** Delete File: coder.json\n*** End Patch'",
         "git apply <<'E'\ndiff --git a/x b/coder.json\nsimilarity index 100%\nrename from x\nrename to coder.json\nE",
@@ -129,6 +134,8 @@ HARMLESS = [
     'for each in $(ls); do rm -rf "$each/build"; done',
     "ls -t | tail -n +6 | xargs rm -rf",
     "parallel 'gzip {}' ::: a b",
+    "parallel :::",
+    "parallel ::: ''",
     'rm -rf "$(git rev-parse --show-toplevel)/build"',
     'cd "$(git rev-parse --show-toplevel)" && make',
     "mv -t dist a b",
@@ -142,6 +149,9 @@ HARMLESS = [
     "find . -type f -not -name .env -exec grep -l KEY {} +",
     "find . -name '*.log' -mtime +7 -exec rm {} +",
     "git log -p -3 src",
+    "rg KEY -g '!.env'",
+    "rg KEY --glob='*.{ts,tsx}'",
+    "grep -rn KEY . --include '*.py' --exclude .env",
     "apply_patch <<'E'\n*** Begin Patch\n*** Update File: x.md\n+coder.json\n-.env\n*** End Patch\nE",
     "git apply <<'E'\ndiff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\nE",
     "hookrun list; hookrun config show; hookrun update --dry-run",
@@ -181,3 +191,22 @@ def test_a_harmless_line_passes(account: Account, recipe: str, line: str) -> Non
     """With the same words and programs."""
     account.write("coder.json", "{}")
     assert answer(account, recipe, line) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "is_blocked"),
+    [
+        ({"glob": ".env"}, True),
+        ({"glob": "**/.env*", "path": "src"}, True),
+        ({"glob": "*.{ts,pem}"}, True),
+        ({"include": ".env"}, True),
+        ({"glob": "!.env"}, False),
+        ({"glob": "**/*.{ts,tsx}"}, False),
+        ({"glob": ".env.example"}, False),
+        ({"include": "*"}, False),
+    ],
+)
+def test_a_search_in_protected_files_is_blocked(account: Account, args: dict[str, str], is_blocked: bool) -> None:
+    """By the pattern of the files in which a tool searches."""
+    context = {"event": "pre_tool_use", "tool_name": "grep", "tool_args": {"pattern": "KEY", **args}}
+    assert (account.call("protect_files", **context) is not None) == is_blocked

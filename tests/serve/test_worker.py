@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.launcher_file import LauncherFile, path_in, write
+from hookrun.server_start import lock_path
+from hookrun.state import make_private_dir
+
 if TYPE_CHECKING:
     from tests.serve.conftest import RunningServer, WarmProject
 
@@ -166,6 +170,17 @@ def test_a_killed_caller_whose_clock_file_is_a_fifo_leaves_no_worker(warm: WarmP
         client.close()
     wait_for(lambda: worker not in warm.server.children())
     assert warm.fire("stop").status == 0
+
+
+def test_a_warm_run_starts_no_server_whatever_its_arguments_say(warm: WarmProject) -> None:
+    """An attempt that cannot succeed would keep others from starting one for a minute."""
+    home = str(warm.project.home)
+    make_private_dir(os.path.dirname(path_in(home)))
+    write(path_in(home), LauncherFile(["/bin/false", "fire"]).text().encode())
+    environment = {name: value for name, value in warm.project.environment().items() if name != "CI"}
+    words = ("--agent", "claude", "PreToolUse", "--home", home, "--cold", "no-server")
+    assert warm.fire(*words, environment=environment).status == 0
+    assert not os.path.exists(lock_path(home))
 
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
