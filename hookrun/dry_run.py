@@ -199,6 +199,10 @@ def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
         return f"{context.get('event')} has no tool, so a matcher never matches"
+    own_name, users = _hookruns_name(matcher, context)
+    if users:
+        name = format_value(context.get("tool_name"))
+        return f"hookrun's name of the tool is {format_value(own_name)}; {name} is that of {', '.join(users)}"
     for tool in tool_names(context):
         if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
             return f"names are case-sensitive: write {format_value(tool)}"
@@ -215,6 +219,21 @@ def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
         for name in AGENTS
         if any(ours == tool and any(glob(each, own) for each in matcher) for own, ours in load(name).TOOLS.items())
     ]
+
+
+def _hookruns_name(matcher: Sequence[str], context: Mapping[str, object]) -> tuple[str, list[str]]:
+    """Return hookrun's name of a tool that the context has by an agent's own name, and the agents that use that.
+
+    Only where the matcher matches hookrun's name; "" and none otherwise, and where the agent is known.
+    """
+    from hookrun.agents import AGENTS, load  # rarely needed
+
+    tool = str(context.get("tool_name"))
+    names = {} if context.get("agent") else {name: load(name).TOOLS.get(tool) for name in AGENTS}
+    for ours in filter(None, names.values()):
+        if ours != tool and any(glob(each, ours) for each in matcher):
+            return ours, [agent for agent, each in names.items() if each == ours]
+    return "", []
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
@@ -274,7 +293,9 @@ def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        return f"agents: {_format_globs(hook.agents)} does not include {format_value(context.get('agent'))}"
+        agents, agent = _format_globs(hook.agents), context.get("agent")
+        unknown = f"agents: only for {agents}, and no agent runs it"
+        return unknown if agent is None else f"agents: {agents} does not include {format_value(agent)}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return (
             f"matcher: {_format_globs(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"

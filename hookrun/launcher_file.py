@@ -39,9 +39,9 @@ class LauncherFile:
         return "\n".join(lines) + "\n"
 
 
-def path_in(home: str) -> str:
-    """Return where the file of a home is."""
-    return f"{home}{DATA_DIR}/{NAME}"
+def path_in(home: str, name: str = NAME) -> str:
+    """Return where the file of a home is, or one of another name beside it: an agent's launcher has the agent's."""
+    return f"{home}{DATA_DIR}/{name}"
 
 
 def parse(text: str) -> LauncherFile | None:

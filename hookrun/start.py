@@ -21,6 +21,8 @@ try:
     from hookrun.__main__ import main
 
     main()
+except KeyboardInterrupt:  # as in __main__
+    posix._exit(130)  # noqa: SLF001
 except Exception as error:  # as in __main__, which may be missing itself
     status = 1
     try:

@@ -128,9 +128,11 @@ def _sections() -> Iterator[str]:
 
 def _command(names: tuple[str, ...], purpose: str, command: click.Command) -> Iterator[str]:
     ctx = click.Context(cli, info_name="hookrun", terminal_width=96, **cli.context_settings)
-    for name in names:
-        ctx = click.Context(command, info_name=name, parent=ctx)
-    yield _section(names, purpose, re.sub(r"\n  (?:-h, )?--help .*", "", command.get_help(ctx)))
+    for name in names[:-1]:
+        ctx = click.Context(load_command(names[0]), info_name=name, parent=ctx)
+    ctx = click.Context(command, info_name=names[-1], parent=ctx)
+    text = re.sub(r"\n  (?:-h, )?--help .*", "", command.get_help(ctx))
+    yield _section(names, purpose, text.replace("\n\nOptions:\n\n", "\n\n"))
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
             inner = command.get_command(ctx, name)

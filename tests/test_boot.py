@@ -679,6 +679,22 @@ def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(project: Project, pa
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.parametrize("function", ["open", "read"])
+def test_ctrl_c_before_the_modules_are_taken_ends_in_silence(project: Project, package: Path, function: str) -> None:
+    """While start.py looks for the file, and reads it."""
+    fire(project, package)
+    interrupted = (
+        "import posix, _signal\n"
+        "def interrupt(*_, **__):\n"
+        "    posix.kill(posix.getpid(), _signal.SIGINT)\n"
+        f"posix.{function} = interrupt\n"
+    )
+    program = wired_command.START.replace("exec(", f"exec({interrupted!r});exec(")
+    words = [sys.executable, *OPTIONS, "-c", program, str(package / "start.py"), "fire", "pre_tool_use"]
+    done = subprocess.run(words, input=b"{}", capture_output=True, env=project.environment(), check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("of_this_version", [True, False])
 def test_start_py_of_an_earlier_version_runs_on_the_file_of_this_one(

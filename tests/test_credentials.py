@@ -168,6 +168,8 @@ def test_every_credential_of_a_text_is_hidden() -> None:
         "curl -u bob https://example.com",
         "mkdir -p src/login && cd src",
         "vault --token-file f",
+        "echo $npm_config_user_agent $npm_package_dependencies_react",
+        "hf_transformers_cache_directory = x",
     ],
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
@@ -225,6 +227,8 @@ FOUND_BY_SECRET_SCAN = (
     ("a token of PyPI", f"pypi-{BODY}"),
     ("an API key of Google", f"AIza{BODY}"),
     ("a token of Slack", "xoxb-12345-67890-aB3dE5gH7jK9mN1p"),
+    ("a token of Slack", "xapp-1-A0B1C2D3E4F-67890-aB3dE5gH7jK9mN1p"),
+    ("a token of Slack", "xoxe-1-aB3dE5gH7jK9mN1p"),
     ("an access key of AWS", "AKIAQWERTYUIOPASDFGH"),
     ("an access key of AWS", "ASIAQWERTYUIOPASDFGH"),
     ("a signed token (JWT)", f"eyJ{BODY}.{BODY}.{BODY}"),

@@ -197,7 +197,7 @@ def _run(argv: list[str]) -> int:
     except click.ClickException as error:
         return _print_error(error.format_message())
     except click.Abort as abort:
-        if isinstance(abort.__cause__, KeyboardInterrupt):
+        if isinstance(abort.__cause__ or abort.__context__, KeyboardInterrupt):  # a question's has no cause
             return INTERRUPTED
         if is_terminal(2):
             click.echo(err=True)  # the cursor is still on the line of the question

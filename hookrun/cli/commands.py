@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.printing import CommandReport
+from hookrun.cli.printing import CONFIG_ERRORS, CommandReport
 from hookrun.files import relative_path
 from hookrun.state import home_directory
 from hookrun.terminal import CHOICES, ColorChoice
@@ -259,18 +259,19 @@ def load_project(config: str | None, home: str | None, directory: str | None = N
     return Project(found.declarations, found.project, resolve_home(home))
 
 
-def unknown_hook(name: str, hooks: Iterable[Hook]) -> click.ClickException:
-    """Return the error for a name that none of the hooks has."""
-    hint = did_you_mean(name, [hook.name for hook in hooks], "`hookrun list` lists the hooks")
+def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
+    """Return the error for a name that none of the hooks has; with config `problems` it may be in a broken file."""
+    other = CONFIG_ERRORS if problems else "`hookrun list` lists the hooks"
+    hint = did_you_mean(name, [hook.name for hook in hooks], other)
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
-def hooks_named(name: str, hooks: Iterable[Hook]) -> list[Hook]:
+def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> list[Hook]:
     """Return the hooks with this name. Raises click.ClickException where there is none."""
     every = list(hooks)
     found = [hook for hook in every if hook.name == name]
     if not found:
-        raise unknown_hook(name, every)
+        raise unknown_hook(name, every, problems)
     return found
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.printing import count
+from hookrun.cli.commands import resolve_home
+from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
@@ -115,6 +116,11 @@ def _parse_argument(text: str) -> tuple[str, object]:
         raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON") from None
 
 
+def overlooked_here(config: str | None, home: str | None) -> str:
+    """Return, as the end of a sentence, which file with hooks does not apply in the working directory, and why."""
+    return ConfigSources(os.getcwd(), resolve_home(home), config).overlooked()
+
+
 class ConfigSources:
     """The configuration in force in a directory, and why a hook may be missing from it.
 
@@ -160,16 +166,16 @@ class ConfigSources:
         if self.problems:
             return count(len(self.problems), "config error")
         effective = self.files
-        ignored = next((str(each) for each in self._examined.problems if each.path not in effective), None)
+        ignored = next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
         if ignored is not None and not effective:
             return ignored
-        also = f"; {ignored}" if ignored is not None else self._overlooked()
+        also = f"; {ignored}" if ignored is not None else self.overlooked()
         if not effective:
             root = self._found.repository
             return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"
         return f"no hook for it in {', '.join(map(relative_path, effective))}{also}"
 
-    def _overlooked(self) -> str:
+    def overlooked(self) -> str:
         """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
         if self.config is not None:
             return ""

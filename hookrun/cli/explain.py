@@ -145,7 +145,7 @@ class Explanation:
         self.hook = hook
         self._trust_command = f"trust {quoted(sources.project)}`"
         if hook is not None:
-            hooks_named(hook, sources.hooks)
+            hooks_named(hook, sources.hooks, sources.problems)
         self.predictions = [self._predict(fields) for fields in query.contexts]
         self._agent: AgentSide | None = None
         if query.agent is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -149,6 +150,10 @@ def version_command(*, as_json: bool) -> None:
 def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     """Return the message for a usage error, with a hint: what was meant, or where the help is."""
     text = _text(error)
+    if isinstance(error, click.NoSuchOption) and argv[:1] == ["try"] and not argv[1].startswith("-"):
+        fault, _, hint = text.partition("\nhint: ")
+        if not hint.startswith("did you mean"):  # an option of the command to try, such as `rm -rf build`
+            return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
@@ -215,11 +220,9 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
     group = ctx.find_root().command if ctx is not None else None
     if ctx is None or not isinstance(group, click.Group):
         return None
-    for name in WITH_OPTIONS:
-        command = group.get_command(ctx, name)
-        if command is not None and any(option in param.opts for param in command.params):
-            return name
-    return None
+    commands = {name: group.get_command(ctx, name) for name in WITH_OPTIONS}
+    found = [name for name, each in commands.items() if each and any(option in param.opts for param in each.params)]
+    return found[0] if len(found) == 1 else None  # what most commands have says nothing about one of them
 
 
 def _range_text(text: str) -> str:

@@ -23,7 +23,7 @@ from hookrun.cli.commands import (
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, approve_written, user_is_present
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
 from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
@@ -52,9 +52,9 @@ from hookrun.scaffold.new_hook import (
 from hookrun.text import one_of, quote
 from hookrun.trust.project import refuse_if_run_by_agent
 
-EVENT = "pre_tool_use"
-
-event_option = click.option("--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use.")
+event_option = click.option(
+    "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."
+)
 matcher_option = click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
 yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
 
@@ -116,7 +116,7 @@ def init_command(
     if not chosen:
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
     if CUSTOM in chosen:
-        request = HookTemplateRequest(lang or setup.language, event or EVENT, matcher, name=name)
+        request = HookTemplateRequest(lang or setup.language, event, matcher, name=name)
         setup.own = plan_hook(request, setup.config_file)
     for each in chosen:
         if each != CUSTOM:
@@ -210,6 +210,7 @@ class Setup:
                 report.add_hook(status.name, status.state)
         if changes:
             report.show_written(changes)
+            note_reach(self.config_file, report)
         needs_build = self.own is not None and bool(self.own.build)
         if not (report.as_json or needs_build):
             approve_written(self.config_file.root, names, changes, report)
@@ -283,15 +284,19 @@ def new_command(
     """Create the hook NAME from a template: a script and its tests in hooks/, and its entry in coder.json.
 
     The script is a stub: it reads the context, but it and its tests fail until you write the check. These names create
-    a finished example: protect-env, no-conflict-markers, house-rules, finish-the-job, read-the-rules, tell-me.
+    a finished example, each for its own event:
+
+    \b
+    protect-env, no-conflict-markers, house-rules,
+    finish-the-job, read-the-rules, tell-me
 
     No file is overwritten. At a terminal the hook is approved too.
-    """
+    """  # noqa: D301  # click reads the backspace
     directory, home = working_directory(), resolve_home(report.home)
     config_file = project_file(directory, home, "yaml" if as_yaml else None)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(config_file.root)
-    request = HookTemplateRequest(language, event or EVENT, matcher, conditions, name, serve)
+    request = HookTemplateRequest(language, event, matcher, conditions, name, serve)
     made = plan_hook(request, config_file)
     changes = [*made.files, *config_file.changes()]
     if report.dry_run:
@@ -299,6 +304,7 @@ def new_command(
         return
     apply_all(changes)
     report.show_written(changes)
+    note_reach(config_file, report)
     if made.stub:
         effect = ", and it blocks every matching call," if made.blocks else ""
         report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")
@@ -321,7 +327,8 @@ def next_steps(
             yield made.build, "build the hook; it fails until then"
         yield "hookrun test", "runs its tests"
     if not approved:
-        purpose = APPROVE_IT if made is not None else "review and approve the hooks; they do not run until then"
+        purpose = APPROVE_IT if made is not None else APPROVE_THEM
+        purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
         yield report.with_home("hookrun trust"), purpose
 
 
@@ -375,7 +382,7 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
             raise click.ClickException(f"hook {quote(name)} is managed\nhint: ask the administrator to edit {where}")
         found.setdefault(file.path, (file, []))[1].extend([] if recipe else [(hook, index)])
     if not found:
-        raise unknown_hook(name, loaded.declarations.hooks)
+        raise unknown_hook(name, loaded.declarations.hooks, loaded.declarations.problems)
     return list(found.values())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hookrun import boot_writer
+from hookrun import boot_writer, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import agents_named, command, declarations_at, install_location, load_project, report_options
@@ -24,7 +24,7 @@ from hookrun.files import relative_path
 from hookrun.trust.store import StoreError
 from hookrun.wiring import launchers, plan
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation
-from hookrun.wiring.launchers import LauncherChange, launcher_path
+from hookrun.wiring.launchers import LauncherChange
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
@@ -213,7 +213,7 @@ class Installation:
 
         Raises FileError where the user has not asked for that, now or before.
         """
-        program, home = self.request.program, self.request.spot.home
+        program, home = self.request.program, self.request.location.home
         directory = ephemeral_directory(program, home) if self.request.scope == "user" else None
         if directory is None:
             return False
@@ -227,7 +227,7 @@ class Installation:
 
     def show_diff(self) -> None:
         """Show what would change."""
-        ledger = Ledger(self.request.spot.home)
+        ledger = Ledger(self.request.location.home)
         changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
         trust = plan.plan_trust(self.request, changes[0], ledger)
         every = [*launchers.plan_launcher(self.request), *changes, *([trust] if trust is not None else [])]
@@ -237,12 +237,12 @@ class Installation:
         """Install. Raises FileError."""
         with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
             boot_writer.write(os.path.dirname(self.request.program.main))
-        ledger = Ledger(self.request.spot.home)
+        ledger = Ledger(self.request.location.home)
         with ledger.locked():
             changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)
             if self.from_here:
                 ledger.keep_from_here(self.request.program.main)
-            before = program_of(launcher_path(self.request.spot.home, self.agent.NAME))
+            before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
             launcher = launchers.plan_launcher(self.request)
             for file in launcher:
                 file.write()
@@ -329,7 +329,7 @@ def _is_connected(request: InstallRequest) -> bool:
 
 
 def _uninstall(request: InstallRequest, report: CommandReport) -> None:
-    name, ledger = request.agent.NAME, Ledger(request.spot.home)
+    name, ledger = request.agent.NAME, Ledger(request.location.home)
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
         report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")

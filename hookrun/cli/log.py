@@ -150,7 +150,7 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
     timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
-    reason = f": {_one_line(text, limit)}" if text else ""
+    reason = f": {_one_line(text, limit).removeprefix('not approved: ')}" if text else ""
     style = ERROR if failure else STYLES.get(action, "")
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():

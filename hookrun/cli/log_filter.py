@@ -180,4 +180,7 @@ def _matches(pattern: str, name: object) -> bool:
 
 @lru_cache(maxsize=256)
 def _real(path: str) -> str:
-    return os.path.realpath(path)
+    try:
+        return os.path.realpath(path)
+    except UnicodeEncodeError:  # a name that this locale cannot express
+        return path

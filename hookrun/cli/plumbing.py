@@ -74,7 +74,7 @@ def serve_command(
     if foreground:
         _serve(resolve_home(home), socket, idle)
     elif stop:
-        _stop(resolve_home(home))
+        _stop(resolve_home(home), as_json=as_json)
     else:
         _show(resolve_home(home), as_json=as_json)
 
@@ -100,15 +100,18 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
         raise click.ClickException(failure)
 
 
-def _stop(home: str) -> None:
+def _stop(home: str, *, as_json: bool) -> None:
     from hookrun.serve.running import running_servers
 
     servers = running_servers(home)
     for server in servers:
         if not server.stop():
             raise click.ClickException(f"the server (pid {server.pid}) cannot be ended\nhint: see `ps -p {server.pid}`")
-        print_line(f"stopped the server (pid {server.pid})")
-    if not servers:
+        if not as_json:
+            print_line(f"stopped the server (pid {server.pid})")
+    if as_json:
+        print_json({"stopped": [server.pid for server in servers]})
+    elif not servers:
         print_line("no server is running")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from hookrun.files import relative_path
-from hookrun.terminal import render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
+from hookrun.terminal import is_terminal, render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
 from hookrun.text import escape, message_lines, one_line, quote
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def localized(text: str) -> str:
 
 def is_interactive() -> bool:
     """Return whether a question would be seen and could be answered."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    return is_terminal(0) and is_terminal(1)
 
 
 def count(number: int, noun: str) -> str:

@@ -22,7 +22,7 @@ from hookrun.cli.commands import (
     working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
-from hookrun.cli.user_decisions import APPROVE_IT, approve_written
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
 from hookrun.config.config_file import GitInclude, tree_digest
 from hookrun.config.shapes import list_at
 from hookrun.edit.file_change import apply_all
@@ -277,6 +277,7 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
             report.show_diff(recipes.changes)
     elif recipes.changes:
         report.show_written(recipes.changes)
+        note_reach(recipes.config_file, report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
 
@@ -322,4 +323,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.with_home("hookrun trust"), APPROVE_IT
+        yield report.with_home("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM

@@ -98,12 +98,17 @@ def stats_command(
     if as_json or form == "json":
         print_json({**report.to_dict(), "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif report.empty and not hooks:
-        if days is not None and os.path.exists(store.path):
-            click.echo(f"nothing of the last {days:g} days is in {store.path}; leave --days out for all that is")
-        else:
-            click.echo(NOTHING.format(audit=audit.path(own_home), path=store.path))
+        click.echo(_why_nothing(own_home, store.path, days, filtered=filtered))
     else:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
+
+
+def _why_nothing(home: str, database: str, days: float | None, *, filtered: bool) -> str:
+    if filtered and audit_reader.paths(home):
+        return "no matching entries\nhint: `hookrun stats` without filters shows all hooks"
+    if days is not None and os.path.exists(database):
+        return f"nothing of the last {days:g} days is in {database}; leave --days out for all that is"
+    return NOTHING.format(audit=audit.path(home), path=database)
 
 
 def _print(sections: Iterable[Section]) -> None:

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
@@ -29,6 +28,7 @@ from hookrun.cli.commands import (
     resolve_home,
 )
 from hookrun.cli.config_command import to_json
+from hookrun.cli.event_query import overlooked_here
 from hookrun.cli.log import local_time
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
@@ -53,11 +53,8 @@ from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
 from hookrun.serve.running import describe, running_servers
 from hookrun.trust.approvals import clock
+from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
-
-if TYPE_CHECKING:
-    from hookrun.trust.project import Project
-    from hookrun.trust.store import Pause
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 TO_APPROVE = ("not approved", "changed")
@@ -127,7 +124,7 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     elif not problems:
-        print_line("no hooks are configured here: run `hookrun init`")
+        print_line(f"no hooks are configured here: run `hookrun init`{overlooked_here(config, home)}")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     return FAILED if problems else 0
 
@@ -135,7 +132,7 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
 def _selected(
     declarations: Declarations, hook: str | None = None, event: str | None = None, agent: str | None = None
 ) -> list[Hook]:
-    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks)
+    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks, declarations.problems)
     if event is not None:
         event = resolve_event(event, declarations.events)
         hooks = [each for each in hooks if event in each.events]
@@ -203,14 +200,14 @@ def _matcher(hook: Hook) -> str:
 def status_command(home: str | None, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project, own_home = load_project(None, home), resolve_home(home)
-    errors = list(project.declarations.problems)
+    errors = [*project.declarations.problems, *(each.error for each in project.declarations.hooks if each.error)]
     agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
-    pauses: list[Pause] = []
     try:
         states.update(_state(hook, _decisions(hook, project)) for hook in project.declarations.hooks)
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
+        pauses = []
         errors.append(str(error))
     to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
@@ -234,7 +231,7 @@ def status_command(home: str | None, *, as_json: bool) -> int:
             }
         )
     else:
-        print_lines(_lines(project, agents, states, to_approve))
+        print_lines(_lines(project, agents, states, to_approve, "" if states else overlooked_here(None, home)))
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
             print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", WARNING)])
@@ -255,11 +252,14 @@ def _last_run(home: str) -> dict[str, object] | None:
         header = run.header
         deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
+        fields["action"] = fields["action"] or header.get("answered")  # without a verdict, what the agent was answered
         return {**fields, "hook": deciding[0] if deciding and header.get("action") != "continue" else None}
     return None
 
 
-def _lines(project: Project, agents: list[AgentState], states: Counter[str], to_approve: int) -> Iterator[Line]:
+def _lines(
+    project: Project, agents: list[AgentState], states: Counter[str], to_approve: int, overlooked: str
+) -> Iterator[Line]:
     home = f"{resolve_home(None)}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
@@ -270,7 +270,7 @@ def _lines(project: Project, agents: list[AgentState], states: Counter[str], to_
     by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
     if not states:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
-    yield f"hooks      {states.total()}: {by_state}", ""
+    yield f"hooks      {states.total()}: {by_state}{overlooked}", ""
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", WARNING
 
@@ -292,7 +292,8 @@ def _run(last: dict[str, object] | None) -> str:
         return "none"
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {last['action']}{by}") or ""
+    result = f"{last['action'] or 'no verdict'}{by}"
+    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents

@@ -6,13 +6,13 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
@@ -50,9 +50,6 @@ from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
 from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
-
-if TYPE_CHECKING:
-    from hookrun.agents.types import Agent
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
 STYLES = {
@@ -189,7 +186,7 @@ class Trial:
         self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
         hooks = sources.hooks
         for name in names:
-            hooks_named(name, hooks)
+            hooks_named(name, hooks, sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
         self.event = event
@@ -281,11 +278,24 @@ class Trial:
         if self.problems and not hooks:
             return CONFIG_ERRORS
         if not self._sources.hooks:
-            return "no hooks are configured here; `hookrun init` adds some"
+            return f"no hooks are configured here; `hookrun init` adds some{self._sources.overlooked()}"
         if not hooks:
             return f"no hook is configured for {self.event}"
         number = count(hooks, "hook")
-        return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
+        command = shlex.join(("hookrun", "explain", self.event, *self._call()))
+        return f"none of the {number} for {self.event} matches; `{command}` shows why"
+
+    def _call(self) -> Iterator[str]:
+        """Yield the options of `hookrun explain` for what is tried."""
+        fields = self._contexts[0]
+        args = fields.get("tool_args")
+        if self._agent is not None:
+            yield from ("--agent", self._agent.NAME)
+        if fields.get("tool_name"):
+            yield from ("--tool", str(fields["tool_name"]))
+        for name in ("command", "file_path"):
+            if isinstance(args, dict) and args.get(name):
+                yield from ("--arg", f"{name}={args[name]}")
 
     def _answer(self) -> tuple[str | None, list[str]]:
         """Return what the agent gets and what it falls back to; None without an agent."""
@@ -348,7 +358,7 @@ def _reasons(run: HookResult) -> Iterator[str]:
         value = run.args.get(path) if isinstance(run.args, dict) else None
         yield _shown(f"{path}: {json.dumps(value, ensure_ascii=False)}" if value is not None else f"changes {path}")
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
-        if text:
+        if text and text != verdict.message:
             yield _shown(f"{name}: {text}")
 
 

@@ -37,9 +37,11 @@ from hookrun.trust.store import MAX_PAUSE
 
 if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
+    from hookrun.scaffold.declaration_file import DeclarationFile
 
-APPROVE_IT = "review and approve it; it does not run until then, but may block calls"
-"""What `hookrun trust` is for, after a command that has written a hook."""
+APPROVE_IT = "review and approve it; agents do not run it until then"
+APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
+"""What `hookrun trust` is for, after a command that has written a hook, or several."""
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
@@ -126,7 +128,7 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     project = load_project(config, home)
     if hook is not None:
-        hooks = hooks_named(hook, project.declarations.hooks)
+        hooks = hooks_named(hook, project.declarations.hooks, project.declarations.problems)
         if all(each.layer == "managed" for each in hooks):
             raise click.ClickException(f"`{hook}` is managed: only {hooks[0].source} can switch it off")
     now = time.time()
@@ -169,6 +171,13 @@ def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
             warn(f"{otherwise}: {error}")
         return False
     return True
+
+
+def note_reach(config_file: DeclarationFile, report: CommandReport) -> None:
+    """Report that a project's new config file, outside a git repository, applies in its own directory only."""
+    in_repository = os.path.lexists(os.path.join(config_file.root, ".git"))
+    if config_file.is_new and config_file.layer == "project" and not in_repository:
+        report.note("not a git repository: the hooks run in this directory, but not in the directories below it")
 
 
 def approve_written(

@@ -15,6 +15,7 @@ import click
 
 from hookrun import __version__
 from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
+from hookrun.cli.event_query import overlooked_here
 from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
@@ -32,7 +33,7 @@ MAX_LINES = 3
 """Lines of a problem on a terminal that are not exceeded to show the line of the file."""
 
 PIPED_WIDTH = 120
-LARGEST = 4 << 20
+MAX_MODULE = 4 << 20
 """Limit on the bytes of a module that is read."""
 
 RULES = {
@@ -107,7 +108,8 @@ def validate_command(
     else:
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
-        click.echo(_summary(hooks, files, errors, len(problems) - errors))
+        overlooked = "" if files else overlooked_here(config, home)
+        click.echo(_summary(hooks, files, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
 
 
@@ -196,7 +198,7 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
         return None
     try:
         with open(origin, "rb") as file:
-            tree = ast.parse(file.read(LARGEST))
+            tree = ast.parse(file.read(MAX_MODULE))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         return f"cannot read the module `{name}`: {error}", "correct it"
     names = {name for node in ast.walk(tree) for name in _bound(node)}

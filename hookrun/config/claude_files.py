@@ -106,14 +106,14 @@ def switch_off(files: list[ConfigFile]) -> None:
     managed = [file for file in theirs if file.layer == "managed"]
     all_off = any(file.data.get("disableAllHooks") is True for file in managed)
     only_managed = any(file.data.get("allowManagedHooksOnly") is True for file in managed)
-    said = {layer: _said(theirs, layer) for layer in ("user", "project", "local")}
-    nearest = next((said[layer] for layer in ("local", "project", "user") if said[layer] is not None), False)
+    disabled = {layer: _disables_hooks(theirs, layer) for layer in ("local", "project", "user")}
+    nearest = next((value for value in disabled.values() if value is not None), False)
     for file in theirs:
-        own_word = said["user"] is True if file.layer == "user" else True
-        file.off = file.off or all_off or (file.layer != "managed" and (only_managed or bool(nearest and own_word)))
+        by_nearest = nearest and (disabled["user"] is True or file.layer != "user")
+        file.off = file.off or all_off or (file.layer != "managed" and (only_managed or by_nearest))
 
 
-def _said(files: list[ConfigFile], layer: str) -> bool | None:
+def _disables_hooks(files: list[ConfigFile], layer: str) -> bool | None:
     values = [file.data.get("disableAllHooks") for file in files if file.layer == layer]
     return next((value for value in values if isinstance(value, bool)), None)
 
@@ -227,21 +227,20 @@ class Plugins:
         `others` are settings that count although their own hooks are not included. The hooks of a plugin belong to
         the first layer that enables it; where another one takes precedence and disables it, they are switched off.
         """
-        enabled = _word_of_each_layer(included)
-        said = _word_of_each_layer([*included, *others])
+        effective = _by_plugin([*included, *others])
         found: list[ConfigFile] = []
-        for name, words in enabled.items():
-            layer = next((each for each in LAYERS if words.get(each, (None, False))[1]), None)
+        for name, by_layer in _by_plugin(included).items():
+            layer = next((each for each in LAYERS if by_layer.get(each, (None, False))[1]), None)
             if layer is None:
                 continue
-            nearest, on = next(said[name][each] for each in NEAREST_FIRST if each in said[name])
+            nearest, on = next(effective[name][each] for each in NEAREST_FIRST if each in effective[name])
             for file in self._of_plugin(name, layer):
                 file.own = True if layer in EVERYWHERE else self._root
                 file.off = not on
                 found.append(file)
             if not on:
                 nearest.at(ENABLED, name).warn(
-                    f"this disables the hooks of the plugin {quote(name)}, which {words[layer][0].path} enables",
+                    f"this disables the hooks of the plugin {quote(name)}, which {by_layer[layer][0].path} enables",
                     "remove it to run them",
                 )
         return [*self._problems, *found]
@@ -326,7 +325,7 @@ def names_plugins(file: ConfigFile) -> bool:
     return file.plugin is None and bool(file.data.get(ENABLED))
 
 
-def _word_of_each_layer(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
+def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
     """Return for each plugin the last file of each layer that names it, and whether that enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:

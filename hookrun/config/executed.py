@@ -31,7 +31,7 @@ DEPTH = 16
 """Levels of the working directory that a line may leave by `cd ..`."""
 
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH
-MOST = 2000
+MAX_REFERENCES = 2000
 """References of one hook; a command with more cannot be approved."""
 
 SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
@@ -39,7 +39,8 @@ LITERAL = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"|`([^`]*)`", re
 RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
 """The command of sed that runs a line."""
 
-MOST_DIRECTORIES = 8
+MAX_NESTED_LINES, MAX_ROOTS = 8, 8
+"""Lines within lines that are read, and directories in which the modules of inline code are looked for."""
 
 
 class Executed(NamedTuple):
@@ -67,8 +68,8 @@ def executed(
     reader.variables(values, WORKING_DIRECTORY)
     if line:
         reader.line(line)
-    if len(reader.code) > MOST:
-        return _unread(f"names more than {MOST} files")._replace(unknown=[*reader.unknown])
+    if len(reader.code) > MAX_REFERENCES:
+        return _unread(f"names more than {MAX_REFERENCES} files")._replace(unknown=[*reader.unknown])
     return Executed([*reader.code], [*reader.unknown])
 
 
@@ -101,7 +102,7 @@ class CodeReader:
         """Read a line."""
         known = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
         known |= {"PATH": UNKNOWN, TOPLEVEL: f"/{NAMED}HOOKRUN_PROJECT_DIR"}
-        if self._depth > MOST_DIRECTORIES or (HERE in line.replace(WORKING_DIRECTORY, "")):
+        if self._depth > MAX_NESTED_LINES or (HERE in line.replace(WORKING_DIRECTORY, "")):
             self._add("unread", "its command has lines within lines, or characters, that are not read")
             return
         self._depth += 1
@@ -318,7 +319,7 @@ class CodeReader:
                 roots += [each for each in literals if each and "\n" not in each and not looks_like_code(each)]
             for found in interpreters.MODULES[language][0].finditer(text):
                 for name in re.split(r"\s*,\s*", next(filter(None, found.groups()), "")):
-                    self.module(language, name, directory, roots[:MOST_DIRECTORIES])
+                    self.module(language, name, directory, roots[:MAX_ROOTS])
 
     def _literals(self, language: str, text: str, directory: str | None) -> list[str]:
         """Add the files that inline code names, and return its literals."""

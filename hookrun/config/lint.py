@@ -363,7 +363,7 @@ def lint_rule(rule: str, at: Location) -> None:
         at.warn(message, "check the arguments in the hook")
 
 
-LARGEST = 65_536
+MAX_SCRIPT = 65_536
 """Limit on the bytes of a script that is read."""
 
 ENDS = re.compile(
@@ -410,7 +410,7 @@ def _scripts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:
         yield "the command", hook.target
     for word in hook.look:
         path = os.path.join(root, word.replace("${CLAUDE_PROJECT_DIR}", root))
-        data = read_or_none(path, LARGEST)
+        data = read_or_none(path, MAX_SCRIPT)
         if data is not None and b"\0" not in data:
             yield f"`{relative_path(path)}`", data.decode("utf-8", "replace")
 

@@ -69,6 +69,8 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
     begins_line = not text[:offset].rpartition("\n")[2].strip()
     if begins_line and "parsing a block" in str(getattr(error, "context", "")):
         return ParseError(offset, "wrong indentation", "align it with the line above")
+    if "nesting depth" in problem:
+        return ParseError(offset, "nested too deeply", "flatten the file")
     return ParseError(offset, f"invalid YAML: {problem}", "quote values with special characters")
 
 

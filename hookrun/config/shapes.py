@@ -204,11 +204,11 @@ class MapOf(Shape):
 
 
 class Record(Shape):
-    """An object with these fields and no others, none of them required."""
+    """An object with these fields and no others, none of them required; messages say what they are fields `of`."""
 
-    def __init__(self, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
+    def __init__(self, fields: tuple[Field, ...], says: str, hint: str | None = None, *, of: str | None = None) -> None:
         super().__init__(says, object_schema(fields))
-        self.fields, self._hint = fields, hint
+        self.fields, self._hint, self._of = fields, hint, of
 
     def check(self, value: object, at: Location) -> dict[str, object]:
         """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
@@ -225,6 +225,9 @@ class Record(Shape):
 
     def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
         """Report a key that is none of the fields."""
+        if self._of is not None:
+            at.unknown_key(key, f"field of {self._of}:", fields)
+            return
         hint = did_you_mean(key, fields, f"use {one_of(fields)}")
         of = next(step for step in reversed(at.path) if isinstance(step, str))
         at.unknown_key(key, f"{of} field", fields, hint)

@@ -8,12 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hookrun import audit_reader, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.agents.types import Agent, InstallSpec
+from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
@@ -28,9 +28,6 @@ from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
 from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
-
-if TYPE_CHECKING:
-    from hookrun.config.load import Declarations
 
 PROBLEM, NOTE, OK = "problem", "note", "ok"
 """Levels of a finding: hooks will not run as declared; worth knowing; all is well."""
@@ -173,7 +170,7 @@ def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
-            state.unreadable[scope] = one_line(str(error))
+            state.unreadable[scope] = one_line(str(error)).removesuffix("; nothing was changed")
     return state
 
 

@@ -72,9 +72,14 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
 
 def check_declarations(agent: AgentState) -> Iterable[Finding]:
     """Can all declaration files be read?"""
-    for problem in agent.declarations.problems:
+    problems = [(problem, "its hooks are unknown") for problem in agent.declarations.problems]
+    problems += [(hook.error, f"{hook.name} fails") for hook in agent.declarations.hooks if hook.error is not None]
+    for problem, effect in problems:
         found, _, hint = problem_message(problem).partition("\nhint: ")
-        yield Finding("declarations", PROBLEM, found, "its hooks are unknown", hint or "run `hookrun validate`")
+        yield Finding("declarations", PROBLEM, found, effect, hint or "run `hookrun validate`")
+    if not agent.declarations.hooks and not agent.declarations.problems:
+        remedy = "add some with `hookrun init`; `hookrun status` names a config file that is ignored here"
+        yield Finding("declarations", NOTE, "no hooks are configured here", "nothing is checked or blocked", remedy)
 
 
 def check_approval(agent: AgentState) -> Iterable[Finding]:
@@ -123,7 +128,8 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         return
     if not agent.all_wired:
         return
-    last = [f"{event} {when}" for event, when in sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)]
+    newest_first = sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)
+    last = [f"{event} {_local(when)}" for event, when in newest_first]
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
     changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
@@ -137,11 +143,19 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
+def _local(when: str) -> str:
+    """Return the time of a record as local time, as the other commands show it."""
+    try:
+        return datetime.fromisoformat(when).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:  # not hookrun's record
+        return when
+
+
 def check_callers(agent: AgentState) -> Iterable[Finding]:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
         caller = CALLERS.get(name, UNKNOWN)
-        found = f"{caller.DISPLAY_NAME}, last {when}"
+        found = f"{caller.DISPLAY_NAME}, last {_local(when)}"
         if caller is not UNKNOWN:
             yield Finding("also fired by", OK, found)
             continue

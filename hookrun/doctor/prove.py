@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from time import monotonic
 
-from hookrun import audit_reader, context as contexts
+from hookrun import audit_reader, context as contexts, launcher_file
 from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
@@ -30,7 +30,6 @@ from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
-from hookrun.wiring.launchers import launcher_path
 from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe blocks this call to prove that the agent obeys"
@@ -75,7 +74,7 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
     program, launcher = wired.command.program, wired.command.launcher
     if wired.command.form is not None:
         return None if state.found_by_project() is not None else "the project's settings find no hookrun here"
-    if launcher is not None and launcher != launcher_path(state.location.home, state.agent.NAME):
+    if launcher is not None and launcher != launcher_file.path_in(state.location.home, state.agent.NAME):
         return f"{launcher} is not the launcher of this account"
     if program is None:
         return (

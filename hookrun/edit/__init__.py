@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from hookrun.config.document import YAML_SUFFIXES
 
 if TYPE_CHECKING:
-    from hookrun.edit.json_edit import Json
-    from hookrun.edit.yaml_edit import Yaml
+    from hookrun.edit.json_edit import SpanEditor
 
 
-def editor_for(path: str, text: str) -> Json | Yaml:
+def editor_for(path: str, text: str) -> SpanEditor:
     """Return the editor of a file's text, by its suffix. Raises ParseError."""
     if path.endswith(YAML_SUFFIXES):
         from hookrun.edit.yaml_edit import Yaml

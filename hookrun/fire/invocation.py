@@ -139,7 +139,7 @@ class FireInvocation:
         for runner in self.runners:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
-        if self.cold is not None and not settled:
+        if self.cold is not None and not settled and not self.warm:
             from hookrun.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.library import Result
+from hookrun.library.embedded_engine import Engine
 from hookrun.text import describe_exception
-
-if TYPE_CHECKING:
-    from hookrun.library.embedded_engine import Engine
 
 OnError = Literal["continue", "block"]
 """What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""

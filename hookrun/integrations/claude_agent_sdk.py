@@ -20,6 +20,7 @@ from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.events import canonical
 from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
+from hookrun.library.embedded_engine import Engine
 from hookrun.text import describe_exception
 
 NEEDS = (
@@ -35,18 +36,16 @@ except ImportError as error:
 if TYPE_CHECKING:
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
-    from hookrun.library.embedded_engine import Engine
-
 OLDEST = (0, 2, 155)
 """The first version seen to obey every answer (0.2.150 does not; those between were not tried)."""
 TIMEOUT = 60.0
 """Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
-MARGIN, MOST_MARGIN = 0.1, 0.5
+MARGIN, MAX_MARGIN = 0.1, 0.5
 """The share of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and its
 limit in seconds."""
-SAYING = 0.25
+ANSWER_TIME = 0.25
 """Longest time to build the answer, in seconds."""
-LEAST = 0.01
+MIN_DEADLINE = 0.01
 """Seconds for a second fire if the first has used all of them."""
 
 
@@ -84,8 +83,8 @@ def hooks_for(
 
 
 def margin(timeout: float, fires: int) -> float:
-    """Return the seconds of the timeout to reserve: each fire may exceed its deadline by LEAST and CANCEL_GRACE."""
-    return min(max(timeout * MARGIN, fires * (CANCEL_GRACE + LEAST) + SAYING), timeout * MOST_MARGIN)
+    """Return the seconds of the timeout to reserve: a fire may exceed its deadline by MIN_DEADLINE and CANCEL_GRACE."""
+    return min(max(timeout * MARGIN, fires * (CANCEL_GRACE + MIN_DEADLINE) + ANSWER_TIME), timeout * MAX_MARGIN)
 
 
 def _delivered(of: Any = HookEvent) -> list[str]:
@@ -144,6 +143,6 @@ class _Callback:
         for call in message.calls:
             if call.event is None:
                 raise ValueError(f"unknown event {message.native}")
-            context = {**call.fields, "deadline": max(until - monotonic(), LEAST)}
+            context = {**call.fields, "deadline": max(until - monotonic(), MIN_DEADLINE)}
             found.append(reply_of(await fire(self._engine, call.event, context, self._on_error)))
         return found

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, fire, log, reply_of
-from hookrun.integrations.tool_loop import ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
+from hookrun.library.embedded_engine import Engine
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -36,16 +37,13 @@ except ImportError as error:
 if TYPE_CHECKING:
     from langchain.agents.middleware.types import ToolCallRequest
 
-    from hookrun.integrations.tool_loop import Approve
-    from hookrun.library.embedded_engine import Engine
-
     Answer: TypeAlias = ToolMessage | Command[Any]
     Update: TypeAlias = dict[str, Any] | None
 
 AGENT = "langchain"
 MARK = "hookrun"
 """The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn."""
-MOST_BLOCKS = 8
+MAX_BLOCKS = 8
 """How often `stop` hooks may continue one turn."""
 
 
@@ -190,8 +188,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             if verdict.text and verdict.action != "stop":
                 self._tell_person(verdict.text)
             return None
-        if blocks >= MOST_BLOCKS:
-            log.warning("hookrun: the turn ends after %d blocks: %s", MOST_BLOCKS, verdict.reason)
+        if blocks >= MAX_BLOCKS:
+            log.warning("hookrun: the turn ends after %d blocks: %s", MAX_BLOCKS, verdict.reason)
             return None
         return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
 

@@ -16,23 +16,20 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, fire, log, reply_of
+from hookrun.library import Result
 from hookrun.library.calls import result_at_once
+from hookrun.library.embedded_engine import Engine
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from hookrun.library.embedded_engine import Engine
-
-    Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
-    """Asks the user, given the tool's name, the arguments and the reason; only True approves."""
-    from hookrun.library import Result
+Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
+"""Asks the user, given the tool's name, the arguments and the reason; only True approves."""
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
@@ -89,7 +86,7 @@ def run_tool_sync(
     return result_at_once(run)
 
 
-LONGEST_WAIT = 3600.0
+MAX_RETRY_DELAY = 3600.0
 """The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt."""
 
 
@@ -155,7 +152,7 @@ class _ToolCall:
                 return await self._succeeded(value)
             error = why(exception)
             answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
-            after = _again(result, self.attempts)
+            after = _retry_delay(result, self.attempts)
             if after is None:
                 self._note(answer)
                 return self._outcome(error, error=error, exception=exception)
@@ -262,11 +259,11 @@ class _ToolCall:
         )
 
 
-def _again(result: Result, attempts: int) -> float | None:
+def _retry_delay(result: Result, attempts: int) -> float | None:
     """Return the seconds to wait before a retry, from `metadata["retry"]`, or None for no retry.
 
     It is `{"attempt": number of the next attempt, "of": most attempts, "after_s": seconds}`. There is no retry if the
-    seconds are more than LONGEST_WAIT or not a number.
+    seconds are more than MAX_RETRY_DELAY or not a number.
     """
     retry = (result.modified_context or {}).get("retry")
     if result.action not in ("continue", "allow") or not isinstance(retry, dict):
@@ -274,8 +271,8 @@ def _again(result: Result, attempts: int) -> float | None:
     most, after = retry.get("of"), retry.get("after_s", 0)
     if not isinstance(most, int) or attempts >= most:
         return None
-    if not isinstance(after, (int, float)) or not after <= LONGEST_WAIT:
-        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, LONGEST_WAIT)
+    if not isinstance(after, (int, float)) or not after <= MAX_RETRY_DELAY:
+        log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, MAX_RETRY_DELAY)
         return None
     return float(max(0, after))
 

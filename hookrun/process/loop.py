@@ -143,7 +143,9 @@ class Loop:
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
-                    outcome.failure = Failure("spawn", f"could not be started: {error.strerror or error}")
+                    from hookrun.process.spawn import start_failure
+
+                    outcome.failure = start_failure(error)
             except CannotStart as error:
                 outcome.failure = error.failure
             except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # see child.py
 import os
 import sys
-from errno import ENOENT, ENOEXEC, ENOTDIR
+from errno import E2BIG, ENOENT, ENOEXEC, ENOTDIR
 
 from hookrun.model import Failure
 from hookrun.process.child import RESTORED, WATCHER, CannotStart, chdir
@@ -125,6 +125,15 @@ def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
     if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
         raise CannotStart(explain_exec_error(path, error)) from error
     raise error
+
+
+def start_failure(error: OSError) -> Failure:
+    """Return the failure of a hook that the system refused to start, whatever else runs."""
+    if error.errno == E2BIG:  # hooks get some variables more than hookrun, which the system has just started
+        why = "its arguments and environment variables are longer than the system allows: unset or shorten some"
+    else:
+        why = error.strerror or str(error)
+    return Failure("spawn", f"could not be started: {why}")
 
 
 def explain_exec_error(path: str, error: OSError) -> Failure:

@@ -6,12 +6,13 @@ import os
 
 from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes import unseen_code
+from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.looks import FORMATTING, may_matter
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, shell_line, unreadable
 from hookrun.shell import lazy_re as re
-from hookrun.shell.words import UNKNOWN, absolute
+from hookrun.shell.named_files import with_target_last
+from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,21 +60,22 @@ RECIPE = Recipe(
         - It asks before a tree outside the project is removed (`rm -rf ../x`), before `git reset --hard` and `git clean
           -f`, and before downloaded code is run (`curl ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If
           the agent cannot ask, the command is blocked.
-        - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs` and similar, in `bash -c`, `eval`, `ssh`,
-          `$(...)`, backticks, functions, loops and here-documents, piped into a shell (also through `base64 -d`), and
-          with any quoting.
+        - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,
+          `eval`, `ssh`, `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped into a shell
+          (also through `base64 -d`), and with any quoting.
         - Lines that may hold one of these commands and are too long or too deeply nested to check; parts that look like
           one and cannot be parsed as shell.
         - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
           that hide typed input from hooks.
     """,
     misses="""
-        - What other programs do: scripts, `make`, `python -c`, `perl -e`, containers, MCP tools.
+        - What other programs do: scripts (also one that the line has just written), `make`, `python -c`, `perl -e`,
+          `rimraf`, `trash`, `crontab`, databases, clouds, containers, MCP tools.
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
           `${DIR%/*}`.
         - Symbolic links to a protected directory.
-        - Commands in arrays or read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`).
+        - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
         - Aliases and functions from your shell's settings.
     """,
@@ -196,7 +198,7 @@ class Guard:
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
         """Return the trees that a command removes, each with the directory that its path starts from."""
         if git is not None and command.program != UNKNOWN:
-            if git.command != "clean" or not _cleans(git.texts):
+            if git.command != "clean" or not _cleans(_words(git)):
                 return []
             return [(path, git.start) for path in _not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
@@ -209,12 +211,12 @@ class Guard:
     @staticmethod
     def _discards(git: GitCall, wanted: list[str]) -> bool:
         rule = DISCARDING.get(git.command)
-        return rule is not None and rule[0] in wanted and rule[1](git.texts)
+        return rule is not None and rule[0] in wanted and rule[1](_words(git))
 
     def moved(self, command: SimpleCommand) -> str | None:
         """Return which tree `mv` would move away, or which disk it would overwrite."""
         reason = _overwritten(operands(command)[-1:])
-        *paths, target = operands(command) or [""]
+        *paths, target = [word.text for word in with_target_last(command, [*map(Word, operands(command))])] or [""]
         target = absolute(target, command.directory) or ""
         for path in paths:
             tree = self._protected.threatened_by(path, command.directory)
@@ -231,7 +233,8 @@ class Guard:
         if not _recursive(command, "R"):
             return None
         for path in operands(command)[1:]:
-            full = absolute(path.removesuffix("/*") or "/", command.directory)
+            full = absolute(path, command.directory)
+            full = full if full is None else full.removesuffix("/*") or "/"
             if full is not None and self._protected.is_large(full) and (command.program == "chmod" or full in SYSTEM):
                 return f"This would change the permissions or owner of everything in {full}"
         return None
@@ -400,11 +403,17 @@ def _cleans(words: list[str]) -> bool:
     return (_short(words, "f") or "--force" in words) and not (_short(words, "n") or "--dry-run" in words)
 
 
+def _words(git: GitCall) -> list[str]:
+    """Return the words of a call of git; a setting with which `clean` needs no `--force` counts as one."""
+    forced = git.command == "clean" and git.settings.get("clean.requireforce", "").lower() in NO
+    return ["--force", *git.texts] if forced else git.texts
+
+
 DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
     "checkout": ("restore", lambda words: not {"--", ".", ":/", "*", "-f", "--force"}.isdisjoint(words)),
     "clean": ("clean", _cleans),
-    "reset": ("reset", lambda words: "--hard" in words),
+    "reset": ("reset", lambda words: any(word[:4] == "--ha" for word in words)),
     "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
     "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
 }

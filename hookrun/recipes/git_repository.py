@@ -146,10 +146,10 @@ class Configuration:
         return [*self._cache[where], *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Apply the setting of a `git config` call."""
+        """Apply the setting of a call of `git config` or `git remote`."""
         from hookrun.shell.git_call import setting
 
-        set_here = setting(git) if git.command == "config" else None
+        set_here = setting(git) if git.command in {"config", "remote"} else None
         if set_here is not None:
             self._set.append(set_here)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
+GLOB_ARGUMENTS = ("glob", "include")
+"""Arguments of tools that search with a pattern of the files in which they search."""
 
 DESTRUCTIVE = (
     "aria2c", "badblocks", "cfdisk", "cgdisk", "chgrp", "chmod", "chown", "cp", "cryptsetup", "curl", "dd", "fdisk",
@@ -47,8 +49,8 @@ WRITING = (
 )  # fmt: skip
 """Programs that can change files which the line names, for protect-hooks; and hookrun itself."""
 
-EXPANSIONS = ("$", "`", "{", "*", "?", "[")
-"""Characters of expansions, which may name files that are not in the line."""
+EXPANSIONS = ("$", "`", "{", "*", "?", "[", "\0")
+"""Characters of expansions, which may name files that are not in the line; and NUL, which a shell may leave out."""
 
 BARE = str.maketrans("", "", "'\"\\\n")
 """Removes what a shell may remove from the middle of a word."""
@@ -295,7 +297,8 @@ def _names_path(args: Mapping[str, object]) -> bool:
 
 def _at_files(context: Mapping[str, object], args: Mapping[str, object], variable: Variable) -> bool:
     line = args.get("command")
-    if _names_path(args) or _word(variable, "read", "no") not in YES + NO:
+    searches = any(isinstance(args.get(each), str) for each in GLOB_ARGUMENTS)
+    if searches or _names_path(args) or _word(variable, "read", "no") not in YES + NO:
         return True
     if not isinstance(line, str):
         return False

@@ -47,7 +47,7 @@ RECIPE = Recipe(
     misses="""
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Git settings written by a script in the same line: `./setup.sh && git p`.
-        - Scripts, `make`, other programs and web pages: `gh api`, `hg`, `jj`.
+        - Scripts, `make`, other programs and web pages: `gh api`, `git subtree`, `hg`, `jj`.
         - Options that only the shell knows: `git push $FLAGS`.
         - Rewriting history locally: `git commit --amend` and `git rebase` are allowed.
     """,
@@ -183,7 +183,7 @@ def _overwriting(push: Push, configured: list[str]) -> str | None:
 
 
 def _deleting(push: Push) -> str | None:
-    if push.prunes and not push.refspecs:
+    if push.prunes and all("*" in refspec for refspec in push.refspecs):
         return "`git push --prune` deletes remote branches that do not exist locally"
     gone = push.refspecs if push.deletes else [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
     for refspec in gone:

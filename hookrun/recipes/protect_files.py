@@ -6,11 +6,19 @@ import os
 
 from hookrun import settings_globs
 from hookrun.globs import glob
-from hookrun.recipes.looks import PATH_ARGUMENTS, may_name, texts_of
+from hookrun.recipes.looks import GLOB_ARGUMENTS, PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import LinkedFiles, block, line_directory, parse, shell_line, spellings, unreadable
+from hookrun.recipes.shell_recipe import (
+    LinkedFiles,
+    block,
+    line_directory,
+    parse,
+    shell_line,
+    spellings,
+    unreadable,
+)
 from hookrun.shell.prefilter import ENDS
-from hookrun.shell.words import absolute
+from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +54,9 @@ RECIPE = Recipe(
         Option("read", "no", "With `yes`, secrets may be read but not changed.", yes),
     ),
     catches="""
-        - Tools that read, write, edit, delete or search one of the files, also through symbolic links. A glob without
-          `/` matches a file name in any directory, one with `/` the end of a path.
+        - Tools that read, write, edit, delete or search one of the files, also through symbolic links and by a pattern
+          of the files to search. A glob without `/` matches a file name in any directory, one with `/` the end of a
+          path.
         - Shell commands that read a secret: `<`, and any program that gets its name (`cat`, `cp`, `source`, `curl -d
           @.env`, `git add`, ...) except those that do not show its content (`ls`, `test`, `chmod`, `ssh -i`, ...).
         - Shell commands that change one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
@@ -63,6 +72,7 @@ RECIPE = Recipe(
           compared literally).
         - Secrets in files with other names and in the environment (`env`, `printenv`).
         - MCP tools, unless you add them to the matcher: then the arguments `path` and `file_path` are checked.
+        - Tools without a name of hookrun's, such as `read_many_files`.
         - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
         - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
     """,
@@ -85,6 +95,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         path = args.get(name) if isinstance(args, dict) else None
         if isinstance(path, str) and reason is None:
             reason = files.of_path(path, line_directory(context), written=context.get("tool_name") not in READING)
+    for name in GLOB_ARGUMENTS:
+        pattern = args.get(name) if isinstance(args, dict) else None
+        if isinstance(pattern, str) and reason is None:
+            reason = files.of_searched(pattern)
     return block(reason) if reason is not None else None
 
 
@@ -102,6 +116,13 @@ class Files:
         """Return why a file must not be read or written, None if it may be."""
         full = os.path.join(directory, os.path.expanduser(path))
         return self._of_paths(spellings(full), written=written)
+
+    def of_searched(self, pattern: str) -> str | None:
+        """Return why files that a pattern matches must not be searched: `.env*`, `*.{ts,pem}`."""
+        parts = split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []
+        paths = [f"/{word.text}" for word in parts]
+        reasons = (self._of_names(each, written=False) or self._why(each, written=False) for each in paths)
+        return next(filter(None, reasons), None)
 
     def of_line(self, context: Mapping[str, object], line: str) -> str | None:
         """Return why a line must not run, None if it may."""
@@ -136,13 +157,18 @@ class Files:
         return self._of_paths(paths, written=file.written)
 
     def _of_pattern(self, pattern: str, *, written: bool) -> str | None:
-        """Return why the files that a pattern may match are protected: `.en*` matches `.env`, `*` does not count."""
+        """Return why the files that a pattern may match are protected, those included that links lead to."""
+        reason = self._of_names(pattern, written=written)
+        return reason or self._of_paths((pattern, *self._links.of(pattern)), written=written)
+
+    def _of_names(self, pattern: str, *, written: bool) -> str | None:
+        """Return why a name that a pattern matches is protected: `.en*` matches `.env`, `*` does not count."""
         name = pattern.rpartition("/")[2]
         for each in (*self._secrets, *self._locked, *self._settings):
             plain = each.rpartition("/")[2]
             if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
                 return self._why(f"{pattern.rpartition('/')[0]}/{each}", written=written)
-        return self._of_paths((pattern, *self._links.of(pattern)), written=written)
+        return None
 
     def _of_paths(self, paths: Iterable[str], *, written: bool) -> str | None:
         reasons = (self._why(each, written=written) for each in paths)

@@ -44,11 +44,12 @@ RECIPE = Recipe(
         - Writing, editing and deleting hook configs, the scripts and files of all active hooks, the settings in which
           agents keep their hooks, and hookrun's own files. Symbolic links are followed.
         - Shell commands that redirect into one of these files or pass it to a program that changes files (`rm`, `mv`,
-          `cp`, `tee`, `chmod`, `sed -i`, `curl -o`, `git checkout`, ...), also by pattern; patches in a here-document.
+          `cp`, `tee`, `chmod`, `sed -i`, `curl -o`, `git checkout`, ...), also by pattern; patches in a here-document,
+          also those for `apply_patch`.
         - Shell commands that remove or move a directory with one of these files, such as `~/.config`: `rm -r`, `find
           -delete`, `rsync --delete`, `tar --remove-files`, and `git clean` if git does not track it.
         - `hookrun` commands that only the user may run, such as `hookrun trust`, and those that change the config, such
-          as `hookrun recipes remove` (allowed with `--dry-run` or `--list`).
+          as `hookrun remove` and `hookrun update` (allowed with `--dry-run` or `--list`).
         - The same behind `cd`, `sudo`, `uvx`, `xargs` and similar, in `bash -c`, `$(...)`, functions, loops and
           here-documents for a shell, and with any quoting. Text that is only printed, committed or sent is allowed.
     """,
@@ -64,9 +65,8 @@ RECIPE = Recipe(
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
 """Commands of hookrun that are the user's."""
 
-CHANGING_DECLARATIONS = frozenset({"add", "init", "migrate", "new"})
-CHANGING_RECIPES = frozenset({"add", "remove", "update"})
-"""Commands of hookrun that change the config, and the subcommands of `hookrun recipes` that do."""
+CHANGING_CONFIG = frozenset({"add", "init", "migrate", "new", "remove", "update"})
+"""Commands of hookrun that change the config, some of them behind `config` or `recipes`."""
 
 HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
 """Options with which they change nothing."""
@@ -74,7 +74,7 @@ HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
 RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
 """Words after which a program runs the next word."""
 
-STARTERS = frozenset({"npx", "pipx", "script", "uvx"})
+STARTERS = frozenset({"bunx", "npx", "pipx", "script", "uvx"})
 """Programs that run another one, named by any of their words."""
 
 INTERPRETERS = re.compile(
@@ -244,10 +244,11 @@ class Watch:
 def _decides(command: SimpleCommand) -> bool:
     """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
-    if not any("hookrun" in text for text in texts) and not (texts and command.words[0].globs):
+    code = [*texts, command.stdin.text] if command.stdin is not None else texts
+    if not any("hookrun" in text for text in code) and not (texts and command.words[0].globs):
         return False  # as of most lines, without an expression
     interprets = INTERPRETERS.fullmatch(command.program) is not None
-    if interprets and any(IN_CODE.search(text) for text in texts):
+    if interprets and any(IN_CODE.search(text) for text in code):
         return True
     if command.one_of(("hookrun",)) is not None:
         return _decisive(texts[1:])
@@ -262,11 +263,12 @@ def _decides(command: SimpleCommand) -> bool:
 def _decisive(words: list[str]) -> bool:
     """Return whether these arguments make hookrun approve hooks or change the config."""
     cut = words.index("--") if "--" in words else len(words)
-    first, second, *_ = [*(word for word in words if word[:1] != "-"), "", ""]
+    given = (word for before, word in pairwise(["", *words]) if word[:1] != "-" and before != "--color")
+    first, second, *_ = [*given, "", ""]
     if not HARMLESS.isdisjoint(words[:cut]) and "--yes" not in words:
         return False
-    decides = first in DECIDING or first in CHANGING_DECLARATIONS or UNKNOWN in first
-    return decides or (first == "recipes" and second in CHANGING_RECIPES)
+    decides = first in DECIDING or first in CHANGING_CONFIG or UNKNOWN in first
+    return decides or (first in {"config", "recipes"} and second in CHANGING_CONFIG)
 
 
 def missing(hooks: Iterable[Hook]) -> bool:

@@ -18,6 +18,7 @@ KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables that have the same value in an agent's shell as in this process."""
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 """The line that was read last."""
+BRACES = str.maketrans("{,}", "   ")
 MAX_LISTED = 20_000
 """Files that a line's patterns are compared with, to follow links: some tens of milliseconds."""
 MAX_SHOWN = 60
@@ -44,10 +45,12 @@ def project_directory() -> str:
 
 def parse(context: Mapping[str, object], line: str) -> ParsedLine:
     """Return the commands that the line runs."""
+    from hookrun.shell.evaluate import TOPLEVEL
     from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for a line that may matter
     from hookrun.shell.simple_command import ParsedLine
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
+    variables[TOPLEVEL] = project_directory()
     key = (line, line_directory(context), *variables.items())
     if key not in _PARSED:  # another recipe in the same process has read the same line
         _PARSED.clear()
@@ -116,7 +119,8 @@ def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _
     if parsed.problem in {"too deep", "too long"}:
         return f"This line is {parsed.problem} to check. Split it, or put it in a script"
     for part in parsed.unparsed:
-        if dangerous(part.replace("\\\n", "").translate(QUOTES)):
+        bare = part.replace("\\\n", "").translate(QUOTES)
+        if dangerous(bare) or dangerous(bare.translate(BRACES)):  # `{rm,-rf,/}`
             near = " ".join(part.split())
             near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
             return f"This line cannot be read as shell (near `{near}`). Write it more simply"

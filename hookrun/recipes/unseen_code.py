@@ -5,6 +5,8 @@ Some agents do not send typed input to hooks: a bare `bash` or `python3` would r
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hookrun import sends_typed_input
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.shell import lazy_re as re
@@ -136,6 +138,9 @@ INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|
 INLINE = re.compile(r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)")
 """Options with which interpreters run something other than their input."""
 
+INTO = frozenset({"--directory-prefix", "--output-dir", "-P"})
+"""Options of wget and curl that name the directory for downloads."""
+
 SOURCES = frozenset({".", "source"})
 READING_LINES = READERS | SOURCES | {"eval"}
 
@@ -156,6 +161,8 @@ class Downloads:
             return False
         if not self._seen or not command.words:
             return False
+        if command.piped:  # `curl ... | tee x.sh`, `curl ... | gunzip > x.sh`
+            self._remember(command, command.program)
         if command.program == UNKNOWN:  # `bash -c "$(curl ...)"`
             return not READING_LINES.isdisjoint(command.wrappers)
         return self._runs_file(command) or _runs_stream(command)
@@ -165,7 +172,11 @@ class Downloads:
         named.update(option_targets(program, command.arguments))
         if program == "wget":  # without -O it takes the name from the address
             named.update(text.partition("?")[0].rpartition("/")[2] for text in command.arguments if "/" in text)
-        self._files.update(filter(None, (absolute(each, command.directory) for each in named)))
+        elif program == "tee":
+            named.update(command.arguments)
+        into = next((after for before, after in pairwise(command.arguments) if before in INTO), "")
+        paths = (f"{into}/{each}" if into else each for each in named if each)
+        self._files.update(filter(None, (absolute(each, command.directory) for each in paths)))
 
     def _runs_file(self, command: SimpleCommand) -> bool:
         program = command.words[0].text
@@ -185,8 +196,10 @@ def _operand(command: SimpleCommand) -> str:
 
 def _runs_stream(command: SimpleCommand) -> bool:
     """Return whether a command runs its piped input or a process substitution."""
-    if not _interprets(command) or any(INLINE.match(word) for word in command.arguments):
+    if not _interprets(command):
         return False
+    if any(INLINE.match(word) for word in command.arguments):
+        return UNKNOWN in command.arguments  # `python3 -c "$(curl ...)"`
     first = _operand(command)
     if first == UNKNOWN:
         return True

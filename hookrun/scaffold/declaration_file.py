@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
@@ -22,12 +21,9 @@ from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.edit.json_edit import EditError, Json
+from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.files import is_within, relative_path
 from hookrun.state import CONFIG_DIR, make_private_dir
-
-if TYPE_CHECKING:
-    from hookrun.edit.yaml_edit import Yaml
 
 
 class ScaffoldError(Exception):
@@ -94,7 +90,7 @@ class DeclarationFile:
         """Return what changes, to show or to write: the file, and before a new one the schema that it names."""
         return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
-    def _edit(self, edit: Callable[[Json | Yaml], Json | Yaml], entry: Mapping[str, object] | None) -> None:
+    def _edit(self, edit: Callable[[SpanEditor], SpanEditor], entry: Mapping[str, object] | None) -> None:
         try:
             self._text = edit(self._text)
         except EditError:

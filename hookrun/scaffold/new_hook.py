@@ -20,6 +20,7 @@ SECTION = "==== "
 HOOKS_DIRECTORY = "hooks"
 """The directory of a project for the scripts and tests of its hooks."""
 
+EVENT = "pre_tool_use"
 TIMEOUT = 10
 HOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 CASES_SUFFIX = ".hooktest.yaml"
@@ -49,7 +50,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a template does: default name, description and matcher, and the effect of a failure.
+    """What a template does: default name, description and matcher, the effect of a failure, and its usual event.
 
     `args` are arguments that the hook allows, for tests of its conditions.
     """
@@ -59,6 +60,7 @@ class Purpose:
     matcher: str | None = None
     on_failure: str = "continue"
     args: dict[str, str] = field(default_factory=dict)
+    event: str = EVENT
 
 
 PURPOSES = {
@@ -66,11 +68,12 @@ PURPOSES = {
     "file": Purpose("protect-env", "Block file tools on .env files.",
                     "write|edit|delete", "block", {"file_path": "src/main.c"}),
     "edited": Purpose("no-conflict-markers", "Block edits that leave conflict markers in a file.",
-                      "write|edit", args={"file_path": "notes.txt"}),
-    "prompt": Purpose("house-rules", "Add a rule of this project to every prompt."),
-    "stop": Purpose("finish-the-job", "Send the model back to work when its answer contains TODO."),
-    "session": Purpose("read-the-rules", "Point the model to CONTRIBUTING.md when a session starts."),
-    "notice": Purpose("tell-me", "Notify you of the event."),
+                      "write|edit", args={"file_path": "notes.txt"}, event="post_tool_use"),
+    "prompt": Purpose("house-rules", "Add a rule of this project to every prompt.", event="user_prompt_submit"),
+    "stop": Purpose("finish-the-job", "Send the model back to work when its answer contains TODO.", event="stop"),
+    "session": Purpose("read-the-rules", "Point the model to CONTRIBUTING.md when a session starts.",
+                       event="session_start"),
+    "notice": Purpose("tell-me", "Notify you of the event.", event="notification"),
 }  # fmt: skip
 """Section of the templates -> its purpose. Commands have no template: to read shell, use a recipe."""
 
@@ -87,11 +90,12 @@ OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop
 class HookTemplateRequest:
     """The hook to make. `name` and `matcher` default to those of the template for the event.
 
-    With `serve`, its program answers one line of JSON after the other.
+    Without an event it is the one of the template with this name, else pre_tool_use. With `serve`, its program answers
+    one line of JSON after the other.
     """
 
     language: str
-    event: str = "pre_tool_use"
+    event: str | None = None
     matcher: str | None = None
     when: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
@@ -121,7 +125,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     cannot be read.
     """
     root = config_file.root
-    event = resolve_event(request.event, config_file.events)
+    event = resolve_event(request.event or _usual_event(request), config_file.events)
     if request.matcher and event in ALIASES and event not in WITH_TOOL:
         hint = f"leave it out, or choose one of {', '.join(sorted(WITH_TOOL))}"
         raise ScaffoldError(f"matcher {quote(request.matcher)} never matches: {event} has no tool\nhint: {hint}")
@@ -158,9 +162,15 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     return HookPlan(name, files, language.program, build, script if is_stub else "", blocks)
 
 
+def _usual_event(request: HookTemplateRequest) -> str:
+    """Return the event of the example that is asked for by name alone, else that of most hooks."""
+    examples = {each.name: each.event for each in PURPOSES.values() if request.matcher is None}
+    return examples.get(request.name or "", EVENT)
+
+
 def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: DeclarationFile) -> dict[str, object]:
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
-    name = request.name or unused_name(template.name, config_file)
+    name = request.name if request.name is not None else unused_name(template.name, config_file)
     if not HOOK_NAME.fullmatch(name):
         raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
     if config_file.named(name):

@@ -10,7 +10,6 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.server_socket import end_server, servers
 from hookrun.server_start import lock_path
-from hookrun.state import DATA_DIR
 
 KILOBYTE = 1024
 
@@ -73,7 +72,7 @@ def _launchers_are_scripts(home: str) -> bool:
     begins = []
     for agent in AGENTS:
         try:
-            with open(f"{home}{DATA_DIR}/{agent}", "rb") as file:
+            with open(launcher_file.path_in(home, agent), "rb") as file:
                 begins.append(file.read(2))
         except OSError:
             continue

@@ -119,7 +119,7 @@ class Worker:
         return True
 
     def _become(self, request: caller.RunRequest) -> None:
-        """Take over descriptors, directory, umask, environment and signals of the caller."""
+        """Take over descriptors, directory, umask and signals of the caller."""
         directory, *streams = request.descriptors
         try:
             os.fchdir(directory)
@@ -131,7 +131,6 @@ class Worker:
             os.close(fd)
         self.coprocesses.umask = request.umask & 0o777
         os.umask(self.coprocesses.umask)
-        _take_environment(request.environment)
         _reset_signals()
 
     def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
@@ -141,6 +140,7 @@ class Worker:
         FireInvocation.latest_settings = None
         try:
             self._listen(connection)
+            _take_environment(request.environment)  # a file that a variable names may be one to wait for, as a FIFO
             status = command.main(request.argv[1:])
             return status, status < caller.INTERRUPTED
         except KeyboardInterrupt:
@@ -210,13 +210,23 @@ def _reset_signals() -> None:
 
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")
 """Variables that the C library reads once."""
+UTF_8_LOCALES = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What a Python that starts tries in the place of the C locale."""
+
+
+class TakenEnvironment:
+    """The last environment that was taken: the caller's, and what this process had of it."""
+
+    given: dict[bytes, bytes] | None = None
+    own: dict[bytes, bytes] = {}  # noqa: RUF012  # replaced, never changed
 
 
 def _take_environment(environment: dict[bytes, bytes]) -> None:
     """Make the environment of this process that of the caller; most of it is the same as last time."""
     own: dict[bytes, bytes] = os.environb._data  # type: ignore[attr-defined]  # noqa: SLF001
-    if own == environment:
+    if environment is TakenEnvironment.given and own == TakenEnvironment.own:
         return
+    TakenEnvironment.given = None
     stale = {name for name in (*CLOCK, *LOCALE) if own.get(name) != environment.get(name)}
     for name in own.keys() - environment.keys():
         del own[name]
@@ -230,9 +240,22 @@ def _take_environment(environment: dict[bytes, bytes]) -> None:
     if not stale.isdisjoint(CLOCK):
         time.tzset()
     if not stale.isdisjoint(LOCALE):
-        import locale
+        _take_locale(own)
+    TakenEnvironment.given, TakenEnvironment.own = environment, own.copy()
 
+
+def _take_locale(own: dict[bytes, bytes]) -> None:
+    """Take the locale as a Python that starts does: where it replaces C, hooks find that in LC_CTYPE (PEP 538)."""
+    import locale
+
+    def take(name: str) -> str | None:
         try:
-            locale.setlocale(locale.LC_CTYPE, "")
+            return locale.setlocale(locale.LC_CTYPE, name)
         except locale.Error:
-            locale.setlocale(locale.LC_CTYPE, "C")
+            return None
+
+    if (take("") or take("C")) == "C" and not own.get(b"LC_ALL"):
+        name = next(filter(take, UTF_8_LOCALES), None)
+        if name is not None:
+            os.putenv("LC_CTYPE", name)
+            own[b"LC_CTYPE"] = name.encode()

@@ -6,7 +6,7 @@ from hookrun.shell.expand import ansi_c
 from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
 from hookrun.shell.syntax_tree import Source, source_of
-from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word
+from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, quoted
 from hookrun.shell.wrappers import (
     APART,
     EXECUTING,
@@ -71,6 +71,8 @@ class Evaluator:
         words = [*words, *streams.words]
         if words[0].text == "{" and len(words) > 1:  # `! { rm x; }`: the parser takes it for a program
             words = words[1:]
+        if scope.variables.get(f"alias {words[0].text}"):
+            return self._run_alias(words, scope, streams, assignments)
         function = scope.functions.get(words[0].text)
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
@@ -84,16 +86,31 @@ class Evaluator:
         self.note(command)
         if line is not None:
             return _kept(self._run_line(line, command, scope), streams)
-        within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else []
-        for argv in find_commands(words) if program == "find" else within:
+        within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else _launched(program, words)
+        if wrapped is not None and program == "parallel" and any(" " in word.text for word in within[0][:1]):
+            # a line for a shell, or several
+            between = "\n" if "{}" in wrapped.words[0].text or wrapped.words[0].text[:3] == ":::" else " "
+            within = [[Word("eval"), Word(between.join(word.text for word in within[0]))]]
+        for argv in filter(None, find_commands(words) if program == "find" else within):
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
-        if program in {"git", "pwd"}:
-            return _kept(_directory_of(words, scope), streams)
-        return _kept(_output_of(program, words, streams.stdin), streams)
+        directory = program in {"git", "pwd"}
+        printed = _directory_of(words, scope) if directory else _output_of(program, words, streams.stdin)
+        return _kept(printed, streams)
+
+    def _run_alias(
+        self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None
+    ) -> Word | None:
+        """Run the text that an alias of the line stands for. Within that text it is no alias."""
+        name = f"alias {words[0].text}"
+        alias = scope.variables[name]
+        scope.variables[name] = ""
+        text = self.evaluate([Word("eval"), Word(f"{alias} {quoted(words[1:])}")], scope, streams, assignments)
+        scope.variables[name] = alias
+        return text
 
     def _run_wrapped(
         self, wrapped: Wrapped, command: SimpleCommand, scope: ShellScope, streams: Streams
@@ -147,6 +164,33 @@ class Evaluator:
         return text
 
 
+LAUNCHERS = {
+    **dict.fromkeys(("bundle", "mise", "npm", "pdm", "pnpm", "yarn"), "exec"),
+    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "poetry", "rye", "uv"), "run"),
+    **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ""),
+}
+"""Programs that run a command in an environment: behind this word of theirs, and their options."""
+
+
+def _launched(program: str, words: list[Word]) -> list[list[Word]]:
+    """Return what a program of LAUNCHERS may run: a word behind an option may be its value, or the command."""
+    start = LAUNCHERS.get(program)
+    texts = [word.text for word in words]
+    if start is None or (start and start not in texts):
+        return []
+    found = []
+    first = texts.index(start) + 1 if start else 1
+    for index in range(first, len(words)):
+        after_option = index > first and texts[index - 1][:1] == "-" and texts[index - 1] != "--"
+        if texts[index][:1] != "-":
+            found.append(words[index:])
+            if not after_option:
+                break
+    if "--" in texts[first:-1]:
+        found.append(words[texts.index("--", first) + 1 :])
+    return found
+
+
 def _directory_of(words: list[Word], scope: ShellScope) -> Word | None:
     if program_name(words[0].text) == "pwd":
         return None if scope.directory is None else Word(scope.directory)
@@ -178,6 +222,8 @@ def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Wo
         if scope.positional is not None:
             number = texts[1] if len(texts) > 1 else "1"
             scope.positional = scope.positional[int(number) :] if number.isdecimal() else None
+    elif program == "alias":
+        scope.variables.update((f"alias {name}", value) for name, _, value in (each.partition("=") for each in texts))
     elif texts[:2] == ["printf", "-v"] and len(texts) > len(("printf", "-v", "NAME")):
         printed = _output_of("printf", [words[0], *words[3:]], None)
         scope.variables[texts[2]] = UNKNOWN if printed is None else printed.text
@@ -254,12 +300,22 @@ def _base64(words: list[Word], stdin: Word | None) -> Word | None:
         return None
 
 
+def _which(words: list[Word], _stdin: Word | None) -> Word | None:
+    """`which PROGRAM`, `command -v PROGRAM`, `type -P PROGRAM`: its name stands for its path."""
+    *options, name = words or [Word("-")]
+    return name if all(word.text in {"-v", "-P", "-p"} for word in options) and name.text[:1] != "-" else None
+
+
 OUTPUTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
     "base64": _base64,
     "cat": lambda words, stdin: stdin if all(word.text in {"-", "-u"} for word in words) else None,
+    "command": _which,
     "echo": _echo,
     "find": _find,
+    "ls": lambda words, _: Word("*") if all(word.text in {"-1", "-A", "-a"} for word in words) else None,
     "printf": _printf,
     "tee": lambda _, stdin: stdin,
+    "type": _which,
+    "which": _which,
 }
 """Program -> what it prints, by its words and what it reads."""

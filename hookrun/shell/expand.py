@@ -7,7 +7,9 @@ from hookrun.shell.simple_command import Redirection, Streams
 from hookrun.shell.syntax_tree import substitutions
 from hookrun.shell.words import (
     BREAK,
+    CUT,
     EXPANDED,
+    MAX_WORDS,
     PLAIN,
     QUOTED,
     UNKNOWN,
@@ -83,20 +85,24 @@ def left_out(node: Node, source: Source) -> list[Word]:
 
 
 def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) -> tuple[str, str]:
-    """Return the variable that a node sets, and its value; that of a list is not known."""
+    """Return the variable that a node sets, and its value. That of an array is its first element, as in a shell.
+
+    All elements are set as the variable `NAME[@]`.
+    """
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = source.of(target) if target is not None else ""
     if target is not None:
         expand.run_within(target, source, scope)
-    text = ""
+    adds = any(child.type == "+=" for child in node.children)
     if value is not None and value.type == "array":
-        expand.run_within(value, source, scope)
-        text = UNKNOWN
-    elif value is not None:
-        text = expand.word(value, source, scope).text
-    if any(child.type == "+=" for child in node.children):
-        text = scope.value(name) + text
-    return name, text
+        listed = f"{name}[@]"
+        elements = scope.variables[listed].split(CUT) if adds and listed in scope.variables else []
+        nodes = [child for child in value.named_children if child.type != "comment"]
+        elements += (word.text for child in nodes for word in expand.words(child, source, scope))
+        scope.variables[listed] = CUT.join(filter(None, elements)) if len(elements) <= MAX_WORDS else UNKNOWN
+        return name, elements[0] if elements else ""
+    text = expand.word(value, source, scope).text if value is not None else ""
+    return name, scope.value(name) + text if adds else text
 
 
 def redirect(
@@ -320,6 +326,10 @@ class Expander:
             operators = [child.type for child in node.children if not child.is_named][1:-1]
             value = scope.value(name) if names else UNKNOWN
             others = [child for child in node.named_children if child not in names]
+            if not operators and others and others[0].type == "subscript":
+                self.run_within(others[0], source, scope)
+                yield from _elements(source.of(others[0]), scope, kind)
+                return
             if operators[:1] and operators[0] in DEFAULTS and value in {"", UNKNOWN}:
                 for other in others:  # a variable that is not known is most likely not set
                     yield from (Piece(piece.text, kind) for piece in self._pieces(other, source, scope))
@@ -328,12 +338,31 @@ class Expander:
             kept = not operators and not others
             yield Piece(value if kept or (operators[:1] and operators[0] in CHECKED) else UNKNOWN, kind)
         elif name == "@" and kind == QUOTED and scope.positional is not None:
-            for index, word in enumerate(scope.positional):
-                if index:
-                    yield Piece("", BREAK)
-                yield Piece(word.text, QUOTED)
+            yield from _in_quotes([word.text for word in scope.positional])
         else:
             yield Piece(scope.value(name), kind)
+
+
+def _in_quotes(texts: list[str]) -> Iterator[Piece]:
+    """Yield the pieces of `"$@"`, or of the same for an array."""
+    for index, text in enumerate(texts):
+        if index:
+            yield Piece("", BREAK)
+        yield Piece(text, QUOTED)
+
+
+def _elements(subscript: str, scope: ShellScope, kind: str) -> Iterator[Piece]:
+    """Yield the pieces of `${NAME[@]}`, or of one element, such as `${NAME[0]}`."""
+    name, _, index = subscript.removesuffix("]").partition("[")
+    listed = scope.variables.get(f"{name}[@]")
+    texts = listed.split(CUT) if listed else []
+    if listed is None or index not in {"@", "*"}:
+        number = int(index) if index.isdecimal() else len(texts)
+        yield Piece(texts[number] if number < len(texts) else UNKNOWN, kind)
+    elif kind == QUOTED and index == "@":
+        yield from _in_quotes(texts)
+    else:
+        yield Piece(" ".join(texts), kind)
 
 
 def _has_backticks(text: str) -> bool:

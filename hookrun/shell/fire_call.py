@@ -11,7 +11,6 @@ import os
 
 from hookrun import launcher_file
 from hookrun.shell import lazy_re as re
-from hookrun.state import DATA_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def find_hookrun(agent: str, home: str | None, start: str, project: str, path: s
 
     `home` is the account's, `project` the root that the agent names, `path` the value of PATH.
     """
-    launcher = f"{home}{DATA_DIR}/{agent}" if home is not None else ""
+    launcher = launcher_file.path_in(home, agent) if home is not None else ""
     conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
     if (
         conf is not None

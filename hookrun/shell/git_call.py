@@ -112,9 +112,15 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
 def setting(git: GitCall) -> tuple[str, str] | None:
     """Return the name and the value that `git config` sets, None if it only reads or removes.
 
+    `git remote add --mirror=push` sets one, too.
+
     Section and key of the name are in lower case, as git lists them.
     """
     given: list[str] = []
+    if git.command == "remote":
+        given = [text for text in git.texts if text[:1] != "-"][1:]
+        mirrors = git.texts[:1] == ["add"] and not {"--mirror", "--mirror=push"}.isdisjoint(git.texts)
+        return (f"remote.{given[0]}.mirror", "true") if mirrors and given else None
     waiting = iter(git.texts)
     for text in waiting:
         if text in CONFIG_VALUED:
@@ -159,8 +165,8 @@ def _past_options(
         takes = option in VALUED and not equals and len(words) > 1
         given = words[1].text if takes else value
         if option == "-c":
-            name, _, content = given.partition("=")
-            settings[name.lower()] = content
+            name, has_value, content = given.partition("=")
+            settings[name.lower()] = content if has_value else "true"
         elif option == "--config-env":
             name, _, variable = given.rpartition("=")
             settings[name.lower()] = variables.get(variable, UNKNOWN)

@@ -31,9 +31,10 @@ TARGETED = frozenset({"cp", "install", "ln", "mv"})
 SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
 """Those of them with an option `-t` for the target, and how it looks."""
 
-PATCHED = re.compile(r"^(?:\+\+\+|---) ([^\t\n]+)", re.MULTILINE)
+PATCHED = re.compile(r"^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)", re.MULTILINE)
+PATCHED_BY_AGENT = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)", re.MULTILINE)
 STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
-"""A file's name in a patch, and the option that removes directories from it."""
+"""A file's name in a patch, in one for `apply_patch`, and the option that removes directories from it."""
 
 IN_PLACE = {
     **dict.fromkeys(("gsed", "sed"), re.compile(r"-[EnrsuzlH]*i|--in-p")),
@@ -53,8 +54,8 @@ BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
 """Options of curl with which it writes into a file that the URL names."""
 
 NEITHER = frozenset({
-    ":", "[", "alias", "basename", "cd", "chgrp", "chmod", "chown", "command", "dirname", "du", "echo", "exit",
-    "export", "false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read",
+    ":", "[", "alias", "apply_patch", "basename", "cd", "chgrp", "chmod", "chown", "command", "dirname", "du", "echo",
+    "exit", "export", "false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read",
     "readlink", "realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis",
     "which",
 })  # fmt: skip
@@ -99,6 +100,10 @@ MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:sour
 ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
 """Options followed by a file to read, without a space."""
 
+SEARCHING = frozenset({"ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"})
+FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
+"""Programs that search, and their options followed by a pattern of the files in which they do."""
+
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
 """Options whose next word is no file that is shown."""
 
@@ -125,8 +130,8 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
         if redirection.writes or redirection.reads:
             yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
     program = command.program
-    if program in {"git", "patch"}:
-        yield from _patched(command)
+    if program in {"apply_patch", "git", "patch"}:
+        yield from _patched_by_agent(command) if program == "apply_patch" else _patched(command)
         yield from _of_git_call(command) if program == "git" else ()
     for word in _removed(command):
         yield NamedFile(word.text, word, written=True, removed=True)
@@ -135,7 +140,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     yield from _within_words(command)
     operands = list(_operands(command))
     if program in ONTO_LAST:
-        operands = _with_target_last(command, operands)
+        operands = with_target_last(command, operands)
     option = IN_PLACE.get(program)
     in_place = option is not None and any(option.match(word) for word in command.arguments)
     for index, word in enumerate(operands):
@@ -175,13 +180,18 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
     for word in command.words[1:]:
         text, last = word.text, before
         before = text
-        if options and text == "--":
+        name, equals, value = text.partition("=")
+        searched = text if last in FILES_SEARCHED else value if name in FILES_SEARCHED else ""
+        if searched and command.program in SEARCHING:
+            if searched[0] != "!":
+                yield Word(searched, globs=True)
+        elif options and text == "--":
             options = False
         elif options and text[:1] == "-" and len(text) > 1:
             if "@" in text:
                 yield Word(text.rpartition("@")[2], globs=word.globs)
-            elif "=" in text and text.partition("=")[0] not in NOT_NEXT:
-                yield Word(text.partition("=")[2], globs=word.globs)
+            elif equals and name not in NOT_NEXT:
+                yield Word(value, globs=word.globs)
         elif last in NOT_NEXT:
             continue
         elif skip:
@@ -206,7 +216,7 @@ def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
         yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
 
 
-def _with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]:
+def with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]:
     """Return the operands in the order of `cp a b TARGET` where the target is an option's: `cp -t TARGET a b`."""
     texts = command.arguments
     for index, text in enumerate(texts):
@@ -228,7 +238,7 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
     inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
     inside = next((text.partition("=")[2] for text in texts if text.startswith("--directory=")), inside)
     for found in PATCHED.finditer(command.stdin.text):
-        path = found[1]
+        path = found[1] if found[0][:6] != "rename" else f"a/{found[1]}"
         parts = path.split("/")
         if path == "/dev/null":
             continue
@@ -236,6 +246,13 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
         for start in _starts(git, command) if git is not None else [""]:
             path = os.path.join(start, inside, "/".join(stripped))
             yield NamedFile(path, Word(path), written=True)
+
+
+def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
+    """Yield the files that `apply_patch` changes, a program that some agents have, by its argument or its input."""
+    for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
+        for found in PATCHED_BY_AGENT.finditer(text):
+            yield NamedFile(found[1], Word(found[1]), written=True)
 
 
 def _removed(command: SimpleCommand) -> Iterator[Word]:
@@ -290,7 +307,7 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
     shows = effect != "shows" or git.command == "grep" or any(SHOWING.match(text) for text in texts[:cut])
     yield from git.words[cut + 1 :] if shows else ()
     before = ""
-    for word in git.words[:cut] if effect != "shows" else ():
+    for word in git.words[:cut] if effect != "shows" or (git.command == "log" and shows) else ():
         if word.text[:1] != "-" and not GIT_VALUED.fullmatch(before):
             yield word
         before = word.text

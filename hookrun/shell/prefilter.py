@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MADE_UP = ("$", "`", "{")
-"""Characters from which a shell makes words that are not in the line."""
+MADE_UP = ("$", "`", "{", "\0")
+"""Characters from which a shell makes words that are not in the line; and NUL, which it may leave out."""
 
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
 """Shells: they run what they read, which any other program may have written."""

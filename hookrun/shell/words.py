@@ -169,6 +169,13 @@ def _cuts(chars: list[Piece], start: int) -> list[int]:
     return []
 
 
+def quoted(words: Iterable[Word]) -> str:
+    """Return words as a shell reads them; a pattern, or what is not known, stays without quotes."""
+    return " ".join(
+        word.text if word.globs or not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in words
+    )
+
+
 def absolute(path: str, directory: str | None) -> str | None:
     """Return a normalized path from the root, None if a part of it, or the directory it is in, is not known."""
     if UNKNOWN in path or not path or (directory is None and path[0] != "/"):

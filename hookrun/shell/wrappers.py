@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hookrun.shell.prefilter import COMMAND_OPTIONS, READERS, RUN_INPUT
-from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word
+from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Wrapper:
 
 SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -R --chroot -r --role -t --type -T -U"
 PLAIN = (
-    "builtin", "busybox", "chronic", "coproc", "firejail", "nohup", "setsid", "toybox", "unbuffer", "valgrind",
+    "builtin", "busybox", "chronic", "coproc", "dbus-launch", "dumb-init", "eatmydata", "entr", "fakechroot",
+    "firejail", "linux32", "linux64", "nohup", "setsid", "systemd-inhibit", "tini", "toybox", "unbuffer", "valgrind",
 )  # fmt: skip
 WRAPPERS = {
     **dict.fromkeys(PLAIN, Wrapper()),
@@ -40,6 +41,12 @@ WRAPPERS = {
     "env": Wrapper("-u --unset -S --split-string", directory="-C --chdir"),
     **dict.fromkeys(("gtimeout", "timeout"), Wrapper("-s --signal -k --kill-after", operands=1)),
     **dict.fromkeys(("proxychains", "proxychains4"), Wrapper("-f")),
+    **dict.fromkeys(("faketime", "gosu", "su-exec"), Wrapper(operands=1)),
+    "choom": Wrapper("-n --adjust"),
+    "cpulimit": Wrapper("-l --limit -e --exe"),
+    "direnv": Wrapper(operands=2),
+    "ssh-agent": Wrapper("-a -t -E -P"),
+    "sshpass": Wrapper("-p -f -d -P"),
     "nice": Wrapper("-n --adjustment"),
     "ionice": Wrapper("-c --class -n --classdata -p"),
     "chrt": Wrapper("-T -P -D", operands=1),
@@ -81,6 +88,9 @@ WRAPPERS = {
 ASSIGNING = frozenset({"doas", "env", "sudo"})
 """Wrappers that set variables: `env NAME=value`."""
 
+SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
+"""Options of env besides `-S` with a value that is split into words."""
+
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
 """Wrappers whose command may see other directories."""
 
@@ -109,7 +119,6 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
     wrapper = WRAPPERS.get(program)
     if wrapper is None:
         return None
-    words: Argv = []
     directory, assignments, operands = None, {}, wrapper.operands
     position = 1
     while position < len(argv):
@@ -118,14 +127,17 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
         if text in wrapper.never:
             return None
         if text[:1] == "-" and len(text) > 1:
+            if program == "env" and (name[:2] == "-S" or name in SPLITTING):
+                split = value if equals and name in SPLITTING else text[2:] if name[:2] == "-S" else ""
+                rest = argv[position + 1 :] if split else argv[position + 2 :]
+                split = split or "".join(word.text for word in argv[position + 1 : position + 2])
+                return unwrap(program, [*argv[:position], *_split(split), *rest])
             takes = not equals and _takes_next(name, wrapper.valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
             option = name if name in wrapper.directory else name[:2]
             if option in wrapper.directory:
                 directory = given if option == name else Word(text[2:])  # `env -CDIRECTORY`
-            elif program == "env" and name in {"-S", "--split-string"}:
-                words = [Word(each) for each in given.text.split()]
         elif equals and name.isidentifier() and program in ASSIGNING:
             assignments[name] = value
         elif operands:
@@ -135,8 +147,18 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
         position += 1
     if program == "coproc" and [word.text for word in argv[position + 1 : position + 2]] == ["{"]:
         position += 1  # past its name
-    words += argv[position:]
+    words = argv[position:]
     return Wrapped(words, argv[1:position], directory, assignments) if words else None
+
+
+def _split(text: str) -> Argv:
+    """Return the words of `env -S TEXT`, with quotes as in a shell."""
+    import shlex
+
+    try:
+        return [Word(each) for each in shlex.split(text)]
+    except ValueError:
+        return [Word(each) for each in text.split()]
 
 
 def _takes_next(option: str, valued: frozenset[str]) -> bool:
@@ -168,14 +190,16 @@ def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
     position = 1
     while position < len(argv):
         text = argv[position].text
-        if text in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
+        if text in {"--rcfile", "--init-file"}:
             position += 1
         elif text in {"-", "--"}:
             position += 1
             break
         elif text[:1] in {"-", "+"} and len(text) > 1:
-            wanted = wanted or (text[1] != "-" and "c" in text)
-            from_stdin = from_stdin or (text[1] != "-" and "s" in text)
+            letters = text[1:] if text[1] != "-" else ""
+            wanted = wanted or "c" in letters
+            from_stdin = from_stdin or "s" in letters
+            position += letters.count("o") + letters.count("O")  # `-euo pipefail`
         else:
             break
         position += 1
@@ -215,6 +239,9 @@ def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`git submodule foreach LINE`, `git rebase --exec LINE`, `git bisect run COMMAND`, filters, aliases of `-c`."""
     texts = [word.text for word in argv]
     for before, text in pairwise(texts):
+        option, equals, value = text.partition("=")
+        if "rebase" in texts and equals and option == "--exec":
+            return NestedLine(Word(value))
         if before == "-c" and text[:6] == "alias." and "=!" in text:
             return NestedLine(Word(text.partition("=!")[2]))
         if "filter-branch" in texts and before.endswith("-filter"):
@@ -229,10 +256,7 @@ def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 
 def _line_of_command(argv: Argv, command: str) -> NestedLine:
-    if command == "rebase" or len(argv) == 1:
-        return NestedLine(argv[0])
-    quoted = [word.text if not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in argv]
-    return NestedLine(Word(" ".join(quoted)))
+    return NestedLine(argv[0] if command == "rebase" or len(argv) == 1 else Word(quoted(argv)))
 
 
 def _of_source(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -368,7 +392,7 @@ FILTERS = (
 
 NAMES = frozenset({"-iname", "-name"})
 
-PATH_TESTS = NAMES | {"-ipath", "-path", "-wholename"}
+PATH_TESTS = NAMES | {"-ipath", "-iregex", "-path", "-regex", "-wholename"}
 
 
 def has_filter(texts: list[str]) -> bool:
@@ -399,9 +423,11 @@ def find_commands(argv: Argv) -> list[Argv]:
 def found_paths(argv: Argv) -> Argv:
     """Return what find may find: by the names it looks for, else something unknown, under each of its directories."""
     texts = [word.text for word in argv]
-    names = [after for each, after in pairwise(texts) if each in NAMES]
-    if not names or any(text in FILTERS and text not in NAMES for text in texts):
-        names = [UNKNOWN]
+    tests = zip(texts, texts[1:], texts[2:], strict=False)
+    names = [after for before, each, after in tests if each in NAMES and before not in {"!", "-not"}]
+    others = any(text in FILTERS and text not in NAMES for text in texts) and not {"-o", "-or"}.isdisjoint(texts)
+    if not names or others:
+        names.append(UNKNOWN)
     starts = start_directories(argv)
     if len(starts) * len(names) > MAX_WORDS:
         raise LimitExceededError("too long")

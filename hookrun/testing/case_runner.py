@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext
 from time import monotonic
@@ -34,19 +35,18 @@ from hookrun.testing.sandbox import (
     CaseConfig,
     CaseFire,
     Sandbox,
-    account_home,
     config_from_files,
     expand_placeholders,
+    home_or_empty,
     write_files,
 )
 from hookrun.text import one_line
 from hookrun.trust.hook_files import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from multiprocessing.connection import Connection
 
-    OnDone = Callable[[CaseRun], object]
+OnDone = Callable[[CaseRun], object]
 
 HOOKS_PER_CORE = 4
 """Hooks that run at once for each core, by default."""
@@ -401,7 +401,7 @@ class CaseRunner:
                 home = self._homes[run.warm].pop()
             except IndexError:
                 home = self._new_directory()
-        env = {"HOME": home, **expand_placeholders(case.env, {HOME: account_home(), WORKDIR: directory or WORKDIR})}
+        env = {"HOME": home, **expand_placeholders(case.env, {HOME: home_or_empty(), WORKDIR: directory or WORKDIR})}
         project = directory if config.rootless else None
         return Sandbox(directory, home, env, project, self._coprocesses if run.warm else None)
 

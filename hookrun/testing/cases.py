@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun import context as contexts
 from hookrun.agents import AGENTS
@@ -23,9 +23,6 @@ from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
 from hookrun.text import did_you_mean, one_of, quote
 
-if TYPE_CHECKING:
-    from hookrun.state import Identity
-
 
 class Either(Shape):
     """A value of a shape, or one of another type, which stays as it is."""
@@ -37,18 +34,6 @@ class Either(Shape):
     def check(self, value: object, at: Location) -> object:
         """Return the value. Raises Invalid."""
         return value if isinstance(value, self._other) else self._shape.check(value, at)
-
-
-class FieldsOf(Record):
-    """An object with these fields; `of` names what they belong to in messages."""
-
-    def __init__(self, of: str, fields: tuple[Field, ...], says: str, hint: str | None = None) -> None:
-        super().__init__(fields, says, hint)
-        self._of = of
-
-    def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
-        """Report a key that is none of the fields."""
-        at.unknown_key(key, f"field of {self._of}:", fields)
 
 
 NAME = Str("a name on one line", r"[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*")
@@ -109,18 +94,18 @@ CASE_FIELDS = (
     Field("workdir", Choice(("temporary",)), "Use a temporary working directory, even without files."),
     Field(
         "expect",
-        FieldsOf("`expect`", EXPECT_FIELDS, f"an object with {one_of(names(EXPECT_FIELDS))}"),
+        Record(EXPECT_FIELDS, f"an object with {one_of(names(EXPECT_FIELDS))}", of="`expect`"),
         "The expected results.",
     ),
 )
 """The fields of a case."""
 
-CASE = FieldsOf("a case", CASE_FIELDS, "an object with `name`, `event` and `expect`")
-DEFAULTS = FieldsOf(
-    "`defaults`",
+CASE = Record(CASE_FIELDS, "an object with `name`, `event` and `expect`", of="a case")
+DEFAULTS = Record(
     tuple(field for field in CASE_FIELDS if field.name not in {"name", "expect"}),
     "an object with fields of a case",
     "write {}, or remove it",
+    of="`defaults`",
 )
 
 FILE_FIELDS = (
@@ -398,7 +383,7 @@ def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> lis
     return changed
 
 
-def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, Identity | None]:
+def _state(paths: Sequence[str], files: Iterable[str]) -> dict[str, tuple[int, ...] | None]:
     try:
         cases = find_case_files(paths)
     except NoCaseFileError:

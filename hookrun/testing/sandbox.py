@@ -79,7 +79,7 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
 
     The managed and user layers are left out: a project's tests have the same results on every machine.
     """
-    found = find(directory, account_home() or "/", config=config)
+    found = find(directory, home_or_empty() or "/", config=config)
     found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
     loaded = load_config(found)
     declarations = loaded.declarations
@@ -164,7 +164,7 @@ def expand_placeholders(value: Any, words: Mapping[str, str]) -> Any:
     return value
 
 
-def account_home() -> str:
+def home_or_empty() -> str:
     """Return the account's home directory, empty if it has none."""
     try:
         return home_directory()

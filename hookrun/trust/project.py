@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from hookrun.nesting import NESTING
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.state import DATA_DIR, make_private_dir
+from hookrun.terminal import is_terminal
 from hookrun.text import did_you_mean, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
@@ -107,7 +107,9 @@ class Project:
         """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
-            hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], "`hookrun list` lists the hooks")
+            errors = self.declarations.problems  # the hook may be in a file that cannot be read
+            other = "the config has errors: run `hookrun validate`" if errors else "`hookrun list` lists the hooks"
+            hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
             raise UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
         return [self.inspect(hook) for hook in found]
 
@@ -262,7 +264,7 @@ def require_terminal(purpose: str) -> None:
     An agent that tries hard can open a terminal itself: this stops the plain case.
     """
     refuse_if_run_by_agent(purpose)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(0) and is_terminal(2)):
         raise NotAllowedError(f"cannot {purpose} without a terminal\nhint: run the command in a terminal yourself")
 
 

@@ -56,11 +56,6 @@ exit 0
 """
 
 
-def launcher_path(home: str, agent: str) -> str:
-    """Return the path of an agent's launcher, or of another file of that name beside it."""
-    return f"{home}{DATA_DIR}/{agent}"
-
-
 def why_unusable(home: str) -> str | None:
     """Return why no launcher can be written and run below a home, None if it can."""
     directory = home + DATA_DIR
@@ -123,7 +118,7 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     """
     if request.launcher is None:
         return []
-    agent, home, program = request.agent, request.spot.home, request.program
+    agent, home, program = request.agent, request.location.home, request.program
     socket, command = socket_base(home, program.python), program.cold_command()
     files = {
         GONE: (_gone_script(program).encode(), 0o700),
@@ -146,7 +141,7 @@ def renew_launchers(home: str, command: list[str]) -> None:
 
 
 def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
-    path, is_conf = launcher_path(home, name), name == launcher_file.NAME
+    path, is_conf = launcher_file.path_in(home, name), name == launcher_file.NAME
     try:
         status = os.lstat(path)
         is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
@@ -200,15 +195,15 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     """
     if request.scope != "user":
         return []
-    agent, home, without = request.agent, request.spot.home, {each.path for each in changes}
+    agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
         each.agent == agent.NAME and "user" in each.scopes and settings not in without
         for settings, each in ledger.entries.items()
     ):
         return []
-    others = [launcher_path(home, name) for name in AGENTS if name != agent.NAME]
+    others = [launcher_file.path_in(home, name) for name in AGENTS if name != agent.NAME]
     shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
-    names = [name for name in (agent.NAME, *shared) if os.path.lexists(launcher_path(home, name))]
+    names = [name for name in (agent.NAME, *shared) if os.path.lexists(launcher_file.path_in(home, name))]
     return [_change(home, name, None) for name in names]
 
 
@@ -216,7 +211,7 @@ def describe(request: InstallRequest, before: HookrunProgram | None) -> str | No
     """Return what the user should know: there is no launcher, or launchers no longer start the program `before`."""
     if request.scope != "user":
         return None
-    reason = why_unusable(request.spot.home)
+    reason = why_unusable(request.location.home)
     if reason is not None:
         return f"starts without a launcher, so never warm: {reason}"
     if before is None or before == request.program or before.missing() is not None:

@@ -9,13 +9,14 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hookrun import launcher_file
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
-from hookrun.wiring.launchers import fallback_when_removed, launcher_path, why_unusable
+from hookrun.wiring.launchers import fallback_when_removed, why_unusable
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
     HookFile,
@@ -85,31 +86,31 @@ class InstallRequest:
 
     agent: Agent
     scope: str
-    spot: InstallLocation
+    location: InstallLocation
     program: HookrunProgram
 
     @property
     def place(self) -> str:
         """The scope as the ledger has it: a project's with its root, for files that several projects write to."""
-        return f"project {self.spot.project}" if self.scope == "project" else self.scope
+        return f"project {self.location.project}" if self.scope == "project" else self.scope
 
     def command(self, verb: str, *options: str) -> str:
         """Return a command about this scope, and about the home that `--home` named, as a message proposes it."""
-        home = ["--home", self.spot.home] if not self.spot.variables else []
+        home = ["--home", self.location.home] if not self.location.variables else []
         scope = ["--scope", self.scope] if self.scope != "user" else []
         return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options, *home])}`"
 
     @property
     def within(self) -> str | None:
         """The directory that the agent's file may not lead out of."""
-        return self.spot.project if self.scope == "project" else None
+        return self.location.project if self.scope == "project" else None
 
     @property
     def launcher(self) -> str | None:
         """The launcher that the user's settings name; None in a project's, and where there can be none."""
-        if self.scope == "project" or why_unusable(self.spot.home) is not None:
+        if self.scope == "project" or why_unusable(self.location.home) is not None:
             return None
-        return launcher_path(self.spot.home, self.agent.NAME)
+        return launcher_file.path_in(self.location.home, self.agent.NAME)
 
     def line(self, event: str, when_missing: str = WARN) -> WiredLine:
         """Return the command line for an event; in a project's settings one that is the same on every machine."""
@@ -118,21 +119,21 @@ class InstallRequest:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
             variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
-            command, gone = WiredCommand(flags, form=form), None
+            command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
-            flags = FireFlags(self.agent.NAME, event, home=self.spot.named_home)
+            flags = FireFlags(self.agent.NAME, event, home=self.location.named_home)
             command = WiredCommand(flags, launcher=self.launcher)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
-            gone = None if shown else fallback_when_removed(self.agent, event, self.launcher)
+            fallback = None if shown else fallback_when_removed(self.agent, event, self.launcher)
         else:
-            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.spot.named_home)
+            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.location.named_home)
             command = WiredCommand(flags, self.program)
-            gone = fallback_when_removed(self.agent, event, self.program.main)
-        return WiredLine(command.line(gone), command.words, seconds)
+            fallback = fallback_when_removed(self.agent, event, self.program.main)
+        return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files that hold these events."""
-        return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.spot, events)
+        return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.location, events)
 
 
 def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
@@ -142,7 +143,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     """
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
-    notifies = event == event_to_tell(agent)
+    notifies = event == notifying_event(agent)
     # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
@@ -152,7 +153,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     return static_answer(agent, event, reply)
 
 
-def event_to_tell(agent: Agent) -> str:
+def notifying_event(agent: Agent) -> str:
     """Return the agent's event for notifying the user, or else the model: the least frequent one that can."""
     for capability in ("user_message", "context"):
         for event in ("session_start", "user_prompt_submit", "stop", "pre_tool_use"):
@@ -226,7 +227,8 @@ def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig 
         required_trust(target, hooks.now.of(data), request.agent, by_any_path=True)
         for data in (hooks.now.data, hooks.after)
     )
-    return TrustConfig(os.path.join(agent_directory(request.agent.INSTALL, request.spot), form.CONFIG), after, before)
+    directory = agent_directory(request.agent.INSTALL, request.location)
+    return TrustConfig(os.path.join(directory, form.CONFIG), after, before)
 
 
 def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger) -> InstallChange:

@@ -58,11 +58,11 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.wiring.targets import InstallLocation, install_targets
 
-    spot = InstallLocation(home, "/", {})
+    location = InstallLocation(home, "/", {})
     try:
         return any(
-            each.event == event and _answers(each, home) and _is_trusted(agent, spot, target, event)
-            for target in install_targets(agent.NAME, agent.INSTALL, "user", spot, [event])
+            each.event == event and _answers(each, home) and _is_trusted(agent, location, target, event)
+            for target in install_targets(agent.NAME, agent.INSTALL, "user", location, [event])
             for each in target.wired(existing(target.path))
         )
     except FileError:
@@ -83,7 +83,7 @@ def _answers(wired: WiredEvent, home: str) -> bool:
     return wired.command.answers and not wired.only and flags.scope == "user" and flags.home in (None, home)
 
 
-def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: str) -> bool:
+def _is_trusted(agent: Agent, location: InstallLocation, target: HookFile, event: str) -> bool:
     from hookrun.edit.file_change import existing
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import SettingsFile, agent_directory
@@ -91,7 +91,7 @@ def _is_trusted(agent: Agent, spot: InstallLocation, target: HookFile, event: st
     form = trust_format(agent)
     if form is None or not isinstance(target, SettingsFile):
         return True
-    path = f"{agent_directory(agent.INSTALL, spot)}/{form.CONFIG}"
+    path = f"{agent_directory(agent.INSTALL, location)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))
     return all(
         trust.is_granted(config) and not trust.is_disabled(config)

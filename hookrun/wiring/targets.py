@@ -58,24 +58,24 @@ class InstallLocation:
             return self.home
 
 
-def agent_directory(spec: InstallSpec, spot: InstallLocation) -> str:
+def agent_directory(spec: InstallSpec, location: InstallLocation) -> str:
     """Return an agent's directory: where its variable says, else in the home."""
-    named = spot.variables.get(spec.get("variable", ""), "")
-    return named.rstrip("/") if os.path.isabs(named) else os.path.join(spot.home, spec["directory"])
+    named = location.variables.get(spec.get("variable", ""), "")
+    return named.rstrip("/") if os.path.isabs(named) else os.path.join(location.home, spec["directory"])
 
 
-def hooks_path(spec: InstallSpec, scope: str, spot: InstallLocation) -> str:
+def hooks_path(spec: InstallSpec, scope: str, location: InstallLocation) -> str:
     """Return the file with hooks of a scope, with `{event}` in it where there are several."""
     if scope == "user":
-        return os.path.join(agent_directory(spec, spot), spec["user"])
-    return os.path.join(spot.project, spec["project"])
+        return os.path.join(agent_directory(spec, location), spec["user"])
+    return os.path.join(location.project, spec["project"])
 
 
-def resolve_path(path: str, spec: InstallSpec, spot: InstallLocation) -> str:
+def resolve_path(path: str, spec: InstallSpec, location: InstallLocation) -> str:
     """Return the path that a spec means: `~/` is the home, `{directory}/` the agent's, else it is from the root."""
     if path.startswith("~/"):
-        return os.path.join(spot.home, path[2:])
-    return os.path.join(spot.project, path.replace("{directory}", agent_directory(spec, spot)))
+        return os.path.join(location.home, path[2:])
+    return os.path.join(location.project, path.replace("{directory}", agent_directory(spec, location)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class HookFile:
 
 
 def install_targets(
-    agent: str, spec: InstallSpec, scope: str, spot: InstallLocation, events: Iterable[str]
+    agent: str, spec: InstallSpec, scope: str, location: InstallLocation, events: Iterable[str]
 ) -> list[HookFile]:
     """Return the files that are written for these events, or that may have been."""
-    path = hooks_path(spec, scope, spot)
+    path = hooks_path(spec, scope, location)
     if spec["form"] == "script":
         return [ScriptFile(agent, path.replace(EVENT, event), event) for event in events]
     return [PluginFile(agent, path, spec) if spec["form"] == "plugin" else SettingsFile(agent, path, spec)]
@@ -343,7 +343,7 @@ def problems_in(path: str, text: str) -> Iterator[None]:
         yield
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
-        hint = f"{error.hint}; nothing was changed"
+        hint = f"{error.hint.removesuffix(', or use YAML')}; nothing was changed"  # agents read JSON only
         raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error
 
 

@@ -28,7 +28,7 @@ EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
 SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
-SAID = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
+FALLBACK = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
 """What a line of ours prints if hookrun is missing: any text, quoted as `shlex.quote` does it."""
 
 EXEC = "exec "
@@ -192,16 +192,16 @@ class WiredCommand:
         # `-I`: nothing of the working directory or the environment is imported.
         return [] if self.named is None else [self.named.python, "-I", self.named.main, *self.flags.arguments()]
 
-    def line(self, gone: str | None) -> str:
+    def line(self, fallback: str | None) -> str:
         """Return the command line, which sh, bash, zsh and fish read alike. Raises FileError.
 
-        It runs `gone` if what it starts is missing. None for a project's, and for an agent that shows a missing
+        It runs `fallback` if what it starts is missing. None for a project's, and for an agent that shows a missing
         command to the user and continues: then the line is the command alone.
         """
         for path in filter(None, (self.launcher, self.flags.home)):
             _writable(path)
-        if gone is not None:
-            return f"{self.begin()}; {gone}"
+        if fallback is not None:
+            return f"{self.begin()}; {fallback}"
         # `exec` spares the process that a shell would wait with.
         return f"{EXEC if self.launcher is not None else ''}{shlex.join(self.words)}"
 
@@ -303,7 +303,7 @@ def _of_line(text: str, agent: str) -> WiredCommand | None:
     if found is None or found.form is not None:
         return None
     begin = found.begin()
-    return found if text.startswith(begin) and SAID.fullmatch(text, len(begin)) else None
+    return found if text.startswith(begin) and FALLBACK.fullmatch(text, len(begin)) else None
 
 
 def _words(text: str) -> list[str]:

@@ -88,7 +88,7 @@ def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
 def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project, agent: str) -> None:
     """Once in a session where the agent has an event for that, and the model when it begins; no tool is refused."""
     _install(project, agent)
-    event = plan.event_to_tell(load(agent))
+    event = plan.notifying_event(load(agent))
     messages = {}
     for each in plan.all_events(load(agent)):
         line = wired_line(project, agent, each, "project")

@@ -449,6 +449,14 @@ def test_a_failing_background_hook_is_in_the_audit(project: Project) -> None:
     assert "broken" in str(record["detail"])
 
 
+def test_an_environment_that_is_too_long_for_the_system_is_named(project: Project) -> None:
+    """One that hookrun itself was started with can be: hooks get more variables."""
+    project.hooks({"command": "true", "env": {"LONG": "x" * (4 << 20)}})
+    fired = project.fire()
+    assert fired.hook("hook")["failure"] == "spawn"
+    assert "environment variables are longer than the system allows" in fired.stderr
+
+
 def test_a_background_hook_that_cannot_be_started_is_a_failure_that_is_seen(project: Project) -> None:
     """A missing program of a background hook is known before it starts, and told at once."""
     project.hooks({"command": "./no-such-program", "background": True})

@@ -6,10 +6,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+from hookrun.launcher_file import LauncherFile, path_in, write
+from hookrun.server_start import lock_path
+from hookrun.state import make_private_dir
 
 if TYPE_CHECKING:
     from tests.serve.conftest import RunningServer, WarmProject
@@ -32,6 +37,27 @@ def test_a_hook_sees_the_caller_s_directory_environment_and_umask(warm: WarmProj
         run = warm.fire("pre_tool_use", context=BASH, environment=environment)
         assert run.status == 2
         assert (warm.project.root / "seen").read_text().splitlines() == [str(warm.project.root), foo, "0022"]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("variables", [{}, {"LANG": "C"}, {"LANG": "xx_XX"}, {"LC_ALL": "C"}, {"LC_CTYPE": "C.UTF-8"}])
+def test_a_hook_sees_the_locale_of_a_cold_run(warm: WarmProject, variables: dict[str, str]) -> None:
+    """Python replaces the C locale when it starts, and hooks see that: ruby, for one, reads UTF-8 only then."""
+    warm.project.hooks({"command": "env | grep ^L >> seen; echo >> seen"})
+    names = ("LANG", "LC_ALL", "LC_CTYPE")
+    environment = {name: value for name, value in warm.project.environment().items() if name not in names}
+    for _ in range(2):
+        assert warm.fire("pre_tool_use", context=BASH, environment={**environment, **variables}).status == 0
+    subprocess.run(
+        [sys.executable, "-m", "hookrun", "fire", "pre_tool_use"],
+        check=True,
+        cwd=warm.project.root,
+        env={**environment, **variables},
+        input=BASH,
+        stdout=subprocess.DEVNULL,
+    )
+    first, second, cold, _ = (warm.project.root / "seen").read_text().split("\n\n")
+    assert first == second == cold
 
 
 def test_a_python_hook_runs_in_a_child_of_the_worker(warm: WarmProject) -> None:
@@ -130,6 +156,31 @@ def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
     else:
         os.close(write_end)
     assert warm.fire("stop").status == 0
+
+
+def test_a_killed_caller_whose_clock_file_is_a_fifo_leaves_no_worker(warm: WarmProject) -> None:
+    """The C library waits for a writer: its worker, which has the agent's pipes, ends with the caller all the same."""
+    os.mkfifo(warm.project.root / "clock")
+    environment = {**warm.project.environment(), "TZ": f":{warm.project.root}/clock"}
+    [worker] = warm.server.children()
+    with open(os.devnull, "r+b") as nothing:
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), nothing.fileno())
+        client = warm.start("stop", environment=environment, **streams)
+        time.sleep(0.2)
+        client.close()
+    wait_for(lambda: worker not in warm.server.children())
+    assert warm.fire("stop").status == 0
+
+
+def test_a_warm_run_starts_no_server_whatever_its_arguments_say(warm: WarmProject) -> None:
+    """An attempt that cannot succeed would keep others from starting one for a minute."""
+    home = str(warm.project.home)
+    make_private_dir(os.path.dirname(path_in(home)))
+    write(path_in(home), LauncherFile(["/bin/false", "fire"]).text().encode())
+    environment = {name: value for name, value in warm.project.environment().items() if name != "CI"}
+    words = ("--agent", "claude", "PreToolUse", "--home", home, "--cold", "no-server")
+    assert warm.fire(*words, environment=environment).status == 0
+    assert not os.path.exists(lock_path(home))
 
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:

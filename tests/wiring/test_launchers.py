@@ -15,7 +15,7 @@ from hookrun import launcher_file
 from hookrun.agents import load
 from hookrun.client import compiled_client
 from hookrun.wiring import launchers, plan
-from hookrun.wiring.launchers import launcher_path, plan_launcher
+from hookrun.wiring.launchers import plan_launcher
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import InstallLocation
@@ -48,7 +48,7 @@ def put(home: Path, agent: str, program: HookrunProgram) -> Path:
     request = InstallRequest(load(agent), "user", InstallLocation(str(home), "/", {}), program)
     for each in plan_launcher(request):
         each.write()
-    return Path(launcher_path(str(home), agent))
+    return Path(launcher_file.path_in(str(home), agent))
 
 
 def copy_of_hookrun(directory: Path) -> HookrunProgram:

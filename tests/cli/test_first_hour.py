@@ -1,0 +1,270 @@
+"""What a newcomer meets in the first hour: hints that fit, examples that are finished, and no silence."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import hookrun, hookrun_process
+from tests.cli.terminal import until_closed
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+LS = {"tool_name": "bash", "tool_args": {"command": "ls"}}
+EXAMPLES = {
+    "protect-env": "pre_tool_use",
+    "no-conflict-markers": "post_tool_use",
+    "house-rules": "user_prompt_submit",
+    "finish-the-job": "stop",
+    "read-the-rules": "session_start",
+    "tell-me": "notification",
+}
+"""Name of an example in the help of `hookrun new` -> its event."""
+
+
+def test_the_examples_that_the_help_names_are_finished(project: Project) -> None:
+    """By name alone, each for its own event, and its tests pass."""
+    for name in EXAMPLES:
+        assert name in " ".join(hookrun(project, "new", "--help").stdout.split())
+        done = hookrun(project, "new", name, "--lang", "sh")
+        assert (done.status, "stub" in done.stdout) == (0, False), done.stdout
+    hooks = json.loads((project.root / "coder.json").read_text())["hooks"]
+    assert {each["name"]: each["event"] for each in hooks} == EXAMPLES
+    assert hookrun(project, "test").status == 0
+
+
+def test_a_matcher_of_your_own_makes_a_hook_of_your_own(project: Project) -> None:
+    """An example's event would have no tool."""
+    assert hookrun(project, "new", "tell-me", "--lang", "sh", "--matcher", "bash").status == 0
+    assert json.loads((project.root / "coder.json").read_text())["hooks"][0]["event"] == "pre_tool_use"
+
+
+def test_an_empty_name_is_no_name(project: Project) -> None:
+    """Nothing is chosen in its place."""
+    done = hookrun(project, "new", "")
+    assert (done.status, done.stderr.splitlines()[0]) == (1, 'error: invalid name ""')
+    assert not (project.root / "hooks").exists()
+
+
+def test_only_a_hook_that_blocks_on_failure_is_said_to_block(project: Project) -> None:
+    """One with `on_failure: continue` blocks nothing while it waits for approval."""
+    guard = hookrun(project, "new", "guard", "--lang", "sh").stdout
+    assert guard.rstrip().endswith("agents do not run it until then, and it blocks matching calls")
+    after = hookrun(project, "new", "after", "--lang", "sh", "--event", "post_tool_use").stdout
+    assert after.rstrip().endswith("agents do not run it until then")
+
+
+@pytest.mark.parametrize("arguments", [("deny", "x"), ("pause",), ("config", "schema", "--home", ".")])
+def test_an_option_that_many_commands_have_names_none_of_them(project: Project, arguments: tuple[str, ...]) -> None:
+    """`hookrun log` has --json, but so have twenty others: the command's own help is what helps."""
+    done = hookrun(project, *arguments, *(["--json"] if "--home" not in arguments else []))
+    assert done.status == 1
+    assert "--help` shows the usage" in done.stderr
+    assert "has it" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")]
+)
+def test_a_hook_in_a_broken_file_is_not_just_unknown(project: Project, command: tuple[str, ...]) -> None:
+    """`hookrun list` would not list it either."""
+    project.script("coder.json", '{"hooks": [', 0o644)
+    done = hookrun(project, *command, "guard")
+    assert done.status == 1
+    assert 'no hook named "guard" here\nhint: the config has errors: run `hookrun validate`' in done.stderr
+
+
+def test_an_ignored_key_is_explained_on_one_line(project: Project) -> None:
+    r"""The hint is part of the sentence, not a literal `\n`."""
+    project.script("coder.json", '{"hook": []}', 0o644)
+    answer = hookrun(project, "explain", "pre_tool_use", "--json").json["answer"]
+    assert "\n" not in str(answer)
+    shown = hookrun(project, "explain", "pre_tool_use").stdout
+    assert "\\n" not in shown
+    assert shown.startswith('pre_tool_use: no hook would run: coder.json:1:10: hookrun ignores the key "hook"; did you')
+
+
+def test_an_agents_name_of_a_tool_is_recognized(project: Project) -> None:
+    """The matcher is right: it is the call that needs hookrun's name, or the agent."""
+    project.hooks({"name": "guard", "matcher": "bash", "command": "true"})
+    project.approve()
+    for tool, users in (
+        ("Bash", '"Bash" is that of claude'),
+        ("run_shell_command", '"run_shell_command" is that of gemini'),
+    ):
+        shown = hookrun(project, "explain", "pre_tool_use", "--tool", tool).stdout
+        assert f'(hookrun\'s name of the tool is "bash"; {users}' in shown
+    assert "case-sensitive: write" in hookrun(project, "explain", "pre_tool_use", "--tool", "BASH").stdout
+    known = hookrun(project, "explain", "pre_tool_use", "--tool", "Bash", "--agent", "claude").stdout
+    assert "1  guard  runs" in known
+
+
+def test_a_reason_is_given_once(project: Project) -> None:
+    """Not "not approved: not approved"."""
+    project.hooks({"name": "guard", "command": "true"})
+    message = {"hook_event_name": "PreToolUse", "cwd": str(project.root), "tool_name": "Bash", "tool_input": {}}
+    subprocess.run(
+        project.command("fire", "--agent", "claude", "--home", str(project.home)),
+        input=json.dumps(message).encode(),
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    for command in "why", "log":
+        assert "  guard: not run: not approved: review with `hookrun trust" in hookrun(project, command).stdout
+
+
+def test_filters_that_select_nothing_are_not_an_empty_log(project: Project) -> None:
+    """Hooks have run, but not these."""
+    project.hooks({"name": "guard", "command": "true"})
+    project.fire(LS)
+    shown = hookrun(project, "stats", "--event", "stop").stdout
+    assert shown == "no matching entries\nhint: `hookrun stats` without filters shows all hooks\n"
+
+
+def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:
+    """An agent's unknown event: what the agent was answered, not `None`."""
+    message = {"hook_event_name": "Nosuch", "cwd": str(project.root)}
+    subprocess.run(
+        project.command("fire", "--agent", "claude", "Nosuch", "--home", str(project.home)),
+        input=json.dumps(message).encode(),
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert "Nosuch in claude: continue\n" in hookrun(project, "status").stdout
+
+
+def test_stopping_no_server_is_json_too(project: Project) -> None:
+    """For a program."""
+    assert hookrun(project, "serve", "--stop", "--json").json == {"stopped": []}
+
+
+@pytest.mark.parametrize("arguments", [("init",), ("new", "guard", "--lang", "sh"), ("pause",), ("trust",)])
+def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, ...]) -> None:
+    """As in a daemon: nothing is asked, and nothing crashes."""
+    command = " ".join(["exec", *project.command(*arguments), "<&-"])
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=project.root, env=project.environment(), capture_output=True, check=False, text=True
+    )
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("init", "--no-install"), ("trust",)])
+def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[str, ...]) -> None:
+    """As `hookrun help exit-codes` says of every command."""
+    if arguments == ("trust",):
+        project.hooks({"name": "guard", "command": "true"})
+    master, terminal = os.openpty()
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=project.root,
+        env=project.environment(TERM="dumb"),
+    )
+    os.close(terminal)
+    screen = b""
+    while not screen.rstrip().endswith((b"[1,2,3]:", b"[q]uit:")):
+        screen += os.read(master, 4096)
+    while process.poll() is None:  # the first one may come before it reads
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+    assert (process.wait(60), b"aborted" in until_closed(master)) == (130, False)
+
+
+def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project: Project) -> None:
+    """A project with such a name may be in the log."""
+    project.hooks({"name": "guard", "command": "true"})
+    other = project.root.parent / "caf\u00e9"
+    (other / ".git").mkdir(parents=True)
+    project.fire(LS, cwd=other)
+    done = hookrun_process(project, "log", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert (done.status, "internal error" in done.stderr) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("command", [("doctor", "claude"), ("status",)])
+def test_a_hook_that_is_declared_wrongly_is_a_problem(project: Project, command: tuple[str, ...]) -> None:
+    """It fails at every call, and the exit status says so too."""
+    project.hooks({"name": "guard", "command": "true"})
+    hookrun(project, "install", "claude")
+    project.user_hooks({"name": "mine", "command": "./mine.sh"})
+    done = hookrun(project, *command)
+    assert done.status == 1
+    assert "relative path in a user or managed hook" in " ".join((done.stdout + done.stderr).split())
+    assert "write the absolute path" in done.stdout + done.stderr
+
+
+def test_an_agents_settings_cannot_be_yaml(project: Project) -> None:
+    """The hint for a config file of hookrun's would not help; and doctor has nothing to leave unchanged."""
+    project.hooks({"name": "guard", "command": "true"})
+    (project.home / ".claude").mkdir()
+    (project.home / ".claude" / "settings.json").write_text("// mine\n{}")
+    done = hookrun(project, "install", "claude")
+    assert "JSON has no comments\nhint: remove the comment; nothing was changed" in done.stderr
+    shown = " ".join(hookrun(project, "doctor", "claude").stdout.split())
+    assert "JSON has no comments; remove the comment" in shown
+    assert "nothing was changed" not in shown
+
+
+def test_a_command_line_without_quotes_is_shown_with_them(project: Project) -> None:
+    """Its options are not those of `try`; a misspelled one of `try` is still recognized."""
+    done = hookrun(project, "try", "rm", "-rf", "build")
+    assert done.stderr == "error: unknown option `-r`\nhint: quote the command line: `hookrun try 'rm -rf build'`\n"
+    assert "did you mean `--agent`?" in hookrun(project, "try", "ls", "--agnet", "claude").stderr
+
+
+def test_the_command_that_shows_why_nothing_matched_has_the_call(project: Project) -> None:
+    """Without the call `explain` could only say what it depends on."""
+    project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "git*"}, "command": "true"})
+    tried = hookrun(project, "try", "ls -l").stdout
+    assert "`hookrun explain pre_tool_use --tool bash --arg 'command=ls -l'` shows why" in tried
+    why = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--arg", "command=ls -l").stdout
+    assert 'tool_args.command is "ls -l", which "git*" does not match' in why
+
+
+def test_a_text_for_model_and_user_is_shown_once(project: Project) -> None:
+    """As of a hook that only advises."""
+    project.hooks({"name": "guard", "mode": "advise", "command": "echo no >&2; exit 2"})
+    project.approve()
+    assert hookrun(project, "try", "ls").stdout.count("would block: no") == 1
+
+
+def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
+    """Without an agent it says so."""
+    project.hooks({"name": "guard", "agents": ["gemini"], "command": "true"})
+    fired = project.fire(LS, "--explain")
+    assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
+
+
+# --- a config file that does not apply here
+
+
+def test_outside_a_repository_every_command_names_the_config_above(project: Project) -> None:
+    """A guard that does not run in a subdirectory must not go unnoticed."""
+    (project.root / ".git").rmdir()
+    (project.root / "web").mkdir()
+    project.hooks({"name": "guard", "command": "true"})
+    for command in ("list",), ("status",), ("validate",), ("try", "ls"), ("explain", "pre_tool_use"):
+        done = hookrun(project, *command, cwd=project.root / "web")
+        assert "../coder.json has hooks, but no .git, so it is ignored" in done.stdout, command
+    shown = hookrun(project, "doctor", "claude", cwd=project.root / "web").stdout
+    assert "no hooks are configured here" in shown
+
+
+@pytest.mark.parametrize("arguments", [("new", "guard", "--lang", "sh"), ("add", "no-force-push"), ("init", "--yes")])
+def test_a_new_config_outside_a_repository_says_where_it_applies(project: Project, arguments: tuple[str, ...]) -> None:
+    """In a repository it applies everywhere, so nothing is said."""
+    text = "not a git repository: the hooks run in this directory, but not in the directories below it"
+    assert text not in hookrun(project, *arguments, "--dry-run").stdout
+    (project.root / ".git").rmdir()
+    assert text in " ".join(hookrun(project, *arguments).stdout.split())
+    assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
