@@ -236,6 +236,7 @@ class HookChain:
         Each answer is a set of changes to what the hook saw; if two change the same thing, the later one wins.
         """
         before = self.context
+        args = before.get("tool_args")
         together: list[tuple[HookResult, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
@@ -244,7 +245,7 @@ class HookChain:
             self.runs.append(run)
             verdict = run.verdict
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
-                run.args = as_object(before.get("tool_args"))
+                run.args = args if isinstance(args, dict) else {}
             else:
                 self._apply_changes(run, before, together)
             if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:

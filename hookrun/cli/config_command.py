@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import click
 
@@ -128,7 +129,7 @@ def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json
 def _masked(hook: Hook, values: list[Value]) -> list[Value]:
     safe = to_json(hook)
     safe.update(dict.fromkeys(KINDS, safe["target"]), event=safe["events"])
-    return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
+    return [replace(each, value=safe[each.name]) for each in values]
 
 
 def _value_to_json(each: Value) -> dict[str, object]:

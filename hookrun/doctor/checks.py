@@ -22,8 +22,8 @@ from hookrun.recipes.protect_hooks import missing
 from hookrun.serve.running import describe
 from hookrun.text import one_line, quote
 from hookrun.wiring import plan
-from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
-from hookrun.wiring.targets import SettingsFile, agent_directory, resolve_path
+from hookrun.wiring.hook_trust import required_trust, trust_format
+from hookrun.wiring.targets import agent_directory, resolve_path
 
 Check = Callable[[AgentState], Iterable[Finding]]
 
@@ -199,7 +199,8 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         return
     skips = f"{agent.title} silently skips them"
     for scope, found in agent.wired.items():
-        trusts = _required_trust(agent, scope)
+        (target,) = agent.request(scope).targets([])
+        trusts = required_trust(target, existing(target.path), agent.agent)
         events = [each.event for each in trusts if not each.is_granted(config)]
         if events:
             missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
@@ -213,13 +214,6 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         if scope == "project" and found and config.at(key) != trusted:
             folder = f"{agent.location.project} is not trusted in {where}"
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
-
-
-def _required_trust(agent: AgentState, scope: str) -> list[HookTrust]:
-    (target,) = agent.request(scope).targets([])
-    if not isinstance(target, SettingsFile):
-        return []
-    return required_trust(target, existing(target.path), agent.agent)
 
 
 def check_folder_trust(agent: AgentState) -> Iterable[Finding]:

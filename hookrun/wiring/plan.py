@@ -21,7 +21,6 @@ from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
     HookFile,
     InstallLocation,
-    SettingsFile,
     WiredEvent,
     WiredLine,
     agent_directory,
@@ -220,9 +219,9 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
     """Return the agent's configuration with the trust that its hooks need after a change, and needed before it."""
     form = trust_format(request.agent)
-    target = next((each for each in request.targets([]) if isinstance(each, SettingsFile)), None)
-    if form is None or target is None:
+    if form is None:
         return None
+    (target,) = request.targets([])
     before, after = (
         required_trust(target, hooks.now.of(data), request.agent, by_any_path=True)
         for data in (hooks.now.data, hooks.after)

@@ -86,10 +86,10 @@ def _answers(wired: WiredEvent, home: str) -> bool:
 def _is_trusted(agent: Agent, location: InstallLocation, target: HookFile, event: str) -> bool:
     from hookrun.edit.file_change import existing
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
-    from hookrun.wiring.targets import SettingsFile, agent_directory
+    from hookrun.wiring.targets import agent_directory
 
     form = trust_format(agent)
-    if form is None or not isinstance(target, SettingsFile):
+    if form is None:
         return True
     path = f"{agent_directory(agent.INSTALL, location)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))
