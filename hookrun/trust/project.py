@@ -75,10 +75,10 @@ class Project:
         self.root = declarations.root or directory
         settings = declarations.settings
         self.owners = stores.owners_in(settings)
-        self.around = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
+        self.environment = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
-        self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
+        self._inspector = HookInspector(self.home, self.root, self.environment, self.owners)
 
     # --- reading
 
@@ -135,11 +135,11 @@ class Project:
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the words of a hook's command that name data, which may change, and those known only at run time."""
         hook = found.hook
-        environment, cwd = self.around.variables_and_directory(hook)
+        variables, cwd = self.environment.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
         data = []
         for word in file_words(hook.kind, hook.target):
-            path = os.path.realpath(expand(word, environment, cwd))
+            path = os.path.realpath(expand(word, variables, cwd))
             if os.path.isfile(path) and within(path, os.path.realpath(self.root)) and path not in covered:
                 covered.add(path)
                 data.append(word)
