@@ -118,7 +118,7 @@ class AgentSide:
                 if each.state == ENDED and each.never_approved and each.failure is not None
             ]
             combine_failures(runs, behind, self._explanation.sources.project)
-            replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
+            replies.append(reply_from_verdict(combine(runs), runs))
         return build_response(self.agent, message, replies).stdout().decode().strip()
 
     def unsupported(self) -> Iterator[tuple[str, str]]:

@@ -141,13 +141,13 @@ class AgentFire:
             if fire is None:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
-                call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
+                call.fields["stop_hook_active"] = self._was_blocked_before(fire.event, call)
             # One answer, but one fire per canonical call, with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
 
-    def _was_kept_going(self, event: str, call: CanonicalCall) -> bool:
+    def _was_blocked_before(self, event: str, call: CanonicalCall) -> bool:
         """Return whether a hook blocked the end of this turn before, for agents that do not report it."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
@@ -263,7 +263,7 @@ class AgentFire:
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""
-        if not self._has_something_to_say():
+        if not self._needs_answer():
             return None, b""
         try:
             answer = self._build_response()
@@ -277,7 +277,7 @@ class AgentFire:
         plain = build_response(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
         return plain, plain.stdout()
 
-    def _has_something_to_say(self) -> bool:
+    def _needs_answer(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
         if self.notice or (self.invocation is not None and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
@@ -287,13 +287,14 @@ class AgentFire:
         """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
         from hookrun.agents.reply import build_response
 
-        saids = [
-            reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+        replies = [
+            self._limit_stop_blocks(
+                fire, reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+            )
             for fire, verdict in self.fires
         ]
-        saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
-        told = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
-        replies = [*saids, self._kept_texts(), self._own_failure(), told]
+        notice = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
+        replies += [self._kept_texts(), self._own_failure(), notice]
         answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
         if self.message.session_id and (answer.deferred.context or answer.deferred.user_message):
             from hookrun.session import keep_texts
@@ -328,21 +329,21 @@ class AgentFire:
             user_message=take_text(home, session, "user_message") if "user_message" in able else None,
         )
 
-    def _limit_stop_blocks(self, fire: EventFire, said: Reply) -> Reply:
+    def _limit_stop_blocks(self, fire: EventFire, reply: Reply) -> Reply:
         """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
         if fire.event not in STOP_EVENTS:
-            return said
+            return reply
         from hookrun import session
 
         home, which = fire.invocation.home, _which(fire.event, fire.context)
-        if said.action != "block":
+        if reply.action != "block":
             session.reset_stop_blocks(home, self.message.session_id, which)
-            return said
+            return reply
         if session.count_stop_block(home, self.message.session_id, which):
-            return said
+            return reply
         times = session.MAX_STOP_BLOCKS
-        told = f"the turn may end now, after being blocked {times} times in a row: {said.reason}"
-        return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
+        text = f"the turn may end now, after being blocked {times} times in a row: {reply.reason}"
+        return Reply(user_message=join_paragraphs(text, reply.user_message), context=reply.context)
 
     def _own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
@@ -354,7 +355,7 @@ class AgentFire:
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
             return Reply("block", text)
-        return Reply(user_message=text if self._can_be_told() and self._first_time(text) else None)
+        return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:
         """Return the exit status if it is the only answer: 0 would allow the call silently."""
@@ -364,7 +365,7 @@ class AgentFire:
         blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
         return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
 
-    def _can_be_told(self) -> bool:
+    def _reaches_user(self) -> bool:
         """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
@@ -376,8 +377,8 @@ class AgentFire:
         new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
         if not new:
             return None
-        told = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
-        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {told}"
+        effects = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
+        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {effects}"
 
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import mark_notice_shown

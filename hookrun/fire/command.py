@@ -200,7 +200,7 @@ class ProgramFire:
             status = status if refused else 128 + command.interrupted
         if status in (GO_ON, REFUSED):
             status = self._answer(verdict, status)
-        self._tell()
+        self._report()
         if os.isatty(1) and os.isatty(2):
             from hookrun.fire.explanation import sentence  # only for a terminal
             from hookrun.terminal import terminal_width, wrap
@@ -230,7 +230,7 @@ class ProgramFire:
         print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
         return TROUBLE if status == GO_ON and verdict.action != "continue" else status
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Report config errors and failed hooks."""
         if self.invocation.problems:
             from hookrun.config.document import problem_message
@@ -253,7 +253,7 @@ class ProgramFire:
     def _trouble(self, message: str) -> int:
         if self.options.ctx == "-":
             contexts.drain_stdin()
-        self._tell()
+        self._report()
         print_message(message)
         self._audit(TROUBLE, None, error=one_line(message))
         return TROUBLE

@@ -32,7 +32,7 @@ class UserDecisions:
         self,
         home: str,
         root: str,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
     ) -> None:
@@ -40,7 +40,7 @@ class UserDecisions:
         self.is_interrupted: Callable[[], bool] = lambda: False
         self._home = home
         self.root = root
-        self._around = around
+        self._environment = environment
         self._owners = stores.owners_in(settings)
         self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
@@ -57,7 +57,7 @@ class UserDecisions:
             from hookrun.trust.digest import HookInspector
 
             limits = (self.deadline, self.is_interrupted)
-            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, limits)
+            self._inspector = HookInspector(self._home, self.root, self._environment, self._owners, limits)
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
@@ -65,7 +65,7 @@ class UserDecisions:
         why = self.reason_off(hook)
         if why is not None:
             self.off[hook.name] = why
-            self._around.discard_program(hook)
+            self._environment.discard_program(hook)
         return why
 
     def reason_off(self, hook: Hook) -> str | None:
@@ -158,13 +158,13 @@ class Approvals(UserDecisions):
         self,
         home: str,
         root: str,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
         *,
         given: Iterable[str] = (),
     ) -> None:
-        super().__init__(home, root, around, settings, load)
+        super().__init__(home, root, environment, settings, load)
         listed = settings.get("trusted")
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, Inspection] = {}
@@ -218,7 +218,7 @@ class Approvals(UserDecisions):
             return outcome
         from hookrun.claude import interpret
 
-        answer, _ = interpret(hook, outcome, self._around.event, {})
+        answer, _ = interpret(hook, outcome, self._environment.event, {})
         # The output may come from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")
@@ -231,7 +231,7 @@ class Approvals(UserDecisions):
         from hookrun.trust.hook_files import files_of
 
         try:
-            files = files_of(hook, *before.surroundings, self.root)
+            files = files_of(hook, *before.variables_and_directory, self.root)
             if [each.to_list() for each in files] == [each.to_list() for each in before.files]:
                 return ""
             from hookrun.trust.snapshots import named_changes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
-from tests.cli.terminal import until_closed
+from tests.cli.terminal import at_terminal, until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -243,6 +243,27 @@ def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
     project.hooks({"name": "guard", "agents": ["gemini"], "command": "true"})
     fired = project.fire(LS, "--explain")
     assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
+
+
+def test_your_own_hook_is_not_one_of_the_project(project: Project) -> None:
+    """`hookrun list` lists it, so it is not unknown: it is said where it is switched off, or removed."""
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.hooks({"name": "theirs", "command": "true"})
+    for command in "disable", "deny", "enable":
+        screen = " ".join(at_terminal(project, command, "mine", columns=200).screen.split())
+        assert '"mine" is no hook of this project, but of the user config' in screen
+        assert "hint: set `mode` to `off` in ~/.config/hookrun/hooks.json" in screen
+    done = hookrun(project, "remove", "theirs", "--user")
+    assert done.stderr == 'error: no hook named "theirs" in your own config\nhint: leave out `--user`\n'
+
+
+def test_a_handler_that_is_not_migrated_names_its_file_once(project: Project) -> None:
+    """With the line, and the reason."""
+    settings = project.root / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"}]}]}}')
+    done = hookrun(project, "config", "migrate")
+    assert f"{settings}:1: not migrated: only Claude Code can run handlers" in done.stderr
 
 
 # --- a config file that does not apply here
