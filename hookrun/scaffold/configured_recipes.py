@@ -108,7 +108,7 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Move a declared recipe to its newest version, keeping the user's fields and options.
 
-        Hooks that were written out and then changed stay as they are, unless they are to be replaced.
+        Hooks that were written out and then changed stay as they are, unless `replace` is set.
         """
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))

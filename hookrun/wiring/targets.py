@@ -348,7 +348,7 @@ def problems_in(path: str, text: str) -> Iterator[None]:
 
 
 class OwnedFile(HookFile):
-    """A file of hookrun's alone, as install wrote it: it is removed as a whole. Any other file is left as it is."""
+    """A file that is entirely hookrun's, as install wrote it, and removed as a whole. Any other file is left alone."""
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the file for these events, or the text as it is where they need none."""
