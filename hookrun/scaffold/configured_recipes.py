@@ -99,7 +99,7 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:
             before = entry.get("options", {})
-            after = {**before, **options} if isinstance(before, dict) else dict(options)
+            after = {**as_object(before), **options}
             if after != before:
                 self.warnings += self.config_file.replace(index, {**entry, "options": after})
             self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
