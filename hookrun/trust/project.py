@@ -107,11 +107,20 @@ class Project:
         """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
-            errors = self.declarations.problems  # the hook may be in a file that cannot be read
-            other = "the config has errors: run `hookrun validate`" if errors else "`hookrun list` lists the hooks"
-            hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
-            raise UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
+            raise self._unknown(name)
         return [self.inspect(hook) for hook in found]
+
+    def _unknown(self, name: str) -> UnknownHookError:
+        declared = self.declarations
+        own = next((hook for hook in declared.hooks if hook.name == name), None)
+        if own is not None:  # of a layer that needs no approval
+            message = f"{quote(name)} is no hook of this project, but of the {own.layer} config"
+            return UnknownHookError(f"{message}\nhint: set `mode` to `off` in {relative_path(own.source)}")
+        other = "`hookrun list` lists the hooks"
+        if declared.problems:  # it may be in a file that cannot be read
+            other = "the config has errors: run `hookrun validate`"
+        hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
+        return UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
 
     def last_approved(self, hook: Hook) -> str | None:
         """Return the digest under which the hook was last approved in this project, or None."""
