@@ -381,6 +381,8 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
             raise click.ClickException(f"hook {quote(name)} is managed\nhint: ask the administrator to edit {where}")
         found.setdefault(file.path, (file, []))[1].extend([] if recipe else [(hook, index)])
     if not found:
+        if user and any(name == hook.name for hook in loaded.declarations.hooks):
+            raise click.ClickException(f"no hook named {quote(name)} in your own config\nhint: leave out `--user`")
         raise unknown_hook(name, loaded.declarations.hooks, loaded.declarations.problems)
     return list(found.values())
 

@@ -155,9 +155,9 @@ class UnloggedInvocation(FireInvocation):
 class TrialFire(EventFire):
     """A run under an agent's rules of trust, outside of any session."""
 
-    def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
+    def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
         invocation = self.invocation
-        trust = Approvals(invocation.home, invocation.project_root(), around, invocation.settings)
+        trust = Approvals(invocation.home, invocation.project_root(), environment, invocation.settings)
         trust.is_interrupted = is_interrupted
         return trust
 

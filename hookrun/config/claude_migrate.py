@@ -64,7 +64,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
             if checked.problems:
                 migrated.notes.append(f"{where}: not migrated: {checked.problems[0].message}")
         elif checked.hook.error is not None:
-            migrated.notes.append(f"{where}: not migrated: {checked.hook.error}")
+            migrated.notes.append(f"{where}: not migrated: {checked.hook.error.removeprefix(f'{file.path}: ')}")
         else:
             found.append((entry, checked.hook))
     often = Counter(_key(entry, hook) for entry, hook in found)

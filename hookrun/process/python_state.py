@@ -22,18 +22,11 @@ OWN = b"HOOKRUN_"
 """Beginning of the variables in which the hooks of one process may differ."""
 TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
 
-ALWAYS_LOADED = {
-    "__main__",
-    "_collections_abc",
-    "_sitebuiltins",
-    "abc",
-    "codecs",
-    "encodings",
-    "genericpath",
-    "hookrun",
-}
-ALWAYS_LOADED |= {"importlib", "io", "os", "posixpath", "site", "stat", "zipimport"}
-"""What each Python has when it has started, besides what is built in; and hookrun."""
+ALWAYS_LOADED = frozenset({
+    "__main__", "_collections_abc", "_sitebuiltins", "abc", "codecs", "encodings", "genericpath", "hookrun",
+    "importlib", "io", "os", "posixpath", "site", "stat", "zipimport", *sys.builtin_module_names,
+})  # fmt: skip
+"""What each Python has when it has started; and hookrun."""
 SUFFIXES = (".py", ".pyc", ".so")
 
 
@@ -167,11 +160,11 @@ def forget_shadowed(directory: str) -> None:
     what each Python has, extension modules, which may not bear it, and the packages around them.
     """
     loaded = {name.partition(".")[0] for name in sys.modules}
-    shadowed = (loaded - ALWAYS_LOADED - {*sys.builtin_module_names}) & _importable(directory)
+    shadowed = (loaded - ALWAYS_LOADED) & _importable(directory)
     if not shadowed:
         return
     compiled = {name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).endswith(".so")}
-    kept = {name.partition(".")[0] for name in compiled} | ALWAYS_LOADED | {*sys.builtin_module_names}
+    kept = {name.partition(".")[0] for name in compiled} | ALWAYS_LOADED
     for name in list(sys.modules):
         if name.partition(".")[0] not in kept - shadowed:
             del sys.modules[name]

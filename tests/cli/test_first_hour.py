@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
-from tests.cli.terminal import until_closed
+from tests.cli.terminal import at_terminal, until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -245,6 +245,27 @@ def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
     assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
 
 
+def test_your_own_hook_is_not_one_of_the_project(project: Project) -> None:
+    """`hookrun list` lists it, so it is not unknown: it is said where it is switched off, or removed."""
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.hooks({"name": "theirs", "command": "true"})
+    for command in "disable", "deny", "enable":
+        screen = " ".join(at_terminal(project, command, "mine", columns=200).screen.split())
+        assert '"mine" is no hook of this project, but of the user config' in screen
+        assert "hint: set `mode` to `off` in ~/.config/hookrun/hooks.json" in screen
+    done = hookrun(project, "remove", "theirs", "--user")
+    assert done.stderr == 'error: no hook named "theirs" in your own config\nhint: leave out `--user`\n'
+
+
+def test_a_handler_that_is_not_migrated_names_its_file_once(project: Project) -> None:
+    """With the line, and the reason."""
+    settings = project.root / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"}]}]}}')
+    done = hookrun(project, "config", "migrate")
+    assert f"{settings}:1: not migrated: only Claude Code can run handlers" in done.stderr
+
+
 # --- a config file that does not apply here
 
 
@@ -268,3 +289,11 @@ def test_a_new_config_outside_a_repository_says_where_it_applies(project: Projec
     (project.root / ".git").rmdir()
     assert text in " ".join(hookrun(project, *arguments).stdout.split())
     assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
+
+
+@pytest.mark.parametrize("command", [("list",), ("status",), ("try", "ls")])
+def test_a_misspelled_key_is_named_where_there_are_no_hooks(project: Project, command: tuple[str, ...]) -> None:
+    """Not only by `validate` and `explain`."""
+    project.script("coder.json", '{"hook": []}', 0o644)
+    shown = hookrun(project, *command).stdout
+    assert 'coder.json:1:10: hookrun ignores the key "hook"; did you mean "hooks"?' in shown
