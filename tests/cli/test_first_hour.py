@@ -289,3 +289,11 @@ def test_a_new_config_outside_a_repository_says_where_it_applies(project: Projec
     (project.root / ".git").rmdir()
     assert text in " ".join(hookrun(project, *arguments).stdout.split())
     assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
+
+
+@pytest.mark.parametrize("command", [("list",), ("status",), ("try", "ls")])
+def test_a_misspelled_key_is_named_where_there_are_no_hooks(project: Project, command: tuple[str, ...]) -> None:
+    """Not only by `validate` and `explain`."""
+    project.script("coder.json", '{"hook": []}', 0o644)
+    shown = hookrun(project, *command).stdout
+    assert 'coder.json:1:10: hookrun ignores the key "hook"; did you mean "hooks"?' in shown
