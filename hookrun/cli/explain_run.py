@@ -329,7 +329,7 @@ class _RecordedAgentFire(AgentFire):
         result.status = super().run()
         result.fires = self.fires
         result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
-        result.problems += self.trouble
+        result.problems += self.errors
         if self.invocation is not None:
             result.add_problems(self.invocation)
         return result.status

@@ -42,29 +42,29 @@ if TYPE_CHECKING:
 
 # A refusal is JSON on stdout with exit status 0, for every agent: an exit status alone loses the reason in some, stderr
 # is obeyed by others, and one agent takes any other status for a refusal.
-GO_ON, TROUBLE, REFUSED = 0, 1, 2
+CONTINUE, FAILED, REFUSED = 0, 1, 2
 """Exit statuses. REFUSED is used if a refusal cannot be written to stdout."""
 
 MARGIN = 0.5
 """Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about a late one."""
 
 
-def run(name: str, options: FireOptions, trouble: str) -> int:
-    """Answer the agent and return the exit status; `trouble` is an error in the command line. Raises nothing."""
+def run(name: str, options: FireOptions, usage_error: str) -> int:
+    """Answer the agent and return the exit status; `usage_error` is an error in the command line. Raises nothing."""
     try:
         agent = agents.load(name)
     except Exception as error:
         contexts.drain_stdin()
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
-        print_for_agent(one_line(trouble or unknown or internal_error(error, options.home, for_agent=True)))
-        return GO_ON if agents.caller_needs_zero() else TROUBLE
+        print_for_agent(one_line(usage_error or unknown or internal_error(error, options.home, for_agent=True)))
+        return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
         end_with_zero()
-    fire = AgentFire(agent, options, trouble)
+    fire = AgentFire(agent, options, usage_error)
     try:
         return fire.run()
     except KeyboardInterrupt:
-        return GO_ON if agent.EXIT_ZERO_ONLY else 130
+        return CONTINUE if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
         print_for_agent(internal_error(error, options.home, for_agent=True))
         return fire.status_without_answer()
@@ -73,11 +73,11 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
 class AgentFire:
     """One message of an agent, from reading it to the exit status."""
 
-    def __init__(self, agent: Agent, options: FireOptions, trouble: str) -> None:
+    def __init__(self, agent: Agent, options: FireOptions, usage_error: str) -> None:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
-        self.trouble = [one_line(trouble)] if trouble else []
+        self.errors = [one_line(usage_error)] if usage_error else []
         self.invocation: FireInvocation | None = None
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
@@ -91,16 +91,16 @@ class AgentFire:
         """Run the hooks, answer the agent, and return the exit status."""
         try:
             self._open()
-            if self.trouble:
+            if self.errors:
                 contexts.drain_stdin()
             else:
                 self._fire()
         except (FireError, NoHomeError, UnknownEventError, contexts.ContextError, UnreadableMessageError) as error:
-            self.trouble.append(one_line(str(error)))
+            self.errors.append(one_line(str(error)))
         except RecursionError:
-            self.trouble.append("the message is nested too deeply")
+            self.errors.append("the message is nested too deeply")
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
         return self._answer()
 
     def _open(self) -> None:
@@ -244,7 +244,7 @@ class AgentFire:
         self.answer = answer
         error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
-        status = GO_ON
+        status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
         by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in REFUSED_BY_STATUS
@@ -269,7 +269,7 @@ class AgentFire:
             answer = self._build_response()
             return answer, answer.stdout()
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
         from hookrun.agents.reply import build_response
 
         refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
@@ -281,7 +281,7 @@ class AgentFire:
         problems = self.invocation.problems if self.invocation is not None else []
         if self.notice or (self.invocation is not None and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
-        return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
+        return bool(self.errors or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
     def _build_response(self) -> AgentResponse:
         """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
@@ -348,7 +348,7 @@ class AgentFire:
     def _own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
         command = self.invocation
-        texts = [*self.trouble, *map(one_line, command.problems if command is not None else ())]
+        texts = [*self.errors, *map(one_line, command.problems if command is not None else ())]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
@@ -363,7 +363,7 @@ class AgentFire:
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
         blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
-        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
+        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else FAILED
 
     def _reaches_user(self) -> bool:
         """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
@@ -391,14 +391,14 @@ class AgentFire:
         try:
             self._load(command)
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
         from hookrun.fire.explanation import explain_answer
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.invocation.problems if self.invocation is not None else []
-        lines += [f"  problem: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  problem: {each}" for each in (*self.errors, *problems)]
         lines += [f"  not run here: {self.skipped}"] if self.skipped else []
         write_stderr("\n".join(lines))
 
@@ -409,7 +409,7 @@ class AgentFire:
         command = self.invocation
         if command is None:
             return
-        error = "; ".join(self.trouble) if self.trouble else None
+        error = "; ".join(self.errors) if self.errors else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):

@@ -44,11 +44,11 @@ class UserDecisions:
         self._owners = stores.owners_in(settings)
         self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
-        self._trouble: str | None = None
+        self._store_error: str | None = None
         try:
             self._store = load(home, self._owners)
         except stores.StoreError as error:
-            self._store, self._trouble = stores.Store(), str(error)
+            self._store, self._store_error = stores.Store(), str(error)
 
     @property
     def inspector(self) -> HookInspector:
@@ -100,9 +100,9 @@ class UserDecisions:
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None. Call it right before the hook starts."""
-        if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
+        if self._store_error is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
-        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._trouble)}")
+        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._store_error)}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
         """Return the outcome of a finished hook."""
@@ -184,9 +184,9 @@ class Approvals(UserDecisions):
         """Return why the hook may not run, or None if it is trusted or approved."""
         if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
-        trouble = super().check_before(hook)
-        if trouble is not None:
-            return trouble
+        refused = super().check_before(hook)
+        if refused is not None:
+            return refused
         declared = None if self._given else self.inspector.approved_declaration(hook, self._store)
         if declared is None and not self._given:
             return self._unapproved(hook)
