@@ -337,9 +337,8 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
 def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
     """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
     listed = text.at(("hookrun", "include"))
-    for index in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-        included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
-        if os.path.realpath(included) == os.path.realpath(path):
+    for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
+        if os.path.realpath(included_path(declarations, str(item), home)) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):

@@ -18,6 +18,7 @@ from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
+from hookrun.model import as_object
 from hookrun.recipes.protect_hooks import missing
 from hookrun.serve.running import describe
 from hookrun.text import one_line, quote
@@ -86,7 +87,8 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
         cause = "no hook counts as approved, so no hook of a project runs"
-        yield Finding("approved", PROBLEM, agent.undecided, cause, "correct it")
+        found, _, hint = agent.undecided.partition("\nhint: ")
+        yield Finding("approved", PROBLEM, found, cause, hint or "correct it")
     if agent.unapproved:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
         cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"
@@ -236,7 +238,7 @@ def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
 
 def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     """Return the folders that are trusted, with all below them, and those that are not."""
-    known = data if isinstance(data, dict) else {}
+    known = as_object(data)
     lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
     distrusted = []

@@ -99,7 +99,7 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:
             before = entry.get("options", {})
-            after = {**before, **options} if isinstance(before, dict) else dict(options)
+            after = {**as_object(before), **options}
             if after != before:
                 self.warnings += self.config_file.replace(index, {**entry, "options": after})
             self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
@@ -108,7 +108,7 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Move a declared recipe to its newest version, keeping the user's fields and options.
 
-        Hooks that were written out and then changed stay as they are, unless they are to be replaced.
+        Hooks that were written out and then changed stay as they are, unless `replace` is set.
         """
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))

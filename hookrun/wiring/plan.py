@@ -63,7 +63,7 @@ def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return those of hookrun's events for which the agent has events by its documentation, but never sends one."""
+    """Return those of hookrun's events for which the agent documents an event, but never sends it."""
     unsent = set(agent.INSTALL.get("unsent", ()))
     return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
 
@@ -171,7 +171,7 @@ def _can(agent: Agent, event: str, capability: str) -> bool:
 class InstallChange(FileChange):
     """The change of a file to which the `scope` of an agent contributes.
 
-    `original` is what uninstall gives back one day, None for no file.
+    `original` is what uninstall will restore, None for no file.
     """
 
     agent: str = ""

@@ -135,6 +135,19 @@ def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, numbe
     os.close(write_end)
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_begin_of_a_run_refuses_copilot_nothing(warm: WarmProject, number: int) -> None:
+    """It takes any other status than 0 for a refusal."""
+    read_end, write_end = os.pipe()
+    with open(os.devnull, "r+b") as nothing:
+        words = ("--agent", "copilot", "preToolUse", "--home", str(warm.project.home))
+        client = warm.start(*words, stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
+    os.close(read_end)
+    client.signal(number)
+    assert client.answer() == 0
+    os.close(write_end)
+
+
 @pytest.mark.parametrize("waits", ["for a hook", "for its context"])
 def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
     """Its worker and every process of its hooks are gone; the next run is served."""
