@@ -39,8 +39,8 @@ def main() -> None:
         from hookrun.fire.command import main as fire
 
         status = fire(argv[1:])
-    except KeyboardInterrupt:
-        status = 130
+    except KeyboardInterrupt as interrupt:
+        status = 130 if status_without_hooks(argv, interrupt) else 0
     except Exception as error:  # hookrun is being replaced or incomplete, or no descriptor is free
         status = status_without_hooks(argv, error)
         try:
@@ -63,7 +63,7 @@ def _take_hot_modules() -> None:
         pass
 
 
-def status_without_hooks(argv: list[str], error: Exception) -> int:
+def status_without_hooks(argv: list[str], error: BaseException) -> int:
     """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal.
 
     It stays 1 where no descriptor is free: hooks must not be missing in silence.

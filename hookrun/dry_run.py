@@ -67,11 +67,11 @@ class Prediction:
 
 
 class DryRun:
-    """Predicts a run with its `trust` and `around`; `off` returns another reason why a hook is switched off."""
+    """Predicts a run with its `trust` and `environment`; `off` returns another reason why a hook is switched off."""
 
-    def __init__(self, trust: UserDecisions, around: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
+    def __init__(self, trust: UserDecisions, environment: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
-        self._around = around
+        self._environment = environment
         self._off = off
 
     def predict(self, hooks: Sequence[Hook], context: Mapping[str, object], known: KnownFields) -> list[Prediction]:
@@ -95,7 +95,11 @@ class DryRun:
         if off is not None:
             prediction.state, prediction.why = OFF, off
             return prediction
-        task = refused or _preflight_failure(hook, self._around) or prepare(hook, b"", self._around, locks=lambda: "/")
+        task = (
+            refused
+            or _preflight_failure(hook, self._environment)
+            or prepare(hook, b"", self._environment, locks=lambda: "/")
+        )
         if isinstance(task, Failure):
             prediction.state, prediction.why, prediction.failure = FAILS, f"{task.kind}: {task.detail}", task
         elif prediction.depends:
@@ -251,17 +255,17 @@ def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
 # --- programs
 
 
-def _preflight_failure(hook: Hook, around: HookEnvironment) -> Failure | None:
+def _preflight_failure(hook: Hook, environment: HookEnvironment) -> Failure | None:
     """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
     if hook.error is not None:
         return None
     try:
-        environment, directory = around.variables_and_directory(hook)
+        variables, directory = environment.variables_and_directory(hook)
         try:
             os.stat(f"{directory}/.")
         except OSError as error:
             return cannot_enter(directory, error).failure
-        return _missing_module(hook, directory) or _broken_program(hook, environment, directory)
+        return _missing_module(hook, directory) or _broken_program(hook, variables, directory)
     except ValueError:  # a lone surrogate: `prepare` reports it
         return None
 
@@ -275,9 +279,9 @@ def _missing_module(hook: Hook, directory: str) -> Failure | None:
     return Failure("missing", f"no module {name} (looked in {directory} and on the interpreter's own path)")
 
 
-def _broken_program(hook: Hook, environment: Mapping[bytes, bytes], directory: str) -> Failure | None:
+def _broken_program(hook: Hook, variables: Mapping[bytes, bytes], directory: str) -> Failure | None:
     word = hook.target[0] if hook.kind == "args" else hook.look[0] if hook.look else None
-    path = resolve(word, environment, directory) if isinstance(word, str) else None
+    path = resolve(word, variables, directory) if isinstance(word, str) else None
     if path is None:
         return None
     if hook.kind != "args" and interpreter_of(path) is None:  # a shell runs a script without a shebang
@@ -289,7 +293,9 @@ def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        return f"agents: {_format_globs(hook.agents)} does not include {format_value(context.get('agent'))}"
+        agents, agent = _format_globs(hook.agents), context.get("agent")
+        unknown = f"agents: only for {agents}, and no agent runs it"
+        return unknown if agent is None else f"agents: {agents} does not include {format_value(agent)}"
     if hook.matcher is not None and not view.tool_matches(hook.matcher):
         return (
             f"matcher: {_format_globs(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"

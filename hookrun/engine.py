@@ -170,7 +170,7 @@ class HookChain:
                 if not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
-        verdict = combine(self.runs, final, changed=self.changed, into=verdict)
+        verdict = combine(self.runs, final, into=verdict)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
@@ -236,6 +236,7 @@ class HookChain:
         Each answer is a set of changes to what the hook saw; if two change the same thing, the later one wins.
         """
         before = self.context
+        args = before.get("tool_args")
         together: list[tuple[HookResult, list[verdicts.Change]]] = []
         for (index, hook), outcome in zip(group, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
@@ -244,7 +245,7 @@ class HookChain:
             self.runs.append(run)
             verdict = run.verdict
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
-                run.args = as_object(before.get("tool_args"))
+                run.args = args if isinstance(args, dict) else {}
             else:
                 self._apply_changes(run, before, together)
             if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
@@ -363,11 +364,11 @@ def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
 
 
 def combine(
-    runs: Sequence[HookResult], args: dict[str, object] | None, *, changed: bool, into: Verdict | None = None
+    runs: Sequence[HookResult], args: dict[str, object] | None = None, *, into: Verdict | None = None
 ) -> Verdict:
     """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
 
-    `args` are the arguments after the chain; they are included if a hook `changed` them and the tool may still run.
+    `args` are the arguments after the chain if a hook has changed them: they are included if the tool may still run.
     `into` is an empty verdict to fill in.
     """
     combined = into or Verdict()
@@ -391,7 +392,7 @@ def combine(
             combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
     if any(messages):
         combined.message = "\n".join(filter(None, messages))
-    if changed and combined.action in CAN_CARRY_ARGS:
+    if combined.action in CAN_CARRY_ARGS:
         combined.modified_args = args
     return combined
 

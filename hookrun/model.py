@@ -347,7 +347,7 @@ class Outcome:
         self.failure = failure
 
 
-class Interrupted(Exception):  # noqa: N818  # not an error of ours: somebody sent a signal
+class Interrupted(Exception):  # noqa: N818  # not an error: a signal was sent
     """A signal asked hookrun to end while hooks ran; all of them have been ended.
 
     `signal` is its number, `outcomes` those of the hooks that ran side by side, None for one that runs in background.

@@ -36,7 +36,7 @@ hookrun's names of events, tools and arguments in every agent.
 - **No decision** prints nothing. The exit status is 0; 2 only for a block that could not be written; 128 + n if signal
   n ended hookrun (0 on Copilot CLI).
 - **The project** is what the agent's own variable names, else the directory in its message, else the working directory.
-- **The environment**: `HOME`, `XDG_*`, `HOOKRUN`, `HOOKRUN_SKIP` and `HOOKRUN_TRUST` are ignored. The home directory is
+- **The environment**: `HOME`, `XDG_*`, `HOOKRUN` and `HOOKRUN_SKIP` are ignored. The home directory is
   the account's, or `--home`.
 - **Internal errors** let the agent continue and notify the user once per session; `"on_error": "block"` blocks.
 - **Time**: without `--deadline`, hooks get the agent's own limit less half a second.

@@ -666,17 +666,20 @@ def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project
         assert _table_of(code_file(package).read_bytes()) == _table_of(whole)
 
 
-def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(project: Project, package: Path) -> None:
-    """As at any later moment."""
+@pytest.mark.parametrize(("arguments", "status"), [(["pre_tool_use"], 130), (["--agent", "copilot", "preToolUse"], 0)])
+def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(
+    project: Project, package: Path, arguments: list[str], status: int
+) -> None:
+    """As at any later moment; any other status than 0 is a refusal to Copilot."""
     program = (
         "import os, signal, sys; sys.path[:0] = [os.path.dirname(sys.argv.pop(1))]\n"
         "import hookrun.__main__, hookrun.boot\n"
         "hookrun.boot.attach = lambda: signal.raise_signal(signal.SIGINT)\n"
         "hookrun.__main__.main()\n"
     )
-    words = [sys.executable, "-c", program, str(package), "fire", "pre_tool_use"]
+    words = [sys.executable, "-c", program, str(package), "fire", *arguments]
     done = subprocess.run(words, input=b"{}", capture_output=True, env=project.environment(), check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
 @pytest.mark.parametrize("function", ["open", "read"])

@@ -282,3 +282,19 @@ def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
         FOR_CLAUDE_S_DIALECT | WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_TRUST | FOR_AN_ANSWER
     )
     assert NEVER.isdisjoint(set().union(*OF_THE_AGENT.values()))
+
+
+WAYS = {"fire": (16, 110), "fire --agent": (26, 180), "explain": (25, 250)}
+"""A way from stdin to the answer -> the modules that it may enter, and how often it may change between them."""
+
+
+def test_a_context_passes_few_modules_on_its_way_to_the_answer() -> None:
+    """A newcomer can follow the call, and each change of module costs a call."""
+    counted = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "call_path.py"], capture_output=True, text=True, check=True
+    )
+    lines = [line.rsplit(maxsplit=7) for line in counted.stdout.splitlines()]
+    assert [way for way, *_ in lines] == [*WAYS]
+    for way, modules, _, _, changes, *_ in lines:
+        assert int(modules) <= WAYS[way][0], counted.stdout
+        assert int(changes) <= WAYS[way][1], counted.stdout

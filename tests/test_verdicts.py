@@ -561,9 +561,7 @@ def rank(action: str) -> int:
 @pytest.mark.parametrize("actions", [*product(ACTIONS, repeat=2), *product(ACTIONS, repeat=3)], ids=",".join)
 def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -> None:
     """Of any two or three answers the strongest is the verdict, with the messages of those that gave it, in order."""
-    combined = combine(
-        ran(*(Verdict(action, f"{number} {action}") for number, action in enumerate(actions))), {"a": 1}, changed=True
-    )
+    combined = combine(ran(*(Verdict(action, f"{number} {action}") for number, action in enumerate(actions))), {"a": 1})
     strongest = min(map(rank, actions))
     winners = [f"{number} {action}" for number, action in enumerate(actions) if rank(action) == strongest]
     assert rank(combined.action) == strongest
@@ -577,19 +575,19 @@ def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -
 def test_allow_never_outweighs_an_objection(stronger: str, allows: int) -> None:
     """However many hooks allow, before and after, another's ask, skip, block or stop is the verdict."""
     allowing = [Verdict("allow") for _ in range(allows)]
-    assert combine(ran(*allowing, Verdict(stronger), *allowing), None, changed=False).action == stronger
+    assert combine(ran(*allowing, Verdict(stronger), *allowing)).action == stronger
 
 
 @pytest.mark.parametrize("actions", [("allow", "modify"), ("modify", "allow")])
 def test_allow_and_modify_are_both_kept(actions: tuple[str, ...]) -> None:
     """Of equal strength, an allow and a change come out as allow with the changed arguments."""
-    combined = combine(ran(*map(Verdict, actions)), {"a": 2}, changed=True)
+    combined = combine(ran(*map(Verdict, actions)), {"a": 2})
     assert combined.to_dict() == {"action": "allow", "modified_args": {"a": 2}}
 
 
 def test_no_runs_are_continue() -> None:
     """Where no hook ran nobody objects."""
-    assert combine([], {"a": 1}, changed=False).to_dict() == {"action": "continue"}
+    assert combine([]).to_dict() == {"action": "continue"}
 
 
 @settings(deadline=None)
@@ -607,7 +605,7 @@ def test_no_runs_are_continue() -> None:
 )
 def test_contexts_and_system_messages_are_all_kept_in_order(answers: list[Verdict]) -> None:
     """Whatever action wins, what was said for the model's context and to the person is there, in order of the runs."""
-    combined = combine(ran(*answers), None, changed=False)
+    combined = combine(ran(*answers))
     assert combined.additional_context == (
         "\n".join(v.additional_context for v in answers if v.additional_context) or None
     )
@@ -621,14 +619,14 @@ def test_modified_contexts_are_merged_the_later_over_the_earlier() -> None:
         Verdict("block"),
         Verdict("allow", modified_context={"b": 2, "c": None}),
     )
-    assert combine(runs, None, changed=False).modified_context == {"a": 1, "b": 2, "c": None}
+    assert combine(runs).modified_context == {"a": 1, "b": 2, "c": None}
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("changed", [True, False])
 def test_arguments_are_there_only_when_changed_and_the_tool_may_run(action: str, changed: bool) -> None:
     """The whole arguments come with modify, allow and ask after a change, and with nothing else."""
-    combined = combine(ran(Verdict(action)), {"a": 1}, changed=changed)
+    combined = combine(ran(Verdict(action)), {"a": 1} if changed else None)
     expected = {"a": 1} if changed and action in {"modify", "allow", "ask"} else None
     assert combined.modified_args == expected
     assert combined.args_patch is None

@@ -6,8 +6,8 @@ from hookrun import verdicts
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import (
     ANYTHING,
+    CONTINUES_TURN,
     FLAG,
-    GOES_ON,
     NOTHING,
     OBJECT,
     PERSON,
@@ -139,7 +139,7 @@ class Interpretation:
     def _continue_turn(self) -> None:
         """At the end of a turn, text for the model means that the turn continues."""
         verdict = self.verdict
-        if self.native in GOES_ON and verdict.action == "continue" and verdict.additional_context:
+        if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _read_answer(self) -> dict[str, object] | str | Failure:

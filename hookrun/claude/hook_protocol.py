@@ -211,7 +211,7 @@ RULES = {
 }
 """Claude's event -> its rules."""
 
-GOES_ON = frozenset({"Stop", "SubagentStop"})
+CONTINUES_TURN = frozenset({"Stop", "SubagentStop"})
 """Events at which a block (or text for the model) continues the turn, and `onFailure` has no effect."""
 
 
@@ -222,7 +222,7 @@ def rules(event: str) -> Rules:
 
 def failure_blocks(event: str) -> bool:
     """Return whether `onFailure: block` has an effect at an event: it acts like exit status 2."""
-    return rules(event).exit_2 == BLOCK and event not in GOES_ON
+    return rules(event).exit_2 == BLOCK and event not in CONTINUES_TURN
 
 
 # --- what a hook reads: the message that Claude Code would send for a context

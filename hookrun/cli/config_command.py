@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import click
 
@@ -128,7 +129,7 @@ def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json
 def _masked(hook: Hook, values: list[Value]) -> list[Value]:
     safe = to_json(hook)
     safe.update(dict.fromkeys(KINDS, safe["target"]), event=safe["events"])
-    return [Value(each.name, safe[each.name], each.origin, each.path, each.line) for each in values]
+    return [replace(each, value=safe[each.name]) for each in values]
 
 
 def _value_to_json(each: Value) -> dict[str, object]:
@@ -336,9 +337,8 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
 def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
     """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
     listed = text.at(("hookrun", "include"))
-    for index in reversed(range(len(listed) if isinstance(listed, list) else 0)):
-        included = included_path(declarations, str(listed[index]), home)  # type: ignore[index]  # it is a list
-        if os.path.realpath(included) == os.path.realpath(path):
+    for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
+        if os.path.realpath(included_path(declarations, str(item), home)) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
             migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):

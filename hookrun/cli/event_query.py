@@ -117,7 +117,7 @@ def _parse_argument(text: str) -> tuple[str, object]:
 
 
 def overlooked_here(config: str | None, home: str | None) -> str:
-    """Return, as the end of a sentence, which file with hooks does not apply in the working directory, and why."""
+    """Return, as the end of a sentence, what is ignored in the working directory, and why."""
     return ConfigSources(os.getcwd(), resolve_home(home), config).overlooked()
 
 
@@ -166,17 +166,25 @@ class ConfigSources:
         if self.problems:
             return count(len(self.problems), "config error")
         effective = self.files
-        ignored = next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
+        also = self.overlooked()
+        ignored = self._ignored()
         if ignored is not None and not effective:
             return ignored
-        also = f"; {ignored}" if ignored is not None else self.overlooked()
         if not effective:
             root = self._found.repository
             return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"
         return f"no hook for it in {', '.join(map(relative_path, effective))}{also}"
 
+    def _ignored(self) -> str | None:
+        """Return the first error or warning about a file that has nothing effective in it."""
+        effective = self.files
+        return next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
+
     def overlooked(self) -> str:
-        """Return, as the end of a sentence, which file has hooks but does not apply because of where it lies."""
+        """Return, as the end of a sentence, which file or key is ignored, because of its name or of where it lies."""
+        ignored = self._ignored()
+        if ignored is not None:
+            return f"; {ignored}"
         if self.config is not None:
             return ""
         from hookrun.config.config_file import load_file  # as above

@@ -118,7 +118,7 @@ class AgentSide:
                 if each.state == ENDED and each.never_approved and each.failure is not None
             ]
             combine_failures(runs, behind, self._explanation.sources.project)
-            replies.append(reply_from_verdict(combine(runs, {}, changed=False), runs))
+            replies.append(reply_from_verdict(combine(runs), runs))
         return build_response(self.agent, message, replies).stdout().decode().strip()
 
     def unsupported(self) -> Iterator[tuple[str, str]]:
@@ -329,7 +329,7 @@ class _RecordedAgentFire(AgentFire):
         result.status = super().run()
         result.fires = self.fires
         result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
-        result.problems += self.trouble
+        result.problems += self.errors
         if self.invocation is not None:
             result.add_problems(self.invocation)
         return result.status

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -149,6 +150,10 @@ def version_command(*, as_json: bool) -> None:
 def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     """Return the message for a usage error, with a hint: what was meant, or where the help is."""
     text = _text(error)
+    if isinstance(error, click.NoSuchOption) and argv[:1] == ["try"] and not argv[1].startswith("-"):
+        fault, _, hint = text.partition("\nhint: ")
+        if not hint.startswith("did you mean"):  # an option of the command to try, such as `rm -rf build`
+            return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"

@@ -366,15 +366,14 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
     """Return the files that declare the hook or recipe. Raises click.ClickException where none does."""
     found: dict[str, Place] = {}
     for hook, file, path in loaded.written:
-        index = path[-1] if path else None
-        entry = file.entries[index] if isinstance(index, int) and index < len(file.entries) else None
-        recipe = recipe_of(entry)
+        index = int(path[-1])
+        recipe = recipe_of(file.entries[index]) if file.handlers is None else None
         if name not in (hook.name, recipe) or (user and file.layer != "user"):
             continue
         if recipe not in (None, name):
             hint = "remove the recipe, or disable the hook with `hookrun disable`"
             raise click.ClickException(f"hook {quote(name)} is part of the recipe `{recipe}`\nhint: {hint}")
-        if file.claudes or not isinstance(index, int):
+        if file.claudes:
             where = relative_path(file.path)
             raise click.ClickException(f"hook {quote(name)} is in Claude Code's settings\nhint: edit {where}")
         if file.layer == "managed":
@@ -382,6 +381,8 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
             raise click.ClickException(f"hook {quote(name)} is managed\nhint: ask the administrator to edit {where}")
         found.setdefault(file.path, (file, []))[1].extend([] if recipe else [(hook, index)])
     if not found:
+        if user and any(name == hook.name for hook in loaded.declarations.hooks):
+            raise click.ClickException(f"no hook named {quote(name)} in your own config\nhint: leave out `--user`")
         raise unknown_hook(name, loaded.declarations.hooks, loaded.declarations.problems)
     return list(found.values())
 

@@ -337,7 +337,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
     changed = []
     with ledger.locked():
         changes = plan.plan_uninstall(request, ledger)
-        for each in reversed(changes):  # last file first: then a directory of ours is empty
+        for each in reversed(changes):  # last file first, so that our directory is empty by then
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []

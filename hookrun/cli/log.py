@@ -17,6 +17,7 @@ from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_paragraphs
 from hookrun.files import relative_path
+from hookrun.model import as_object
 from hookrun.text import diff, quote, truncate
 
 FOLLOW_INTERVAL = 0.2
@@ -162,8 +163,7 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
 
 
 def _changes(record: Record) -> Iterator[Line]:
-    changed, values = record.get("changed"), record.get("changes")
-    values = values if isinstance(values, dict) else {}
+    changed, values = record.get("changed"), as_object(record.get("changes"))
     for name, value in values.items():
         if isinstance(value, list) and len(value) == len(("before", "after")):
             yield f"    changed {name}:", WARNING

@@ -121,7 +121,7 @@ def print_table(
     styles: Mapping[str, str] | None = None,
     wrap: bool = False,
 ) -> None:
-    """Print a table, in full where stdout is no terminal; without `columns` it has no heading.
+    """Print a table, in full if stdout is not a terminal; without `columns` it has no heading.
 
     A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
     lines. `styles` has the styles of cells by their text.
@@ -165,7 +165,7 @@ def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 MIN_TIME = 7
 """Width of a column of milliseconds."""
 UNLIMITED = 1 << 20
-"""Width of what is no terminal."""
+"""Width used where stdout is not a terminal."""
 MIN_COLUMN, MIN_WRAPPED = 13, 30
 """Width below which a column shrinks last; width that a wrapped column needs."""
 
@@ -200,7 +200,7 @@ def _shortened(cell: str, width: int) -> str:
 
 
 class ProgressBar:
-    """A progress bar on stderr for long work; nothing where stderr is no terminal. `begin` it, and `step` often."""
+    """A progress bar on stderr for long work; nothing if stderr is not a terminal. `begin` it, and `step` often."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -239,7 +239,7 @@ class ProgressBar:
 
 
 MIN_STEPS = 3
-"""Steps from which a progress bar is worth its place."""
+"""Steps from which a progress bar is worth showing."""
 REFRESH_INTERVAL = 0.1
 """Seconds between two updates of a progress bar."""
 

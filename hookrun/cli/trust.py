@@ -322,7 +322,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
         yield "not covered", f"{', '.join(data)} (data, which may change; list it in `files` to cover it)"
     if unknown:
         yield "unknown", f"{', '.join(unknown)} (may name files, known only when the hook runs)"
-    inherits = project.around.env_policy(hook)
+    inherits = project.environment.env_policy(hook)
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
@@ -335,7 +335,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
 
 
 def _program(hook: Hook, project: Project) -> str:
-    program = resolve(hook.look[0], *project.around.variables_and_directory(hook))
+    program = resolve(hook.look[0], *project.environment.variables_and_directory(hook))
     return os.path.normpath(program) if program else f"{hook.look[0]} (not found)"
 
 

@@ -155,9 +155,9 @@ class UnloggedInvocation(FireInvocation):
 class TrialFire(EventFire):
     """A run under an agent's rules of trust, outside of any session."""
 
-    def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
+    def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
         invocation = self.invocation
-        trust = Approvals(invocation.home, invocation.project_root(), around, invocation.settings)
+        trust = Approvals(invocation.home, invocation.project_root(), environment, invocation.settings)
         trust.is_interrupted = is_interrupted
         return trust
 
@@ -282,7 +282,20 @@ class Trial:
         if not hooks:
             return f"no hook is configured for {self.event}"
         number = count(hooks, "hook")
-        return f"none of the {number} for {self.event} matches; `hookrun explain {self.event}` shows why"
+        command = shlex.join(("hookrun", "explain", self.event, *self._call()))
+        return f"none of the {number} for {self.event} matches; `{command}` shows why"
+
+    def _call(self) -> Iterator[str]:
+        """Yield the options of `hookrun explain` for what is tried."""
+        fields = self._contexts[0]
+        args = fields.get("tool_args")
+        if self._agent is not None:
+            yield from ("--agent", self._agent.NAME)
+        if fields.get("tool_name"):
+            yield from ("--tool", str(fields["tool_name"]))
+        for name in ("command", "file_path"):
+            if isinstance(args, dict) and args.get(name):
+                yield from ("--arg", f"{name}={args[name]}")
 
     def _answer(self) -> tuple[str | None, list[str]]:
         """Return what the agent gets and what it falls back to; None without an agent."""
@@ -345,7 +358,7 @@ def _reasons(run: HookResult) -> Iterator[str]:
         value = run.args.get(path) if isinstance(run.args, dict) else None
         yield _shown(f"{path}: {json.dumps(value, ensure_ascii=False)}" if value is not None else f"changes {path}")
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
-        if text:
+        if text and text != verdict.message:
             yield _shown(f"{name}: {text}")
 
 

@@ -200,11 +200,10 @@ def approve_written(
     project = load_project(None, report.home, root)
     hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
     undecided = [found for found in hooks if found.state in UNDECIDED]
-    if report.as_json:
-        approved = [found.hook.name for found in hooks if found.state == "approved"]
-        report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
+    approved = [found.hook.name for found in hooks if found.state == "approved"]
+    report.add_approvals(approved, [found.hook.name for found in hooks if found.state != "approved"])
     if not undecided:
-        return all(found.state == "approved" for found in hooks)
+        return len(approved) == len(hooks)
     if not user_is_present(report, otherwise="nothing was approved"):
         return False
     doubtful = []

@@ -108,7 +108,7 @@ def validate_command(
     else:
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
-        overlooked = "" if files else overlooked_here(config, home)
+        overlooked = "" if files or problems else overlooked_here(config, home)
         click.echo(_summary(hooks, files, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
 

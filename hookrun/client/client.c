@@ -66,20 +66,27 @@ static void become(char **command, size_t count, char *reason) {
     execv(words[0], words);
 }
 
+/* End without hooks: 1 is an error that agents show and that refuses nothing; but Copilot takes it as a refusal, here of
+ * every tool. */
+static _Noreturn void fail_without_hooks(const char *message) {
+    fail(message, strcmp(agent, "copilot") == 0 ? 0 : 1);
+}
+
 /* Become the script that says that hookrun is missing, in the agent's own form. */
 static _Noreturn void gone(void) {
     char *command[] = {"/bin/sh", beside("gone"), agent};
     if (access(command[1], R_OK) == 0)
         become(command, 3, NULL);
-    /* 1 is an error that agents show and that refuses nothing; but Copilot takes it as a refusal, here of every tool. */
-    int status = strcmp(agent, "copilot") == 0 ? 0 : 1;
-    fail("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n", status);
+    fail_without_hooks("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n");
 }
 
 static _Noreturn void go_cold(char *reason) {
     /* The interpreter may be there without the package: the word before `fire` is the file that it runs. */
-    if (access(cold[cold_words - 4], R_OK) == 0)
+    if (access(cold[cold_words - 4], R_OK) == 0) {
         become(cold, cold_words, reason);
+        if (errno == E2BIG) /* it has a few words more than this process */
+            fail_without_hooks("hookrun: the environment is too long, so no hook has run\nhint: shorten its variables\n");
+    }
     gone();
 }
 

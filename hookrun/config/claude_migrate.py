@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
@@ -17,7 +18,7 @@ from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import quote
 
-Json = dict[str, object]
+Json = dict[str, Any]
 
 SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 """A side of a `|` that a glob can express."""
@@ -63,7 +64,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
             if checked.problems:
                 migrated.notes.append(f"{where}: not migrated: {checked.problems[0].message}")
         elif checked.hook.error is not None:
-            migrated.notes.append(f"{where}: not migrated: {checked.hook.error}")
+            migrated.notes.append(f"{where}: not migrated: {checked.hook.error.removeprefix(f'{file.path}: ')}")
         else:
             found.append((entry, checked.hook))
     often = Counter(_key(entry, hook) for entry, hook in found)
@@ -152,11 +153,9 @@ def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
     groups = rest.setdefault(entry.event, [])
     group: Json = {} if entry.matcher is None else {"matcher": entry.matcher}
     if groups and {name: value for name, value in groups[-1].items() if name != "hooks"} == group:
-        handlers = groups[-1]["hooks"]
-        if isinstance(handlers, list):
-            handlers.append(entry.handler)
-        return
-    groups.append({**group, "hooks": [entry.handler]})
+        groups[-1]["hooks"].append(entry.handler)
+    else:
+        groups.append({**group, "hooks": [entry.handler]})
 
 
 def _changes(hooks: list[Json]) -> list[str]:

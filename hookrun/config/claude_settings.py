@@ -154,7 +154,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
 
 def _matcher(group: dict[str, object], at: Location) -> str | None:
-    """Return the matcher of a group. Raises Invalid if it is no string."""
+    """Return the matcher of a group. Raises Invalid if it is not a string."""
     matcher = group.get("matcher")
     here = at.at("matcher")
     if matcher is None:

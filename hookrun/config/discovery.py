@@ -39,7 +39,7 @@ UNKNOWN = (0, 0, 0, 0, 0)
 """The identity of a file that cannot be examined."""
 
 LINK = 10
-"""The type of a symbolic link, in its mode (the module `stat` is not worth its loading)."""
+"""The type of a symbolic link, in its mode (loading the module `stat` is not worth it)."""
 
 UNREAD = "unread:"
 """Prefix of a reference among `Hook.words` that is the reason why a command was not read."""

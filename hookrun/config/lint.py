@@ -345,7 +345,7 @@ def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
 
 
 def lint_rule(rule: str, at: Location) -> None:
-    """Warn about an `if` that is no rule, never matches, or is not supported."""
+    """Warn about an `if` that is not a rule, never matches, or is not supported."""
     tool, words = permissions.parse_rule(rule)
     if not tool or "(" in tool:
         what = "never matches" if rule else "is ignored: the hook runs on every call"

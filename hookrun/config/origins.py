@@ -44,10 +44,8 @@ def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
     written = {id(hook): (file, path) for hook, file, path in examined.written}
     found = []
     for hook in examined.declarations.hooks:
-        file, path = written.get(id(hook), (None, ()))
-        values = (
-            _of_entry(hook, file, path, examined) if file is not None and file.handlers is None else _of_another(hook)
-        )
+        file, path = written[id(hook)]
+        values = _of_entry(hook, file, path, examined) if file.handlers is None else _of_another(hook)
         found.append((hook, list(values)))
     return found
 
@@ -61,7 +59,7 @@ def _of_another(hook: Hook) -> Iterator[Value]:
 
 
 def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfig) -> Iterator[Value]:
-    entry = _entry(file, path)
+    entry = as_object(file.entries[int(path[-1])])
     theirs = _of_recipe(hook, entry)
     for field in HOOK_FIELDS:
         name = field.name
@@ -78,12 +76,6 @@ def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfi
             yield Value(name, value, MADE)
         elif value is not None and value != ():
             yield Value(name, value, BUILT_IN)
-
-
-def _entry(file: ConfigFile, path: KeyPath) -> dict[str, object]:
-    index = path[-1]
-    entry = file.entries[index] if isinstance(index, int) else None
-    return entry if isinstance(entry, dict) else {}
 
 
 def _of_recipe(hook: Hook, entry: dict[str, object]) -> set[str]:

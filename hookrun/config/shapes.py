@@ -211,7 +211,7 @@ class Record(Shape):
         self.fields, self._hint, self._of = fields, hint, of
 
     def check(self, value: object, at: Location) -> dict[str, object]:
-        """Return the valid fields of an object and report the others. Raises Invalid if it is no object."""
+        """Return the valid fields of an object and report the others. Raises Invalid if it is not an object."""
         if not isinstance(value, dict):
             raise at.type_error(value, self.says, self._hint)
         fields = names(self.fields)

@@ -170,7 +170,7 @@ def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations
         try:
             state.wired[scope] = plan.wired_events(state.request(scope))
         except FileError as error:
-            state.unreadable[scope] = one_line(str(error))
+            state.unreadable[scope] = one_line(str(error)).removesuffix("; nothing was changed")
     return state
 
 
@@ -180,7 +180,7 @@ LastFired = defaultdict[str, dict[str, str]]
 def last_fired(home: str) -> tuple[LastFired, LastFired]:
     """Return by agent when it last fired each event (hookrun's name), and when others last fired through its settings.
 
-    Both are by the audit (RFC 3339, UTC). Raises OSError where it cannot be read.
+    The times come from the audit (RFC 3339, UTC). Raises OSError where it cannot be read.
     """
     fired, callers = LastFired(dict), LastFired(dict)
     for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):

@@ -18,12 +18,13 @@ from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
+from hookrun.model import as_object
 from hookrun.recipes.protect_hooks import missing
 from hookrun.serve.running import describe
 from hookrun.text import one_line, quote
 from hookrun.wiring import plan
-from hookrun.wiring.hook_trust import HookTrust, required_trust, trust_format
-from hookrun.wiring.targets import SettingsFile, agent_directory, resolve_path
+from hookrun.wiring.hook_trust import required_trust, trust_format
+from hookrun.wiring.targets import agent_directory, resolve_path
 
 Check = Callable[[AgentState], Iterable[Finding]]
 
@@ -86,7 +87,8 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
         cause = "no hook counts as approved, so no hook of a project runs"
-        yield Finding("approved", PROBLEM, agent.undecided, cause, "correct it")
+        found, _, hint = agent.undecided.partition("\nhint: ")
+        yield Finding("approved", PROBLEM, found, cause, hint or "correct it")
     if agent.unapproved:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
         cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"
@@ -128,7 +130,8 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         return
     if not agent.all_wired:
         return
-    last = [f"{event} {when}" for event, when in sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)]
+    newest_first = sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)
+    last = [f"{event} {_local(when)}" for event, when in newest_first]
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
     changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
@@ -142,11 +145,19 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
+def _local(when: str) -> str:
+    """Return the time of a record as local time, as the other commands show it."""
+    try:
+        return datetime.fromisoformat(when).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:  # not hookrun's record
+        return when
+
+
 def check_callers(agent: AgentState) -> Iterable[Finding]:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
         caller = CALLERS.get(name, UNKNOWN)
-        found = f"{caller.DISPLAY_NAME}, last {when}"
+        found = f"{caller.DISPLAY_NAME}, last {_local(when)}"
         if caller is not UNKNOWN:
             yield Finding("also fired by", OK, found)
             continue
@@ -190,7 +201,8 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         return
     skips = f"{agent.title} silently skips them"
     for scope, found in agent.wired.items():
-        trusts = _required_trust(agent, scope)
+        (target,) = agent.request(scope).targets([])
+        trusts = required_trust(target, existing(target.path), agent.agent)
         events = [each.event for each in trusts if not each.is_granted(config)]
         if events:
             missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
@@ -204,13 +216,6 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
         if scope == "project" and found and config.at(key) != trusted:
             folder = f"{agent.location.project} is not trusted in {where}"
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
-
-
-def _required_trust(agent: AgentState, scope: str) -> list[HookTrust]:
-    (target,) = agent.request(scope).targets([])
-    if not isinstance(target, SettingsFile):
-        return []
-    return required_trust(target, existing(target.path), agent.agent)
 
 
 def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
@@ -233,7 +238,7 @@ def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
 
 def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     """Return the folders that are trusted, with all below them, and those that are not."""
-    known = data if isinstance(data, dict) else {}
+    known = as_object(data)
     lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
     distrusted = []

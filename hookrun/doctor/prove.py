@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from time import monotonic
+from typing import Any
 
 from hookrun import audit_reader, context as contexts, launcher_file
 from hookrun.agents.base import timeout_for
@@ -187,7 +188,7 @@ def _shown(data: bytes) -> str:
 SAMPLE_TIMEOUT = 10.0
 """Seconds for a hook's answer."""
 
-TOOLS: dict[str, dict[str, object]] = {
+TOOLS: dict[str, dict[str, Any]] = {
     "Bash": {"tool_name": "bash", "tool_args": {"command": "git status", "description": "Show the state"}},
     "Write": {"tool_name": "write", "tool_args": {"file_path": "{cwd}/sample.py", "content": "x = 1\n"}},
     "Edit": {
@@ -255,11 +256,8 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
     if event in TOOL_EVENTS:
         matcher = str((hook.claude or {}).get("matcher", ""))
         call = next((call for word, call in TOOLS.items() if word in matcher), TOOLS["Bash"])
-        args = call["tool_args"]
         data["tool_name"] = call["tool_name"]
-        data["tool_args"] = {
-            name: str(value).replace("{cwd}", cwd) for name, value in (args.items() if isinstance(args, dict) else ())
-        }
+        data["tool_args"] = {name: text.replace("{cwd}", cwd) for name, text in call["tool_args"].items()}
     return contexts.with_defaults(data, event, "probe", cwd)
 
 

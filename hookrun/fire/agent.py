@@ -42,29 +42,29 @@ if TYPE_CHECKING:
 
 # A refusal is JSON on stdout with exit status 0, for every agent: an exit status alone loses the reason in some, stderr
 # is obeyed by others, and one agent takes any other status for a refusal.
-GO_ON, TROUBLE, REFUSED = 0, 1, 2
+CONTINUE, FAILED, REFUSED = 0, 1, 2
 """Exit statuses. REFUSED is used if a refusal cannot be written to stdout."""
 
 MARGIN = 0.5
 """Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about a late one."""
 
 
-def run(name: str, options: FireOptions, trouble: str) -> int:
-    """Answer the agent and return the exit status; `trouble` is an error in the command line. Raises nothing."""
+def run(name: str, options: FireOptions, usage_error: str) -> int:
+    """Answer the agent and return the exit status; `usage_error` is an error in the command line. Raises nothing."""
     try:
         agent = agents.load(name)
     except Exception as error:
         contexts.drain_stdin()
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
-        print_for_agent(one_line(trouble or unknown or internal_error(error, options.home, for_agent=True)))
-        return GO_ON if agents.caller_needs_zero() else TROUBLE
+        print_for_agent(one_line(usage_error or unknown or internal_error(error, options.home, for_agent=True)))
+        return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
         end_with_zero()
-    fire = AgentFire(agent, options, trouble)
+    fire = AgentFire(agent, options, usage_error)
     try:
         return fire.run()
     except KeyboardInterrupt:
-        return GO_ON if agent.EXIT_ZERO_ONLY else 130
+        return CONTINUE if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
         print_for_agent(internal_error(error, options.home, for_agent=True))
         return fire.status_without_answer()
@@ -73,11 +73,11 @@ def run(name: str, options: FireOptions, trouble: str) -> int:
 class AgentFire:
     """One message of an agent, from reading it to the exit status."""
 
-    def __init__(self, agent: Agent, options: FireOptions, trouble: str) -> None:
+    def __init__(self, agent: Agent, options: FireOptions, usage_error: str) -> None:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
-        self.trouble = [one_line(trouble)] if trouble else []
+        self.errors = [one_line(usage_error)] if usage_error else []
         self.invocation: FireInvocation | None = None
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
@@ -91,16 +91,16 @@ class AgentFire:
         """Run the hooks, answer the agent, and return the exit status."""
         try:
             self._open()
-            if self.trouble:
+            if self.errors:
                 contexts.drain_stdin()
             else:
                 self._fire()
         except (FireError, NoHomeError, UnknownEventError, contexts.ContextError, UnreadableMessageError) as error:
-            self.trouble.append(one_line(str(error)))
+            self.errors.append(one_line(str(error)))
         except RecursionError:
-            self.trouble.append("the message is nested too deeply")
+            self.errors.append("the message is nested too deeply")
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
         return self._answer()
 
     def _open(self) -> None:
@@ -141,13 +141,13 @@ class AgentFire:
             if fire is None:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
-                call.fields["stop_hook_active"] = self._was_kept_going(fire.event, call)
+                call.fields["stop_hook_active"] = self._was_blocked_before(fire.event, call)
             # One answer, but one fire per canonical call, with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
 
-    def _was_kept_going(self, event: str, call: CanonicalCall) -> bool:
+    def _was_blocked_before(self, event: str, call: CanonicalCall) -> bool:
         """Return whether a hook blocked the end of this turn before, for agents that do not report it."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
@@ -244,7 +244,7 @@ class AgentFire:
         self.answer = answer
         error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
-        status = GO_ON
+        status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
         by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in REFUSED_BY_STATUS
@@ -263,13 +263,13 @@ class AgentFire:
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""
-        if not self._has_something_to_say():
+        if not self._needs_answer():
             return None, b""
         try:
             answer = self._build_response()
             return answer, answer.stdout()
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
         from hookrun.agents.reply import build_response
 
         refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
@@ -277,23 +277,24 @@ class AgentFire:
         plain = build_response(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
         return plain, plain.stdout()
 
-    def _has_something_to_say(self) -> bool:
+    def _needs_answer(self) -> bool:
         problems = self.invocation.problems if self.invocation is not None else []
         if self.notice or (self.invocation is not None and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
-        return bool(self.trouble or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
+        return bool(self.errors or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
 
     def _build_response(self) -> AgentResponse:
         """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
         from hookrun.agents.reply import build_response
 
-        saids = [
-            reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+        replies = [
+            self._limit_stop_blocks(
+                fire, reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+            )
             for fire, verdict in self.fires
         ]
-        saids = [self._limit_stop_blocks(fire, each) for (fire, _), each in zip(self.fires, saids, strict=True)]
-        told = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
-        replies = [*saids, self._kept_texts(), self._own_failure(), told]
+        notice = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
+        replies += [self._kept_texts(), self._own_failure(), notice]
         answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
         if self.message.session_id and (answer.deferred.context or answer.deferred.user_message):
             from hookrun.session import keep_texts
@@ -328,33 +329,33 @@ class AgentFire:
             user_message=take_text(home, session, "user_message") if "user_message" in able else None,
         )
 
-    def _limit_stop_blocks(self, fire: EventFire, said: Reply) -> Reply:
+    def _limit_stop_blocks(self, fire: EventFire, reply: Reply) -> Reply:
         """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
         if fire.event not in STOP_EVENTS:
-            return said
+            return reply
         from hookrun import session
 
         home, which = fire.invocation.home, _which(fire.event, fire.context)
-        if said.action != "block":
+        if reply.action != "block":
             session.reset_stop_blocks(home, self.message.session_id, which)
-            return said
+            return reply
         if session.count_stop_block(home, self.message.session_id, which):
-            return said
+            return reply
         times = session.MAX_STOP_BLOCKS
-        told = f"the turn may end now, after being blocked {times} times in a row: {said.reason}"
-        return Reply(user_message=join_paragraphs(told, said.user_message), context=said.context)
+        text = f"the turn may end now, after being blocked {times} times in a row: {reply.reason}"
+        return Reply(user_message=join_paragraphs(text, reply.user_message), context=reply.context)
 
     def _own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
         command = self.invocation
-        texts = [*self.trouble, *map(one_line, command.problems if command is not None else ())]
+        texts = [*self.errors, *map(one_line, command.problems if command is not None else ())]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
         settings = command.settings if command is not None else {}
         if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
             return Reply("block", text)
-        return Reply(user_message=text if self._can_be_told() and self._first_time(text) else None)
+        return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:
         """Return the exit status if it is the only answer: 0 would allow the call silently."""
@@ -362,9 +363,9 @@ class AgentFire:
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
         blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
-        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else TROUBLE
+        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else FAILED
 
-    def _can_be_told(self) -> bool:
+    def _reaches_user(self) -> bool:
         """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
@@ -376,8 +377,8 @@ class AgentFire:
         new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
         if not new:
             return None
-        told = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
-        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {told}"
+        effects = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
+        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {effects}"
 
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import mark_notice_shown
@@ -390,14 +391,14 @@ class AgentFire:
         try:
             self._load(command)
         except Exception as error:
-            self.trouble.append(self._internal_error(error))
+            self.errors.append(self._internal_error(error))
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
         from hookrun.fire.explanation import explain_answer
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
         problems = self.invocation.problems if self.invocation is not None else []
-        lines += [f"  problem: {each}" for each in (*self.trouble, *problems)]
+        lines += [f"  problem: {each}" for each in (*self.errors, *problems)]
         lines += [f"  not run here: {self.skipped}"] if self.skipped else []
         write_stderr("\n".join(lines))
 
@@ -408,7 +409,7 @@ class AgentFire:
         command = self.invocation
         if command is None:
             return
-        error = "; ".join(self.trouble) if self.trouble else None
+        error = "; ".join(self.errors) if self.errors else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GO_ON, TROUBLE, REFUSED = 0, 1, 2
+CONTINUE, FAILED, REFUSED = 0, 1, 2
 """Exit statuses: the action may continue; hookrun failed; the action is denied."""
 
 HELP = """\
@@ -189,18 +189,18 @@ class ProgramFire:
         try:
             verdict = self._verdict()
         except (FireError, UnknownEventError, contexts.ContextError) as error:
-            return self._trouble(str(error))
+            return self._fail(str(error))
         except RecursionError:
-            return self._trouble("the context is nested too deeply")
+            return self._fail("the context is nested too deeply")
         refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
-        status = REFUSED if refused else TROUBLE if command.problems else GO_ON
+        status = REFUSED if refused else FAILED if command.problems else CONTINUE
         if command.interrupted:
             print_message(f"interrupted by signal {command.interrupted}: every hook was ended")
             # A refusal outlives the signal: the verdict is printed and the status stays 2.
             status = status if refused else 128 + command.interrupted
-        if status in (GO_ON, REFUSED):
+        if status in (CONTINUE, REFUSED):
             status = self._answer(verdict, status)
-        self._tell()
+        self._report()
         if os.isatty(1) and os.isatty(2):
             from hookrun.fire.explanation import sentence  # only for a terminal
             from hookrun.terminal import terminal_width, wrap
@@ -221,16 +221,16 @@ class ProgramFire:
         return self.fire.load_and_run(self.options.ctx, self.options.config)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
-        """Print the verdict; return the exit status, TROUBLE if one other than `continue` could not be written."""
+        """Print the verdict; return the exit status, FAILED if one other than `continue` could not be written."""
         chain = self.fire.chain
         data = answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
         error = _print_line(dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
         print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
-        return TROUBLE if status == GO_ON and verdict.action != "continue" else status
+        return FAILED if status == CONTINUE and verdict.action != "continue" else status
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Report config errors and failed hooks."""
         if self.invocation.problems:
             from hookrun.config.document import problem_message
@@ -250,13 +250,13 @@ class ProgramFire:
 
         write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
 
-    def _trouble(self, message: str) -> int:
+    def _fail(self, message: str) -> int:
         if self.options.ctx == "-":
             contexts.drain_stdin()
-        self._tell()
+        self._report()
         print_message(message)
-        self._audit(TROUBLE, None, error=one_line(message))
-        return TROUBLE
+        self._audit(FAILED, None, error=one_line(message))
+        return FAILED
 
     def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
         """Write the audit records. A failure here does not change the answer."""
@@ -293,7 +293,7 @@ def main(argv: list[str]) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
     _open_standard_streams()
     if "-h" in argv or "--help" in argv:
-        return TROUBLE if write_all(1, help_text().encode()) else GO_ON
+        return FAILED if write_all(1, help_text().encode()) else CONTINUE
     options: FireOptions | None = None
     try:
         options = parse_arguments(argv)
@@ -303,16 +303,16 @@ def main(argv: list[str]) -> int:
             return repeat(argv, options)
         if options.agent is None:
             return ProgramFire(options).run()
-        trouble = ""
+        error_text = ""
     except (FireError, NoHomeError) as error:
-        trouble = str(error)
+        error_text = str(error)
     except Exception as error:  # no traceback ever reaches an agent
-        trouble = internal_error(error, None, for_agent=agent_named(argv) is not None)
+        error_text = internal_error(error, None, for_agent=agent_named(argv) is not None)
     agent = agent_named(argv)
     if agent is not None:
         from hookrun.fire.agent import run
 
-        return run(agent, options or FireOptions(), trouble)
+        return run(agent, options or FireOptions(), error_text)
     contexts.drain_stdin()
-    print_message(trouble)
-    return TROUBLE
+    print_message(error_text)
+    return FAILED

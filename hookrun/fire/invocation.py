@@ -139,7 +139,7 @@ class FireInvocation:
         for runner in self.runners:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
-        if self.cold is not None and not settled:
+        if self.cold is not None and not settled and not self.warm:
             from hookrun.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)
@@ -224,7 +224,7 @@ class EventFire:
         command = self.invocation
         if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
-        around = HookEnvironment(
+        environment = HookEnvironment(
             self.context,
             project=command.project_root(),
             request_id=self.request_id,
@@ -233,7 +233,7 @@ class EventFire:
             home=command.home if command.agent is not None else None,
         )
         runner = ProcessRunner(
-            around,
+            environment,
             locks=lambda: command.home + state.STATE_DIR + "/locks",
             on_background_end=self._record_background,
             on_outcomes=command.on_outcomes,
@@ -247,7 +247,7 @@ class EventFire:
             ),
         )
         command.runners.append(runner)
-        self.trust = runner.trust = trust = self._trust(around, runner.is_interrupted)
+        self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
         self.chain = HookChain(self.event, self.context, candidates, save_text=self._save_text)
         if trust is not None:
             self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal
@@ -266,13 +266,13 @@ class EventFire:
             runner.close()
         failed = {run.failure.kind for run in self.chain.runs if run.failure is not None}
         if trust is None and command.agent is not None and "declaration" in failed:
-            self.trust = trust = self._decisions(around, runner.is_interrupted)
+            self.trust = trust = self._decisions(environment, runner.is_interrupted)
         if trust is not None:
             try:
-                self._tell_of_trust(self.chain, trust, failed)
+                self._note_untrusted(self.chain, trust, failed)
             except Exception as error:
                 command.problems.append(command.internal_error(error))
-        self._tell_what_is_lost(self.chain)
+        self._note_lost_fields(self.chain)
         return self.chain.combine()  # a block so far stays a block
 
     @staticmethod
@@ -285,7 +285,7 @@ class EventFire:
 
         return save_overflow_text(self.invocation.home, text)
 
-    def _tell_what_is_lost(self, chain: HookChain) -> None:
+    def _note_lost_fields(self, chain: HookChain) -> None:
         """Note, for the user of an agent and once a session, fields of answers that have no effect here."""
         if self.invocation.agent is None:
             return
@@ -314,7 +314,7 @@ class EventFire:
 
     # --- the user's decisions
 
-    def _trust(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
+    def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
         """Return the decisions to check for each hook; for a person, only what they have switched off.
 
         None where there are none, and no hook for this event needs an approval.
@@ -328,22 +328,22 @@ class EventFire:
             except OSError:  # reading it says what is wrong, unless a file above keeps it from being there at all
                 if not os.path.lexists(command.home + state.DATA_DIR):
                     return None
-        return self._decisions(around, is_interrupted)
+        return self._decisions(environment, is_interrupted)
 
-    def _decisions(self, around: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
+    def _decisions(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
         command = self.invocation
         from hookrun.trust.approvals import Approvals, UserDecisions
 
         root, settings = command.project_root(), command.settings
         trust = (
-            Approvals(command.home, root, around, settings, given=command.trusted)
+            Approvals(command.home, root, environment, settings, given=command.trusted)
             if command.agent is not None
-            else UserDecisions(command.home, root, around, settings)
+            else UserDecisions(command.home, root, environment, settings)
         )
         trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
         return trust
 
-    def _tell_of_trust(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
+    def _note_untrusted(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
         """Notify the user of each pause, and once a session of hooks of the project that cannot run.
 
         These are the ones that are not approved, are invalid, or need a kind that hookrun cannot run. `failed` are the

@@ -36,11 +36,11 @@ def _notifier(end: asyncio.Future[None]) -> Callable[[], None]:
         if future is not None:
             future.set_result(None)
 
-    def tell() -> None:
+    def notify() -> None:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(note)
 
-    return tell
+    return notify
 
 
 async def _shielded(end: asyncio.Future[None]) -> None:
@@ -222,7 +222,7 @@ class Processes:
         self._asked: UserDecisions | None = None
 
     @cached_property
-    def _around(self) -> HookEnvironment:
+    def _environment(self) -> HookEnvironment:
         return self._services.environment(self._services, self._chain.context, self._request_id)
 
     @property
@@ -234,7 +234,7 @@ class Processes:
             self._asked = kind(
                 services.home or home_directory(),
                 services.project,
-                self._around,
+                self._environment,
                 services.settings,
                 services.decisions.load,
             )
@@ -287,7 +287,7 @@ class Processes:
         return ended
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
-        outcome = classify_failure(hook, outcome, self._around)
+        outcome = classify_failure(hook, outcome, self._environment)
         return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
@@ -300,7 +300,7 @@ class Processes:
         except (ValueError, RecursionError) as error:
             # A failure of this hook alone: handlers, which need no JSON, still run.
             return Failure("spawn", f"the context cannot be passed to it: {error}")
-        task = prepare(hook, stdin, self._around, locks=self._services.locks_directory)
+        task = prepare(hook, stdin, self._environment, locks=self._services.locks_directory)
         if isinstance(task, Failure):
             return task
         if hook.background:

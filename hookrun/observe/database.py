@@ -281,7 +281,7 @@ class ObserverDatabase:
     def as_store_errors(self) -> Iterator[None]:
         """Raise errors of the file, and of damaged content in it, as DatabaseError.
 
-        An error in a statement or a value while the file is sound is a defect of ours, and is raised unchanged.
+        An error in a statement or a value while the file is sound is our bug, and is raised unchanged.
         """
         try:
             yield

@@ -120,6 +120,10 @@ class Sample(NamedTuple):
     suffix: str = ""
 
 
+Read = Callable[[MetricsReport], Iterable[Sample] | float | None]
+"""Returns the samples of a metric, or its only value; None where that is not known."""
+
+
 class MetricsExport:
     """A bundle that writes all metrics to `path` whenever the agent stops or a session ends.
 
@@ -179,10 +183,9 @@ def prometheus(report: MetricsReport) -> str:
     return "".join(line for metric in METRICS for line in _lines(*metric, report))
 
 
-def _lines(
-    name: str, kind: str, text: str, read: Callable[[MetricsReport], Iterable[Sample]], report: MetricsReport
-) -> Iterator[str]:
-    samples = list(read(report))
+def _lines(name: str, kind: str, text: str, read: Read, report: MetricsReport) -> Iterator[str]:
+    found = read(report)
+    samples = [Sample(found)] if isinstance(found, int | float) else list(found or ())
     if not samples:
         return
     yield f"# HELP {name} {text.translate(HELP_ESCAPES)}\n"
@@ -192,13 +195,9 @@ def _lines(
         yield f"{name}{sample.suffix}{'{' + labels + '}' if labels else ''} {sample.value!r}\n"
 
 
-def _if_known(value: float | None) -> list[Sample]:
-    return [] if value is None else [Sample(value)]
-
-
-def _latest_quality(report: MetricsReport) -> list[Sample]:
+def _latest_quality(report: MetricsReport) -> float | None:
     scored = [each for session in report.sessions for each in session.checkpoints if each.score is not None]
-    return _if_known(max(scored, key=lambda each: each.at).score) if scored else []
+    return max(scored, key=lambda each: each.at).score if scored else None
 
 
 def _tool_calls(report: MetricsReport) -> Iterator[Sample]:
@@ -222,7 +221,7 @@ def _tokens(report: MetricsReport) -> Iterator[Sample]:
             yield Sample(getattr(each.tokens, kind), {"model": each.name, "kind": kind})
 
 
-def _per_model(value: str) -> Callable[[MetricsReport], Iterable[Sample]]:
+def _per_model(value: str) -> Read:
     def read(report: MetricsReport) -> Iterator[Sample]:
         for each in report.models:
             if (found := getattr(each, value)) is not None:
@@ -231,24 +230,24 @@ def _per_model(value: str) -> Callable[[MetricsReport], Iterable[Sample]]:
     return read
 
 
-METRICS: tuple[tuple[str, str, str, Callable[[MetricsReport], Iterable[Sample]]], ...] = (
-    ("hookrun_sessions_total", "counter", "Sessions.", lambda it: _if_known(it.summary.sessions)),
-    ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: _if_known(it.summary.seconds)),
-    ("hookrun_session_tool_calls_total", "counter", "Tool calls.", lambda it: _if_known(it.summary.tool_calls)),
-    ("hookrun_session_failures_total", "counter", "Failed tool calls.", lambda it: _if_known(it.summary.failures)),
-    ("hookrun_files_changed_total", "counter", "Files changed, each once.", lambda it: _if_known(it.summary.files)),
-    ("hookrun_checkpoints_total", "counter", "Checkpoints.", lambda it: _if_known(it.summary.checkpoints)),
+METRICS: tuple[tuple[str, str, str, Read], ...] = (
+    ("hookrun_sessions_total", "counter", "Sessions.", lambda it: it.summary.sessions),
+    ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: it.summary.seconds),
+    ("hookrun_session_tool_calls_total", "counter", "Tool calls.", lambda it: it.summary.tool_calls),
+    ("hookrun_session_failures_total", "counter", "Failed tool calls.", lambda it: it.summary.failures),
+    ("hookrun_files_changed_total", "counter", "Files changed, each once.", lambda it: it.summary.files),
+    ("hookrun_checkpoints_total", "counter", "Checkpoints.", lambda it: it.summary.checkpoints),
     ("hookrun_quality_score", "gauge", "Quality score of the latest checkpoint.", _latest_quality),
-    ("hookrun_quality_slope", "gauge", "Points per checkpoint.", lambda it: _if_known(it.summary.quality_slope)),
+    ("hookrun_quality_slope", "gauge", "Points per checkpoint.", lambda it: it.summary.quality_slope),
     ("hookrun_tool_calls_total", "counter", "Timed tool calls by tool and result.", _tool_calls),
     ("hookrun_tool_duration_seconds", "summary", "How long tool calls took.", _durations),
     ("hookrun_inferences_total", "counter", "Inferences by model.", _per_model("inferences")),
     ("hookrun_inferences_unpriced_total", "counter", "Inferences of unknown cost.", _per_model("unpriced")),
     ("hookrun_tokens_total", "counter", "Tokens by model and kind.", _tokens),
     ("hookrun_cost_usd_total", "counter", "Cost in USD by model, as far as it is known.", _per_model("cost")),
-    ("hookrun_errors_total", "counter", "Errors, each once until it is fixed.", lambda it: _if_known(it.errors)),
-    ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: _if_known(it.fixed)),
-    ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: _if_known(it.patterns)),
+    ("hookrun_errors_total", "counter", "Errors, each once until it is fixed.", lambda it: it.errors),
+    ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: it.fixed),
+    ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: it.patterns),
 )
 """Name, type, help, and how the samples are read from a report."""
 

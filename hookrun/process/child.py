@@ -246,7 +246,7 @@ class Process:
     def count_leftovers(self, *, held: bool) -> int:
         """Return how many processes a hook that ended by itself has left behind.
 
-        `held` tells whether another process still had its streams open when it exited.
+        `held` is whether another process still had its streams open when it exited.
         """
         if not held:
             if self.done:  # it has looked for them itself

@@ -327,7 +327,7 @@ class _EndOfInput(Line):
         return False
 
     def settle(self, process: Process) -> None:
-        """Nothing more is asked of it."""
+        """Record nothing: it gets no further line."""
 
 
 class Coprocesses:

@@ -311,7 +311,7 @@ class Loop:
         return True
 
     def _drain(self, process: Process, fd: int, *, ended: bool = False) -> None:
-        """Read what is in a pipe; `ended` tells that nobody holds its other end."""
+        """Read what is in a pipe; `ended` is whether its other end is closed."""
         for _ in range(MAX_READS):
             try:
                 data = os.read(fd, CHUNK)

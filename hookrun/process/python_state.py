@@ -22,18 +22,11 @@ OWN = b"HOOKRUN_"
 """Beginning of the variables in which the hooks of one process may differ."""
 TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
 
-ALWAYS_LOADED = {
-    "__main__",
-    "_collections_abc",
-    "_sitebuiltins",
-    "abc",
-    "codecs",
-    "encodings",
-    "genericpath",
-    "hookrun",
-}
-ALWAYS_LOADED |= {"importlib", "io", "os", "posixpath", "site", "stat", "zipimport"}
-"""What each Python has when it has started, besides what is built in; and hookrun."""
+ALWAYS_LOADED = frozenset({
+    "__main__", "_collections_abc", "_sitebuiltins", "abc", "codecs", "encodings", "genericpath", "hookrun",
+    "importlib", "io", "os", "posixpath", "site", "stat", "zipimport", *sys.builtin_module_names,
+})  # fmt: skip
+"""What each Python has when it has started; and hookrun."""
 SUFFIXES = (".py", ".pyc", ".so")
 
 
@@ -135,7 +128,8 @@ class State:
             while os.waitpid(-1, os.WNOHANG)[0]:  # it has ended, and the hook has not waited for it
                 started = True
         except ChildProcessError:
-            return (started and _has_family(marker)) or any(map(_is_open, set(_descriptors()) - self._open))
+            numbers = {int(name) for name in os.listdir("/dev/fd")}
+            return (started and _has_family(marker)) or any(map(_is_open, numbers - self._open))
         return True
 
     def _restore_process(self) -> None:
@@ -167,11 +161,11 @@ def forget_shadowed(directory: str) -> None:
     what each Python has, extension modules, which may not bear it, and the packages around them.
     """
     loaded = {name.partition(".")[0] for name in sys.modules}
-    shadowed = (loaded - ALWAYS_LOADED - {*sys.builtin_module_names}) & _importable(directory)
+    shadowed = (loaded - ALWAYS_LOADED) & _importable(directory)
     if not shadowed:
         return
     compiled = {name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).endswith(".so")}
-    kept = {name.partition(".")[0] for name in compiled} | ALWAYS_LOADED | {*sys.builtin_module_names}
+    kept = {name.partition(".")[0] for name in compiled} | ALWAYS_LOADED
     for name in list(sys.modules):
         if name.partition(".")[0] not in kept - shadowed:
             del sys.modules[name]
@@ -191,10 +185,6 @@ def _form(stream: object) -> tuple[object, ...]:
     """Return what a hook may change of a standard stream."""
     names = ("closed", "encoding", "errors", "line_buffering", "write_through")
     return tuple(getattr(stream, name, None) for name in names)
-
-
-def _descriptors() -> list[int]:
-    return [int(name) for name in os.listdir("/dev/fd")]
 
 
 def _is_open(fd: int) -> bool:

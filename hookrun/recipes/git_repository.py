@@ -109,7 +109,7 @@ _SETTINGS: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
 
 def _settings(directory: str) -> list[tuple[str, str]]:
-    """Return the settings of aliases, remotes and branches; asked for once in the run of all hooks of one call."""
+    """Return the settings of aliases, remotes and branches; read once for all hooks of one call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
     key = (request, directory)
     if key not in _SETTINGS or not request:
@@ -120,7 +120,7 @@ def _settings(directory: str) -> list[tuple[str, str]]:
 
 
 class Configuration:
-    """The settings of aliases, remotes and branches in git's configuration, asked for once per directory.
+    """The settings of aliases, remotes and branches in git's configuration, read once per directory.
 
     Those that the line sets itself (`git config alias.x ...`) count everywhere behind it.
     """

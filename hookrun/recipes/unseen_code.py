@@ -42,7 +42,10 @@ READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
 HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)")
 """Options of interpreters other than Python that run a word, or end."""
 
-GOES_ON = {"php": "-a", **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i")}
+INTERACTIVE_OPTION = {
+    "php": "-a",
+    **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i"),
+}
 """Interpreters, and the option with which they read code after they ran what they are given."""
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
@@ -93,7 +96,7 @@ def _reads(command: SimpleCommand) -> bool:
         return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
     if PYTHON.fullmatch(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
-    return program in INTERPRETERS and (GOES_ON.get(program) in texts[:1] or not _has_code(program, texts))
+    return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
 
 
 def _opens_python(texts: list[str]) -> bool:

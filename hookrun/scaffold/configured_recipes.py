@@ -99,7 +99,7 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:
             before = entry.get("options", {})
-            after = {**before, **options} if isinstance(before, dict) else dict(options)
+            after = {**as_object(before), **options}
             if after != before:
                 self.warnings += self.config_file.replace(index, {**entry, "options": after})
             self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
@@ -108,7 +108,7 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Move a declared recipe to its newest version, keeping the user's fields and options.
 
-        Hooks that were written out and then changed stay as they are, unless they are to be replaced.
+        Hooks that were written out and then changed stay as they are, unless `replace` is set.
         """
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))
@@ -164,12 +164,9 @@ class ConfiguredRecipes:
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
-        examples = _examples(recipe)
-        if not examples:
-            return
         path, now = self._cases_of(recipe.name)
         config = os.path.relpath(self.config_file.path, os.path.dirname(path))
-        text = f"config: {config}\n{examples}"
+        text = f"config: {config}\n{_examples(recipe)}"
         digits, whole = _digits(text), f"`hookrun recipes test {recipe.name}` runs all its tests"
         after = f"# Examples of the recipe {recipe.name}, {digits}: {whole}.\n{text}".encode()
         if now.data is None or now.data == after or _is_unchanged(now.text()) or replace:
@@ -221,8 +218,6 @@ def _difference(name: str, version: str) -> str:
 def _examples(recipe: Recipe) -> str:
     """Return the recipe's case file with its examples only: the first two cases, and the first in which it is quiet."""
     path = catalog.cases_path(recipe.name)
-    if not os.path.exists(path):
-        return ""
     document = read(path)
     data = document.data
     cases = data["cases"] if isinstance(data, dict) else []

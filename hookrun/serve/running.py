@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 from hookrun import launcher_file
 from hookrun.agents import AGENTS
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.nesting import parent_of
 from hookrun.server_socket import end_server, servers
 from hookrun.server_start import lock_path
 
@@ -89,9 +91,18 @@ def last_failure(home: str) -> str | None:
 
 
 def _children(pid: int) -> list[int]:
-    done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)  # noqa: S607
-    pairs = [line.split() for line in done.stdout.splitlines()]
-    return [int(child) for child, parent in pairs if int(parent) == pid]
+    """Return the child processes of a process."""
+    if not os.path.exists("/proc/self/stat"):
+        pairs = [line.split() for line in _ps("-A", "-o", "pid=,ppid=").splitlines()]
+        return [int(child) for child, parent in pairs if int(parent) == pid]
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if parent_of(int(number)) == pid:
+                found.append(int(number))
+        except OSError:  # it has ended
+            continue
+    return found
 
 
 def _memory(pid: int) -> int:
@@ -100,5 +111,13 @@ def _memory(pid: int) -> int:
         with open(f"/proc/{pid}/smaps_rollup") as file:
             return next((int(line.split()[1]) * KILOBYTE for line in file if line.startswith("Pss:")), 0)
     except OSError:
-        done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S607
-        return int(done.stdout.strip() or 0) * KILOBYTE
+        return int(_ps("-o", "rss=", "-p", str(pid)).strip() or 0) * KILOBYTE
+
+
+def _ps(*options: str) -> str:
+    """Return what ps(1) prints, nothing where there is none, as in a small container."""
+    try:
+        done = subprocess.run(["ps", *options], capture_output=True, text=True, check=False)  # noqa: S607
+    except OSError:
+        return ""
+    return done.stdout

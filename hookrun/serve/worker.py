@@ -20,7 +20,7 @@ import time
 
 from hookrun.agents import status_without_hooks
 from hookrun.fire import command
-from hookrun.fire.invocation import FireInvocation
+from hookrun.fire.invocation import FireInvocation, end_with_zero
 from hookrun.nesting import CALLER
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
@@ -138,6 +138,8 @@ class Worker:
         CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         FireInvocation.latest_settings = None
+        if status_without_hooks(sys.argv) == 0:  # the agent takes any other status for a refusal
+            end_with_zero()
         try:
             self._listen(connection)
             _take_environment(request.environment)  # a file that a variable names may be one to wait for, as a FIFO

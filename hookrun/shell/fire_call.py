@@ -38,7 +38,7 @@ SCRIPT_WORD = "\ue000hookrun"
 class FireCall:
     """One call of `hookrun fire`: the agent that it names, and the words after `fire`.
 
-    `program` is the word that names hookrun's program. `alone` tells that the line is this call and nothing else,
+    `program` is the word that names hookrun's program. `alone` is whether the line is this call and nothing else,
     `others` are the programs in it that do something else.
     """
 

@@ -111,7 +111,7 @@ NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--
 class NamedFile:
     """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
 
-    `removed` tells that it is gone afterwards, with all that is in it, `restored` that it becomes what it once was.
+    `removed` is whether the command removes it with all its content, `restored` whether it restores an earlier state.
     """
 
     __slots__ = ("path", "removed", "restored", "word", "written")

@@ -56,8 +56,8 @@ class SimpleCommand:
     `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
     first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it,
     those of git's variables, and of NAMING_CODE, anywhere before. `within` are the functions of the line that it is
-    called in, and `beside` tells that it runs beside other commands, in a pipeline or in the background. `stdin` is
-    what it reads, where known; `piped` tells that it reads the output of another one.
+    called in, and `beside` is whether it runs beside other commands, in a pipeline or in the background. `stdin` is
+    what it reads, where known; `piped` is whether it reads the output of another one.
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.

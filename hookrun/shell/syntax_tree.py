@@ -262,7 +262,7 @@ OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|funct
 """The part of a compound command that may precede a simple one."""
 
 NOTHING_PUT_IN = str.maketrans("$`", "__")
-"""Makes a here-document one into which nothing is put: errors may be in it, which a shell only tells of."""
+"""Disables the expansions of a here-document: a shell reports errors in one and runs the rest."""
 
 MAX_JOINED = 32
 """Segments that are tried as one compound command."""

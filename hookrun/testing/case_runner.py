@@ -98,7 +98,7 @@ def run_cases(
 def process_count(cases: int, width: int) -> int:
     """Return how many processes to run so many cases in, for `width` hooks at once: at most one per core."""
     if threading.active_count() > 1:
-        return 1  # a fork would copy whatever locks the other threads hold, held for ever
+        return 1  # a fork would copy whatever locks the other threads hold, held forever
     return max(1, min(os.cpu_count() or 1, width, cases // CASES_PER_PROCESS))
 
 

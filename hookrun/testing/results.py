@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.conditions import tool_names
 from hookrun.globs import glob
-from hookrun.model import Hook, HookResult, Verdict
+from hookrun.model import Hook, HookResult, Verdict, as_object
 from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _difference(key: str, expected: object, result: CaseResult) -> Difference | 
     elif key == "fired":
         holds = bool(actual) is expected if isinstance(expected, bool) else actual == expected
     elif key == "files":
-        wanted = expected if isinstance(expected, dict) else {}
+        wanted = as_object(expected)
         actual = {path: text for path, text in result.files.items() if not _matches(wanted.get(path), text)}
         expected, holds = {path: wanted[path] for path in actual}, not actual
     else:

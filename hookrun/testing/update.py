@@ -145,7 +145,7 @@ def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, objec
         case["args"] = args
     others = {name: value for name, value in context.items() if name not in LEFT_OUT and value not in (None, {})}
     if isinstance(args, dict) and "file_path" in args:
-        others.pop("file_path", None)  # made of the arguments
+        others.pop("file_path", None)  # derived from the arguments
     if others:
         case["context"] = others
     expect: dict[str, object] = {"action": fire.get("action") or "continue"}

@@ -32,7 +32,7 @@ class UserDecisions:
         self,
         home: str,
         root: str,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
     ) -> None:
@@ -40,15 +40,15 @@ class UserDecisions:
         self.is_interrupted: Callable[[], bool] = lambda: False
         self._home = home
         self.root = root
-        self._around = around
+        self._environment = environment
         self._owners = stores.owners_in(settings)
         self._inspector: HookInspector | None = None
         self.off: dict[str, str] = {}
-        self._trouble: str | None = None
+        self._store_error: str | None = None
         try:
             self._store = load(home, self._owners)
         except stores.StoreError as error:
-            self._store, self._trouble = stores.Store(), str(error)
+            self._store, self._store_error = stores.Store(), str(error)
 
     @property
     def inspector(self) -> HookInspector:
@@ -57,7 +57,7 @@ class UserDecisions:
             from hookrun.trust.digest import HookInspector
 
             limits = (self.deadline, self.is_interrupted)
-            self._inspector = HookInspector(self._home, self.root, self._around, self._owners, limits)
+            self._inspector = HookInspector(self._home, self.root, self._environment, self._owners, limits)
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
@@ -65,7 +65,7 @@ class UserDecisions:
         why = self.reason_off(hook)
         if why is not None:
             self.off[hook.name] = why
-            self._around.discard_program(hook)
+            self._environment.discard_program(hook)
         return why
 
     def reason_off(self, hook: Hook) -> str | None:
@@ -100,9 +100,9 @@ class UserDecisions:
 
     def check_before(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, or None. Call it right before the hook starts."""
-        if self._trouble is None or hook.layer not in UNTRUSTED_LAYERS:
+        if self._store_error is None or hook.layer not in UNTRUSTED_LAYERS:
             return None
-        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._trouble)}")
+        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._store_error)}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
         """Return the outcome of a finished hook."""
@@ -158,13 +158,13 @@ class Approvals(UserDecisions):
         self,
         home: str,
         root: str,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
         *,
         given: Iterable[str] = (),
     ) -> None:
-        super().__init__(home, root, around, settings, load)
+        super().__init__(home, root, environment, settings, load)
         listed = settings.get("trusted")
         self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, Inspection] = {}
@@ -184,9 +184,9 @@ class Approvals(UserDecisions):
         """Return why the hook may not run, or None if it is trusted or approved."""
         if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
             return None
-        trouble = super().check_before(hook)
-        if trouble is not None:
-            return trouble
+        refused = super().check_before(hook)
+        if refused is not None:
+            return refused
         declared = None if self._given else self.inspector.approved_declaration(hook, self._store)
         if declared is None and not self._given:
             return self._unapproved(hook)
@@ -218,7 +218,7 @@ class Approvals(UserDecisions):
             return outcome
         from hookrun.claude import interpret
 
-        answer, _ = interpret(hook, outcome, self._around.event, {})
+        answer, _ = interpret(hook, outcome, self._environment.event, {})
         # The output may come from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")
@@ -231,7 +231,7 @@ class Approvals(UserDecisions):
         from hookrun.trust.hook_files import files_of
 
         try:
-            files = files_of(hook, *before.surroundings, self.root)
+            files = files_of(hook, *before.variables_and_directory, self.root)
             if [each.to_list() for each in files] == [each.to_list() for each in before.files]:
                 return ""
             from hookrun.trust.snapshots import named_changes

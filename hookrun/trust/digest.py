@@ -254,22 +254,22 @@ class DigestCache:
 class Inspection:
     """A hook's `digest` and `files`, or the `problem` that prevents its approval.
 
-    `surroundings` are the environment and the directory in which its files were looked for.
+    `variables_and_directory` are the environment and the directory in which its files were looked for.
     """
 
-    __slots__ = ("digest", "files", "problem", "surroundings")
+    __slots__ = ("digest", "files", "problem", "variables_and_directory")
 
     def __init__(
         self,
         digest: str,
         files: list[LocalFile],
         problem: str | None = None,
-        surroundings: tuple[Mapping[bytes, bytes], str] = ({}, ""),
+        variables_and_directory: tuple[Mapping[bytes, bytes], str] = ({}, ""),
     ) -> None:
         self.digest = digest
         self.files = files
         self.problem = problem
-        self.surroundings = surroundings
+        self.variables_and_directory = variables_and_directory
 
 
 class HookInspector:
@@ -282,13 +282,13 @@ class HookInspector:
         self,
         home: str,
         root: str,
-        around: HookEnvironment,
+        environment: HookEnvironment,
         owners: Iterable[int] = (),
         limits: tuple[float, Callable[[], bool]] | None = None,
     ) -> None:
         self.home = home
         self.root = root
-        self._around = around
+        self._environment = environment
         self._owners = owners
         self._budget = Budget(*limits) if limits is not None else None
         self._identities: DigestCache | None = None
@@ -337,9 +337,9 @@ class HookInspector:
         return self._identities
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
-        environment, cwd = self._around.variables_and_directory(hook)
+        variables, cwd = self._environment.variables_and_directory(hook)
         try:
-            files = local.files_of(hook, environment, cwd, self.root)
+            files = local.files_of(hook, variables, cwd, self.root)
         except local.UnfitFilesError as error:
             return Inspection("", [], str(error))
         owners = Owners(self._owners)
@@ -357,7 +357,7 @@ class HookInspector:
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._cache().remember(declared, files, digest)
-        return Inspection(digest, files, surroundings=(environment, cwd))
+        return Inspection(digest, files, variables_and_directory=(variables, cwd))
 
     def keep(self) -> None:
         """Cache the digests for the next run."""

@@ -75,10 +75,10 @@ class Project:
         self.root = declarations.root or directory
         settings = declarations.settings
         self.owners = stores.owners_in(settings)
-        self.around = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
+        self.environment = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
         listed = settings.get("trusted")
         self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
-        self._inspector = HookInspector(self.home, self.root, self.around, self.owners)
+        self._inspector = HookInspector(self.home, self.root, self.environment, self.owners)
 
     # --- reading
 
@@ -107,11 +107,20 @@ class Project:
         """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
-            errors = self.declarations.problems  # the hook may be in a file that cannot be read
-            other = "the config has errors: run `hookrun validate`" if errors else "`hookrun list` lists the hooks"
-            hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
-            raise UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
+            raise self._unknown(name)
         return [self.inspect(hook) for hook in found]
+
+    def _unknown(self, name: str) -> UnknownHookError:
+        declared = self.declarations
+        own = next((hook for hook in declared.hooks if hook.name == name), None)
+        if own is not None:  # of a layer that needs no approval
+            message = f"{quote(name)} is no hook of this project, but of the {own.layer} config"
+            return UnknownHookError(f"{message}\nhint: set `mode` to `off` in {relative_path(own.source)}")
+        other = "`hookrun list` lists the hooks"
+        if declared.problems:  # it may be in a file that cannot be read
+            other = "the config has errors: run `hookrun validate`"
+        hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
+        return UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
 
     def last_approved(self, hook: Hook) -> str | None:
         """Return the digest under which the hook was last approved in this project, or None."""
@@ -126,11 +135,11 @@ class Project:
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the words of a hook's command that name data, which may change, and those known only at run time."""
         hook = found.hook
-        environment, cwd = self.around.variables_and_directory(hook)
+        variables, cwd = self.environment.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
         data = []
         for word in file_words(hook.kind, hook.target):
-            path = os.path.realpath(expand(word, environment, cwd))
+            path = os.path.realpath(expand(word, variables, cwd))
             if os.path.isfile(path) and within(path, os.path.realpath(self.root)) and path not in covered:
                 covered.add(path)
                 data.append(word)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from hookrun.edit.file_change import ExistingFile
 from hookrun.edit.toml_edit import TableKey, Toml
-from hookrun.wiring.targets import SettingsFile, WiredLine, problems_in
+from hookrun.wiring.targets import HookFile, SettingsFile, WiredLine, problems_in
 
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent, TrustFormat
@@ -40,15 +40,13 @@ def trust_format(agent: Agent) -> TrustFormat | None:
     return None if module is None else cast("TrustFormat", import_module(module))
 
 
-def required_trust(
-    file: SettingsFile, now: ExistingFile, agent: Agent, *, by_any_path: bool = False
-) -> list[HookTrust]:
+def required_trust(file: HookFile, now: ExistingFile, agent: Agent, *, by_any_path: bool = False) -> list[HookTrust]:
     """Return the trust that hookrun's hooks in a file need; none if the agent asks for none. Raises FileError.
 
     With `by_any_path` they need it under each path that the file's directory goes by.
     """
     form, trusts = trust_format(agent), []
-    if form is None:
+    if form is None or not isinstance(file, SettingsFile):
         return []
     hooks, paths = file.read(now), {file.path: None}
     if by_any_path:

@@ -118,7 +118,7 @@ def _tagged_cache(program: HookrunProgram) -> str | None:
 
 
 def lasting_installation() -> str:
-    """Return the commands, of which one is to be run, that install this hookrun in a place that lasts."""
+    """Return the commands, either of which installs this hookrun permanently."""
     source = shlex.quote(_source())
     return f"`uv tool install {source}` (or `pipx install {source}`)"
 
@@ -146,7 +146,7 @@ MAX_PARENTS = 8
 
 
 class InstalledAgent(NamedTuple):
-    """An agent's program on this machine, and its version; None where it would not say."""
+    """An agent's program on this machine, and its version; None if it is unknown."""
 
     program: str
     version: str | None

@@ -129,7 +129,7 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
 
 
 def renew_launchers(home: str, command: list[str]) -> None:
-    """Write the launchers of a home anew that another version of hookrun has written. Raises OSError and FileError.
+    """Rewrite the launchers of a home that another version of hookrun has written. Raises OSError and FileError.
 
     They start `command`. A compiled one may not understand the server of this version.
     """

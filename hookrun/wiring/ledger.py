@@ -1,4 +1,4 @@
-"""Keep what install wrote to each file, and the bytes that it found there, which uninstall gives back."""
+"""Keep what install wrote to each file, and the bytes that it found there, which uninstall restores."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Ledger:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes of the account out, and read anew what they have written. Raises FileError."""
+        """Keep other processes of the account out, and read again what they have written. Raises FileError."""
         with ExitStack() as stack:
             try:
                 state.make_private_dir(self.directory)

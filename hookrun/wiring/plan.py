@@ -21,7 +21,6 @@ from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
     HookFile,
     InstallLocation,
-    SettingsFile,
     WiredEvent,
     WiredLine,
     agent_directory,
@@ -64,7 +63,7 @@ def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return those of hookrun's events for which the agent has events by its documentation, but never sends one."""
+    """Return those of hookrun's events for which the agent documents an event, but never sends it."""
     unsent = set(agent.INSTALL.get("unsent", ()))
     return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
 
@@ -172,7 +171,7 @@ def _can(agent: Agent, event: str, capability: str) -> bool:
 class InstallChange(FileChange):
     """The change of a file to which the `scope` of an agent contributes.
 
-    `original` is what uninstall gives back one day, None for no file.
+    `original` is what uninstall will restore, None for no file.
     """
 
     agent: str = ""
@@ -220,9 +219,9 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
     """Return the agent's configuration with the trust that its hooks need after a change, and needed before it."""
     form = trust_format(request.agent)
-    target = next((each for each in request.targets([]) if isinstance(each, SettingsFile)), None)
-    if form is None or target is None:
+    if form is None:
         return None
+    (target,) = request.targets([])
     before, after = (
         required_trust(target, hooks.now.of(data), request.agent, by_any_path=True)
         for data in (hooks.now.data, hooks.after)

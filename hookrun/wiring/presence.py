@@ -1,6 +1,6 @@
 """Find out whether another installation than the calling one answers an event.
 
-A run asks it, mostly in vain: what is needed to read settings is imported where it is used.
+Runs ask, and the answer is mostly no, so what reads settings is imported where it is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     where the user's command is gone, is kept from a part of the event, is about another home or not trusted by the
     agent: twice is better than not at all.
     """
-    # Read from the settings each time, never from a note of ours: the user may have taken the wiring out.
+    # Read from the settings each time, never from our own records: the user may have removed hookrun.
     spec = agent.INSTALL
     if not _names_hookrun(f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"):
         return False
@@ -70,7 +70,7 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
 
 
 def _names_hookrun(path: str) -> bool:
-    """Look for our name only: mostly it is not in the file, and to parse it takes many imports."""
+    """Look only for our name: most files do not have it, and parsing one takes many imports."""
     try:
         with open(path, "rb") as file:
             return b"hookrun" in file.read()
@@ -86,10 +86,10 @@ def _answers(wired: WiredEvent, home: str) -> bool:
 def _is_trusted(agent: Agent, location: InstallLocation, target: HookFile, event: str) -> bool:
     from hookrun.edit.file_change import existing
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
-    from hookrun.wiring.targets import SettingsFile, agent_directory
+    from hookrun.wiring.targets import agent_directory
 
     form = trust_format(agent)
-    if form is None or not isinstance(target, SettingsFile):
+    if form is None:
         return True
     path = f"{agent_directory(agent.INSTALL, location)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))

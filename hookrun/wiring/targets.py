@@ -16,6 +16,7 @@ from hookrun.config.document import Diagnostic, field_name, key_text, line_and_c
 from hookrun.config.parse import KeyPath, ParseError
 from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
+from hookrun.model import as_object
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import wired_command
@@ -224,8 +225,7 @@ class SettingsFile(HookFile):
 
     def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yield the path of each handler, and the handler: also in groups where the agent only tolerates these."""
-        events = json.at(TOP)
-        for event, items in events.items() if isinstance(events, dict) else ():
+        for event, items in as_object(json.at(TOP)).items():
             for number, item in enumerate(items if isinstance(items, list) else ()):
                 path = (*TOP, event, number)
                 group = item.get("hooks") if isinstance(item, dict) else None
@@ -278,8 +278,7 @@ class SettingsFile(HookFile):
         return FileError(str(Diagnostic(self.path, line, column, key_text(path), message, hint)))
 
     def _widened(self, json: Json, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
-        group = json.at(matcher[:-1])
-        handlers = group.get("hooks") if isinstance(group, dict) else None
+        handlers = as_object(json.at(matcher[:-1])).get("hooks")
         if isinstance(handlers, list) and len(handlers) > 1:
             return self._with(json.remove(ours.path), ours.event, handler)
         return json.remove(matcher)
@@ -343,12 +342,12 @@ def problems_in(path: str, text: str) -> Iterator[None]:
         yield
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
-        hint = f"{error.hint}; nothing was changed"
+        hint = f"{error.hint.removesuffix(', or use YAML')}; nothing was changed"  # agents read JSON only
         raise FileError(str(Diagnostic(path, line, column, "", error.message, hint))) from error
 
 
 class OwnedFile(HookFile):
-    """A file of hookrun's alone, as install wrote it: it is removed as a whole. Any other file is left as it is."""
+    """A file that is entirely hookrun's, as install wrote it, and removed as a whole. Any other file is left alone."""
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the file for these events, or the text as it is where they need none."""

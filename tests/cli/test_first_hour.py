@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
-from tests.cli.terminal import until_closed
+from tests.cli.terminal import at_terminal, until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -203,6 +203,86 @@ def test_a_hook_that_is_declared_wrongly_is_a_problem(project: Project, command:
     assert "write the absolute path" in done.stdout + done.stderr
 
 
+def test_an_agents_settings_cannot_be_yaml(project: Project) -> None:
+    """The hint for a config file of hookrun's would not help; and doctor has nothing to leave unchanged."""
+    project.hooks({"name": "guard", "command": "true"})
+    (project.home / ".claude").mkdir()
+    (project.home / ".claude" / "settings.json").write_text("// mine\n{}")
+    done = hookrun(project, "install", "claude")
+    assert "JSON has no comments\nhint: remove the comment; nothing was changed" in done.stderr
+    shown = " ".join(hookrun(project, "doctor", "claude").stdout.split())
+    assert "JSON has no comments; remove the comment" in shown
+    assert "nothing was changed" not in shown
+
+
+def test_a_command_line_without_quotes_is_shown_with_them(project: Project) -> None:
+    """Its options are not those of `try`; a misspelled one of `try` is still recognized."""
+    done = hookrun(project, "try", "rm", "-rf", "build")
+    assert done.stderr == "error: unknown option `-r`\nhint: quote the command line: `hookrun try 'rm -rf build'`\n"
+    assert "did you mean `--agent`?" in hookrun(project, "try", "ls", "--agnet", "claude").stderr
+
+
+def test_the_command_that_shows_why_nothing_matched_has_the_call(project: Project) -> None:
+    """Without the call `explain` could only say what it depends on."""
+    project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "git*"}, "command": "true"})
+    tried = hookrun(project, "try", "ls -l").stdout
+    assert "`hookrun explain pre_tool_use --tool bash --arg 'command=ls -l'` shows why" in tried
+    why = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--arg", "command=ls -l").stdout
+    assert 'tool_args.command is "ls -l", which "git*" does not match' in why
+
+
+def test_a_text_for_model_and_user_is_shown_once(project: Project) -> None:
+    """As of a hook that only advises."""
+    project.hooks({"name": "guard", "mode": "advise", "command": "echo no >&2; exit 2"})
+    project.approve()
+    assert hookrun(project, "try", "ls").stdout.count("would block: no") == 1
+
+
+def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
+    """Without an agent it says so."""
+    project.hooks({"name": "guard", "agents": ["gemini"], "command": "true"})
+    fired = project.fire(LS, "--explain")
+    assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
+
+
+def test_your_own_hook_is_not_one_of_the_project(project: Project) -> None:
+    """`hookrun list` lists it, so it is not unknown: it is said where it is switched off, or removed."""
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.hooks({"name": "theirs", "command": "true"})
+    for command in "disable", "deny", "enable":
+        screen = " ".join(at_terminal(project, command, "mine", columns=200).screen.split())
+        assert '"mine" is no hook of this project, but of the user config' in screen
+        assert "hint: set `mode` to `off` in ~/.config/hookrun/hooks.json" in screen
+    done = hookrun(project, "remove", "theirs", "--user")
+    assert done.stderr == 'error: no hook named "theirs" in your own config\nhint: leave out `--user`\n'
+
+
+def test_a_handler_that_is_not_migrated_names_its_file_once(project: Project) -> None:
+    """With the line, and the reason."""
+    settings = project.root / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"}]}]}}')
+    done = hookrun(project, "config", "migrate")
+    assert f"{settings}:1: not migrated: only Claude Code can run handlers" in done.stderr
+
+
+def test_hooks_are_not_ready_where_the_approvals_cannot_be_read(project: Project) -> None:
+    """No hook of the project runs then, so none is ready; that there is none is wrong, too."""
+    project.hooks({"name": "guard", "command": "true"})
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.approve()
+    hookrun(project, "install", "claude")
+    (project.home / ".local" / "share" / "hookrun" / "trust.json").write_text("garbage")
+    listed, status = hookrun(project, "list"), hookrun(project, "status")
+    assert (listed.status, status.status) == (1, 1)
+    states = {line.split()[0]: line.split()[3] for line in listed.stdout.splitlines()[1:]}
+    assert states == {"mine": "ready", "guard": "unknown"}
+    assert "hooks      2: 1 ready, 1 unknown\n" in status.stdout
+    shown = hookrun(project, "doctor", "claude").stdout
+    assert "\\n" not in shown
+    assert "hint: remove it, then approve your hooks again" in shown
+
+
 # --- a config file that does not apply here
 
 
@@ -226,3 +306,11 @@ def test_a_new_config_outside_a_repository_says_where_it_applies(project: Projec
     (project.root / ".git").rmdir()
     assert text in " ".join(hookrun(project, *arguments).stdout.split())
     assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
+
+
+@pytest.mark.parametrize("command", [("list",), ("status",), ("try", "ls")])
+def test_a_misspelled_key_is_named_where_there_are_no_hooks(project: Project, command: tuple[str, ...]) -> None:
+    """Not only by `validate` and `explain`."""
+    project.script("coder.json", '{"hook": []}', 0o644)
+    shown = hookrun(project, *command).stdout
+    assert 'coder.json:1:10: hookrun ignores the key "hook"; did you mean "hooks"?' in shown

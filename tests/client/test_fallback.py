@@ -403,6 +403,23 @@ def test_the_reason_is_no_value_of_a_last_option(launcher: Launcher) -> None:
     assert result.stdout.splitlines()[0] == "cold|fire|--agent|claude|--cold|no-server|Stop|--deadline"
 
 
+def test_an_environment_that_leaves_no_room_for_the_cold_command(launcher: Launcher) -> None:
+    """The system has just started the launcher, and does not start Python: hookrun is not missing."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 19, 1 << 19))  # then it takes 128 KB
+
+    for length in range(1 << 16, 0, -8):
+        environment = dict.fromkeys(("A", "B"), "x" * length)
+        try:
+            result = launcher.run(env=environment, before=limit)
+        except OSError:
+            continue
+        message = "hookrun: the environment is too long, so no hook has run\nhint: shorten its variables\n"
+        assert result == (1, "", message)
+        break
+
+
 @pytest.mark.parametrize("name", [None, "", "claude", "claude/", "/" + "x" * 5000 + "/claude"])
 def test_a_name_that_does_not_say_where_it_is(launcher: Launcher, name: str | None) -> None:
     """Without its directory it cannot find anything: it says so."""

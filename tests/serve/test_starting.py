@@ -84,11 +84,11 @@ class Account:
         record: dict[str, object] = json.loads(path.read_text().splitlines()[-1]) if path.exists() else {}
         return record
 
-    def hookrun(self, *argv: str) -> str:
+    def hookrun(self, *argv: str, path: str = os.environ["PATH"]) -> str:
         """Run a command of hookrun and return what it prints."""
         done = subprocess.run(
             [*COMMAND[:-1], *argv, "--home", str(self.home)],
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
+            env={"PATH": path, "HOME": str(self.home)},
             cwd=self.home,
             check=True,
             capture_output=True,
@@ -131,6 +131,15 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert not account.socket.exists()
     assert account.hookrun("serve") == "not running; the next run of an agent starts it\n"
     assert account.hookrun("serve", "--stop") == "no server is running\n"
+
+
+def test_a_server_is_shown_where_there_is_no_ps(account: Account) -> None:
+    """Small containers have none."""
+    account.cold("off")
+    wait_for(account.socket.exists)
+    (server,) = json.loads(account.hookrun("serve", "--json", path="/nowhere"))["servers"]
+    assert server["workers"] == 1
+    assert "running (pid" in account.hookrun("status", path="/nowhere")
 
 
 def test_the_run_that_starts_the_server_needs_no_more_of_python_than_others(account: Account) -> None:

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.launcher_file import LauncherFile, path_in, write
+from hookrun.server_start import lock_path
+from hookrun.state import make_private_dir
+
 if TYPE_CHECKING:
     from tests.serve.conftest import RunningServer, WarmProject
 
@@ -131,6 +135,19 @@ def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, numbe
     os.close(write_end)
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_begin_of_a_run_refuses_copilot_nothing(warm: WarmProject, number: int) -> None:
+    """It takes any other status than 0 for a refusal."""
+    read_end, write_end = os.pipe()
+    with open(os.devnull, "r+b") as nothing:
+        words = ("--agent", "copilot", "preToolUse", "--home", str(warm.project.home))
+        client = warm.start(*words, stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
+    os.close(read_end)
+    client.signal(number)
+    assert client.answer() == 0
+    os.close(write_end)
+
+
 @pytest.mark.parametrize("waits", ["for a hook", "for its context"])
 def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
     """Its worker and every process of its hooks are gone; the next run is served."""
@@ -166,6 +183,17 @@ def test_a_killed_caller_whose_clock_file_is_a_fifo_leaves_no_worker(warm: WarmP
         client.close()
     wait_for(lambda: worker not in warm.server.children())
     assert warm.fire("stop").status == 0
+
+
+def test_a_warm_run_starts_no_server_whatever_its_arguments_say(warm: WarmProject) -> None:
+    """An attempt that cannot succeed would keep others from starting one for a minute."""
+    home = str(warm.project.home)
+    make_private_dir(os.path.dirname(path_in(home)))
+    write(path_in(home), LauncherFile(["/bin/false", "fire"]).text().encode())
+    environment = {name: value for name, value in warm.project.environment().items() if name != "CI"}
+    words = ("--agent", "claude", "PreToolUse", "--home", home, "--cold", "no-server")
+    assert warm.fire(*words, environment=environment).status == 0
+    assert not os.path.exists(lock_path(home))
 
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
