@@ -98,10 +98,12 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
     hooks = _selected(declarations, **wanted)
     problems = [*declarations.problems]
     decisions: list[dict[str, str]] = [{} for _ in hooks]
+    known = True
     try:
         decisions = [_decisions(each, project) for each in hooks]
     except StoreError as error:
         problems.append(str(error))
+        known = False
     if as_json:
         undecided = {"trust": None, "paused": None}
         report = {
@@ -116,7 +118,7 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
     elif wanted and not hooks:
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
-        rows = [*map(_row, hooks, decisions)]
+        rows = [_row(each, made if known else _unknown(each)) for each, made in zip(hooks, decisions, strict=True)]
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
@@ -147,6 +149,11 @@ def _decisions(hook: Hook, project: Project) -> dict[str, str]:
     decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused_until(hook)
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
+
+
+def _unknown(hook: Hook) -> dict[str, str]:
+    """Return the decisions about a hook where they cannot be read: then no hook of a project counts as approved."""
+    return {"trust": "unknown"} if hook.layer in UNTRUSTED_LAYERS else {}
 
 
 def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
@@ -209,6 +216,7 @@ def status_command(home: str | None, *, as_json: bool) -> int:
     except StoreError as error:
         pauses = []
         errors.append(str(error))
+        states = Counter(_state(hook, _unknown(hook)) for hook in project.declarations.hooks)
     to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
     try:

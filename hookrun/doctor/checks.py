@@ -87,7 +87,8 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
         cause = "no hook counts as approved, so no hook of a project runs"
-        yield Finding("approved", PROBLEM, agent.undecided, cause, "correct it")
+        found, _, hint = agent.undecided.partition("\nhint: ")
+        yield Finding("approved", PROBLEM, found, cause, hint or "correct it")
     if agent.unapproved:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
         cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"

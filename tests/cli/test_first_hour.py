@@ -266,6 +266,23 @@ def test_a_handler_that_is_not_migrated_names_its_file_once(project: Project) ->
     assert f"{settings}:1: not migrated: only Claude Code can run handlers" in done.stderr
 
 
+def test_hooks_are_not_ready_where_the_approvals_cannot_be_read(project: Project) -> None:
+    """No hook of the project runs then, so none is ready; that there is none is wrong, too."""
+    project.hooks({"name": "guard", "command": "true"})
+    project.user_hooks({"name": "mine", "command": "/bin/true"})
+    project.approve()
+    hookrun(project, "install", "claude")
+    (project.home / ".local" / "share" / "hookrun" / "trust.json").write_text("garbage")
+    listed, status = hookrun(project, "list"), hookrun(project, "status")
+    assert (listed.status, status.status) == (1, 1)
+    states = {line.split()[0]: line.split()[3] for line in listed.stdout.splitlines()[1:]}
+    assert states == {"mine": "ready", "guard": "unknown"}
+    assert "hooks      2: 1 ready, 1 unknown\n" in status.stdout
+    shown = hookrun(project, "doctor", "claude").stdout
+    assert "\\n" not in shown
+    assert "hint: remove it, then approve your hooks again" in shown
+
+
 # --- a config file that does not apply here
 
 
