@@ -77,7 +77,7 @@ RECIPE = Recipe(
         - Symbolic links to a protected directory.
         - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings.
+        - Aliases and functions from your shell's settings; commands of PowerShell (`Remove-Item`).
     """,
 )
 
