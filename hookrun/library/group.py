@@ -36,11 +36,11 @@ def _notifier(end: asyncio.Future[None]) -> Callable[[], None]:
         if future is not None:
             future.set_result(None)
 
-    def tell() -> None:
+    def notify() -> None:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(note)
 
-    return tell
+    return notify
 
 
 async def _shielded(end: asyncio.Future[None]) -> None:

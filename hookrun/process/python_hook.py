@@ -20,7 +20,18 @@ def run(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ig
     answer_to = os.dup(1)
     os.dup2(2, 1)
     try:
-        return _run(target, directory, answer_to, loads or _loads, dumps or _dumps)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
+        if directory:
+            sys.path.insert(0, directory)
+        context = (loads or _loads)(sys.stdin.read())
+        function = _find(target)
+        if function is None:
+            return NOT_FOUND
+        text = _answer(function, context, dumps or _dumps)  # type: ignore[no-untyped-call]
+        if text is not None:
+            with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
+                stdout.write(text)
+        return 0
     finally:
         os.close(answer_to)
 
@@ -35,21 +46,6 @@ def _dumps(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a t
     import json
 
     return json.dumps(data)
-
-
-def _run(target, directory, answer_to, loads, dumps) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as of `run`
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
-    if directory:
-        sys.path.insert(0, directory)
-    context = loads(sys.stdin.read())
-    function = _find(target)
-    if function is None:
-        return NOT_FOUND
-    text = _answer(function, context, dumps)  # type: ignore[no-untyped-call]
-    if text is not None:
-        with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
-            stdout.write(text)
-    return 0
 
 
 def serve(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as json's

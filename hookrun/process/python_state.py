@@ -128,7 +128,8 @@ class State:
             while os.waitpid(-1, os.WNOHANG)[0]:  # it has ended, and the hook has not waited for it
                 started = True
         except ChildProcessError:
-            return (started and _has_family(marker)) or any(map(_is_open, set(_descriptors()) - self._open))
+            numbers = {int(name) for name in os.listdir("/dev/fd")}
+            return (started and _has_family(marker)) or any(map(_is_open, numbers - self._open))
         return True
 
     def _restore_process(self) -> None:
@@ -184,10 +185,6 @@ def _form(stream: object) -> tuple[object, ...]:
     """Return what a hook may change of a standard stream."""
     names = ("closed", "encoding", "errors", "line_buffering", "write_through")
     return tuple(getattr(stream, name, None) for name in names)
-
-
-def _descriptors() -> list[int]:
-    return [int(name) for name in os.listdir("/dev/fd")]
 
 
 def _is_open(fd: int) -> bool:

@@ -164,7 +164,7 @@ class Guard:
         return reason
 
     def _of_program(self, command: SimpleCommand) -> str | None:
-        if command.program in command.within and command.beside:
+        if command.program in command.within and command.beside and "command" not in command.wrappers:
             return f"{command.words[0].text} calls itself endlessly: a fork bomb"
         if command.program.startswith(FORMATTING):
             return _formats(command)

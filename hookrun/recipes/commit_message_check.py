@@ -35,7 +35,7 @@ RECIPE = Recipe(
         - The same with `git -C`, git aliases, behind `cd` and in `bash -c`.
     """,
     misses="""
-        - Messages written in an editor, or with parts that only the shell knows.
+        - Messages written in an editor or by the line itself into a file, or with parts that only the shell knows.
         - Commits by other programs (`gh`, scripts, MCP tools), and by `git merge`, `revert` and `rebase`.
         - `fixup!` and `squash!` commits, merges and reverts: their first line is always allowed.
     """,

@@ -71,6 +71,7 @@ def physical(path: str, directory: str | None) -> str | None:
 
 def spellings(path: str) -> Iterable[str]:
     """Return what an absolute path may name: a program follows a link before its `..`, some agents shorten first."""
+    path = path.replace("\0", "")  # no name has one
     shortened = os.path.normpath(path)
     return dict.fromkeys((shortened, os.path.realpath(path), os.path.realpath(shortened)))
 

@@ -99,6 +99,8 @@ class Evaluator:
             return Word("")
         directory = program in {"git", "pwd"}
         printed = _directory_of(words, scope) if directory else _output_of(program, words, streams.stdin)
+        if printed is not None and printed.text in scope.functions and program in {"command", "type", "which"}:
+            printed = None  # the program, not the function of that name
         return _kept(printed, streams)
 
     def _run_alias(

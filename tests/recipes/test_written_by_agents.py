@@ -122,6 +122,8 @@ HARMLESS = [
     "alias gp='git push'\ngp origin main",
     "alias rm='rm -i'\nrm x",
     "alias gc='git commit -m'\ngc 'fix: no rm -rf / here; git push -f'",
+    "lock() { x=$(which lock); $x a & }; lock",
+    'git() { command git "$@" | cat; }; git log',
     "uv run pytest -x",
     "uv run --with rich python x.py",
     "npx prettier --write .",
