@@ -213,7 +213,7 @@ def _reset_signals() -> None:
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")
 """Variables that the C library reads once."""
 UTF_8_LOCALES = ("C.UTF-8", "C.utf8", "UTF-8")
-"""What a Python that starts tries in the place of the C locale."""
+"""What a Python that starts tries instead of the C locale."""
 
 
 class TakenEnvironment:
