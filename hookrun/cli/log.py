@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import click
@@ -14,8 +14,8 @@ import orjson
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
-from hookrun.cli.log_filter import RunFilter, filter_options
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_paragraphs
+from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
+from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_message, print_paragraphs
 from hookrun.files import relative_path
 from hookrun.model import as_object
 from hookrun.text import diff, quote, truncate
@@ -86,12 +86,19 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
     for run in found:
         _show(run, as_json=as_json)
+    _note_gap(runs, found)
     seen = {run.request_id for run in found}
     while tail is not None:
         for run in tail.new():
             if runs.selects(run) and (run.fire is None or run.request_id not in seen):
                 _show(run, as_json=as_json)
         time.sleep(FOLLOW_INTERVAL)
+
+
+def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
+    """Report that later runs are not in the log; without any found, that is what is said anyway."""
+    if found and runs.is_off:
+        print_message(NOT_LOGGED, "note")
 
 
 def _show(run: FireRecords, *, as_json: bool) -> None:
@@ -260,6 +267,7 @@ def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> No
         print_json(report)
     else:
         print_paragraphs(_details(run))
+    _note_gap(runs, [run] if request_id in (None, "last") else [])
 
 
 def _find(runs: RunFilter, name: str) -> FireRecords:

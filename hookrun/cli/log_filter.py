@@ -58,6 +58,9 @@ def filter_options(function: Callable[..., None]) -> Callable[..., None]:
     return with_filter
 
 
+NOT_LOGGED = "runs are not logged: the setting `audit` is false"
+
+
 class RunFilter:
     """What the options select; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
 
@@ -96,10 +99,15 @@ class RunFilter:
             and ("failures" not in filters or run.failed)
         )
 
+    @property
+    def is_off(self) -> bool:
+        """Whether new runs are not logged, so that the latest one in the log may not be the last."""
+        return read_config(None, self._named_home).declarations.settings.get("audit") is False
+
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
         """Return the hints for a user who sees no run: which command shows some, or why there are none."""
-        if read_config(None, self._named_home).declarations.settings.get("audit") is False:
-            return "hint: runs are not logged: the setting `audit` is false"
+        if self.is_off:
+            return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
         home = f" --home {self._named_home}" if self._named_home is not None else ""

@@ -77,7 +77,7 @@ RECIPE = Recipe(
         - Symbolic links to a protected directory.
         - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings.
+        - Aliases and functions from your shell's settings; commands of PowerShell (`Remove-Item`).
     """,
 )
 
@@ -282,7 +282,8 @@ class ProtectedPaths:
         mine = (self._project, os.path.realpath(self._project))
         if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
             return None
-        temporary = (*TEMPORARY, os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  # named, not used
+        own = absolute(os.environ.get("TMPDIR", ""), "/") or "/"
+        temporary = TEMPORARY if self.is_large(own) else (*TEMPORARY, own)
         return None if any(each != full and is_within(full, each) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:

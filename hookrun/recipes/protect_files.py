@@ -68,6 +68,7 @@ RECIPE = Recipe(
     """,
     misses="""
         - Files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm install`, `python -c`, scripts.
+        - Commands of PowerShell (`Set-Content`), and code of other languages: `awk '...'`, `node -e`.
         - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
           compared literally).
         - Secrets in files with other names and in the environment (`env`, `printenv`).

@@ -283,6 +283,18 @@ def test_hooks_are_not_ready_where_the_approvals_cannot_be_read(project: Project
     assert "hint: remove it, then approve your hooks again" in shown
 
 
+def test_an_old_run_is_not_taken_for_the_last_one(project: Project) -> None:
+    """Where runs are no longer logged, `why` and `log` say so; not of a run that is named."""
+    project.hooks({"name": "guard", "command": "true"})
+    run_id = str(project.fire(LS).verdict["request_id"])
+    path = project.home / ".config" / "hookrun" / "hooks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"hookrun": {"audit": false}, "hooks": []}')
+    for command in "why", "log":
+        assert hookrun(project, command).stderr == "note: runs are not logged: the setting `audit` is false\n"
+    assert hookrun(project, "why", run_id).stderr == ""
+
+
 # --- a config file that does not apply here
 
 

@@ -493,6 +493,17 @@ def test_what_is_asked_about_is_an_option(
     assert answer("/home/me", "block_destructive_commands", line, monkeypatch)["action"] == action
 
 
+@pytest.mark.parametrize("temporary", ["/scratch", "/scratch/", "/", "//", "/home/me/", "/srv"])
+@pytest.mark.parametrize(("line", "action"), [("rm -rf /scratch/x", "continue"), ("rm -rf /scratch", "ask")])
+def test_a_directory_for_temporary_files_holds_neither_itself_nor_the_system(
+    temporary: str, line: str, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TMPDIR may be a project's choice: one that is a directory of the system or the home would allow everything."""
+    monkeypatch.setenv("TMPDIR", temporary)
+    expected = action if temporary.startswith("/scratch") else "ask"
+    assert answer("/home/me", "block_destructive_commands", line, monkeypatch)["action"] == expected
+
+
 def test_the_corpora_are_large() -> None:
     """At least twenty of each kind for each recipe."""
     for actions in CORPORA.values():
