@@ -205,7 +205,7 @@ def _of(pid: int) -> dict[str, object]:
         "namespace": [*[_link(f"{directory}ns/{name}") for name in NAMESPACES], os.readlink(f"{directory}root")],
         "privileges": [line for line in status.split(b"\n") if line.startswith(STATUS)],
         "label": _label(directory) if HAS_LABELS else b"",
-        "limits": _read(f"{directory}limits") + _personality(directory),
+        "limits": _read(f"{directory}limits"),
         "nice": (
             os.getpriority(os.PRIO_PROCESS, pid),
             os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK,
@@ -243,14 +243,6 @@ def _link(path: str) -> str:
         return os.readlink(path)
     except FileNotFoundError:
         return ""
-
-
-def _personality(directory: str) -> bytes:
-    """Return what setarch(8) sets, nothing where the system does not say."""
-    try:
-        return _read(f"{directory}personality")
-    except FileNotFoundError:
-        return b""
 
 
 def _label(directory: str) -> bytes:

@@ -31,7 +31,7 @@ LOOK = """cat >/dev/null
 ulimit -a; ulimit -H -a; umask; nice; pwd
 grep -E '^(Uid|Gid|Groups|NoNewPrivs|Seccomp|Cap|Cpus_|Mems_|Sig(Ign|Blk)|Umask)' /proc/self/status
 for name in cgroup ipc mnt net pid time user uts; do readlink /proc/self/ns/$name; done
-cat /proc/self/cgroup /proc/self/oom_score_adj /proc/self/personality; chrt -p $$ | sed 's/.* //'; ionice; hostname
+cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; ionice; hostname
 """
 """A hook that prints what it runs under."""
 
@@ -44,7 +44,6 @@ WRAPS = {
     "a host name": ("unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$@"', "sh"),
     "a sandbox": ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc", "--ipc"),
     "no new privileges": ("setpriv", "--no-new-privs"),
-    "another personality": ("setarch", "-R"),
     "fewer capabilities": ("setpriv", "--bounding-set", "-net_raw"),
     "another group": ("setpriv", "--groups", "12345"),
     "fewer descriptors": ("sh", "-c", 'ulimit -n 123; exec "$@"', "sh"),
