@@ -326,6 +326,8 @@ def read_claude_style(
     if not isinstance(tool, str):
         return Message(native, [call], roots=roots)
     context.update(tool_fields(names, tool, args))
+    if args is not None and not isinstance(args, dict):
+        context["arguments_cut_off"] = True  # hooks get none of them
     if "tool_response" in payload:
         context["tool_result_output"] = output(tool, payload["tool_response"])
     own = native_args_of_single_call(names, tool, args)

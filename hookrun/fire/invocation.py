@@ -199,7 +199,7 @@ class EventFire:
         return verdict
 
     def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
-        """Return a block if hooks that may guard the tool got only the beginning of its arguments."""
+        """Return a block if hooks that may guard the tool did not get all of its arguments."""
         from hookrun.conditions import ConditionEvaluator
         from hookrun.engine import HookChain
 
@@ -212,7 +212,7 @@ class EventFire:
         names = ", ".join(hook.name for hook in guards)
         return Verdict(
             "block",
-            f"the agent passes only the beginning of these arguments to hooks ({names}): do it in smaller parts",
+            f"the agent does not pass all of these arguments to hooks ({names}): do it in smaller parts",
         )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:

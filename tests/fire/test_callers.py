@@ -219,3 +219,19 @@ def test_arguments_that_are_cut_off_are_not_let_pass(claude: Agent, guard: Json,
     about = message("grok", "write")
     told = claude.fire({**about, "cwd": str(claude.project.root), "tool_input": args, "toolInputTruncated": True})
     assert reason in refusal(told, "grok") if reason else refusal(told, "grok") is None  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("given", ["echo hi", ["echo hi"], 1])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen"])
+def test_arguments_that_are_no_object_are_not_let_pass(project: Project, agent: str, given: object) -> None:
+    """A guard on the tool would see a call without arguments; the log of all calls is no guard."""
+    wired = Agent(agent, project)
+    event = "BeforeTool" if agent == "gemini" else "PreToolUse"
+    tool = "run_shell_command" if agent in {"gemini", "qwen"} else "Bash"
+    about = {"session_id": "s", "cwd": str(project.root), "hook_event_name": event, "tool_name": tool}
+    project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "*never*"}, "command": "exit 2"})
+    told = wired.fire({**about, "tool_input": given})
+    assert "in smaller parts" in str(told.refusal)
+    assert wired.fire({**about, "tool_input": None}).refusal is None
+    project.hooks({"name": "log", "command": says(action="continue"), "background": True})
+    assert wired.fire({**about, "tool_input": given}).refusal is None
