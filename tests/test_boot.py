@@ -330,7 +330,7 @@ def test_a_source_that_changed_is_imported_itself(project: Project, package: Pat
         with (package / name).open("a") as file:
             file.write("\n# changed\n")
     with (package / "fire" / "command.py").open("a") as file:
-        file.write("\nTROUBLE = 7\n")
+        file.write("\nFAILED = 7\n")
     assert fire(project, package)["action"] == "continue"
     before = code_file(package).read_bytes()
     done = subprocess.run(

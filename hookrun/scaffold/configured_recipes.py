@@ -164,9 +164,12 @@ class ConfiguredRecipes:
         return path, existing(path)
 
     def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
+        examples = _examples(recipe)
+        if not examples:
+            return
         path, now = self._cases_of(recipe.name)
         config = os.path.relpath(self.config_file.path, os.path.dirname(path))
-        text = f"config: {config}\n{_examples(recipe)}"
+        text = f"config: {config}\n{examples}"
         digits, whole = _digits(text), f"`hookrun recipes test {recipe.name}` runs all its tests"
         after = f"# Examples of the recipe {recipe.name}, {digits}: {whole}.\n{text}".encode()
         if now.data is None or now.data == after or _is_unchanged(now.text()) or replace:
@@ -218,6 +221,8 @@ def _difference(name: str, version: str) -> str:
 def _examples(recipe: Recipe) -> str:
     """Return the recipe's case file with its examples only: the first two cases, and the first in which it is quiet."""
     path = catalog.cases_path(recipe.name)
+    if not os.path.exists(path):
+        return ""
     document = read(path)
     data = document.data
     cases = data["cases"] if isinstance(data, dict) else []

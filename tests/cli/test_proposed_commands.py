@@ -58,6 +58,7 @@ VALUES = {
     "shlex.quote(config_file.root)": "/p", "quoted(self.root)": "/p",
     "quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
+    "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",
 }  # fmt: skip
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
