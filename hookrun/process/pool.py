@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hookrun.model import Failure, Outcome
 from hookrun.process.child import NEVER, WATCHER, Task
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
-from hookrun.process.pool_loop import CallerLoop, PoolLoop, Slots
+from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER, CallerLoop, PoolLoop, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 CLOSE_WAIT = 5.0
 """Seconds to wait for the thread on close: longer than it takes to kill all hooks."""
-
-SIGNALS_SEEN_AFTER = 0.5
-"""Seconds after which a waiting thread notices a signal at the latest."""
 
 
 class ClosedError(RuntimeError):
@@ -199,7 +196,6 @@ class Pool:
 
 
 def _wait_for(lock: Lock) -> None:
-    # A signal just before the thread blocks does not wake it: check for one from time to time.
     while not lock.acquire(timeout=SIGNALS_SEEN_AFTER):
         pass
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hookrun.process.child import Process, Task
 
 READ_SIZE = 4096
+SIGNALS_SEEN_AFTER = 0.5
+"""Seconds between looks for a signal while a thread waits: one that comes just before it blocks does not wake it."""
 
 
 class Slots:
@@ -166,6 +168,9 @@ class CallerLoop(PoolLoop):
         super()._on_wake()
         if self._closing:
             self._cancel("the engine was closed")
+
+    def _next_wakeup(self, now: float) -> float:
+        return min(super()._next_wakeup(now), now + SIGNALS_SEEN_AFTER)
 
     def _others_run(self) -> bool:
         return bool(self._live) or self._slots.taken > self.reserved

@@ -12,7 +12,7 @@ from hookrun.model import Failure, Outcome
 from hookrun.process.child import PIPE_ATOMIC, CannotStart, Process, Task
 from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool
-from hookrun.process.pool_loop import CallerLoop
+from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER, CallerLoop
 from tests.process.bench import SOON, Bench, bench, pool_of, pytestmark, zombies
 from tests.process.test_processes import until
 
@@ -182,3 +182,31 @@ def _is_open(fd: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing wakes it then: it looks from time to time, not only when the hook's time is over."""
+    seen: list[int] = []
+    poll = CallerLoop._poll
+
+    class Recorded:
+        """What waits, and for how long at most."""
+
+        def __init__(self, loop: CallerLoop) -> None:
+            self.real = poll(loop)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.real, name)
+
+        def poll(self, milliseconds: int) -> list[tuple[int, int]]:
+            seen.append(milliseconds)
+            return self.real.poll(milliseconds)
+
+    def recorded(loop: CallerLoop) -> Recorded:
+        return Recorded(loop)
+
+    monkeypatch.setattr(CallerLoop, "_poll", recorded)
+    with pool_of(1) as pool:
+        (outcome,) = pool.run([task(bench, "sleep 0.7; echo late")])
+    assert outcome.stdout == b"late\n"
+    assert max(seen) <= SIGNALS_SEEN_AFTER * 1000 + 1
