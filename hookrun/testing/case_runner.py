@@ -27,6 +27,7 @@ from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
+from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (
@@ -121,10 +122,12 @@ def run_in_threads(runner: CaseRunner, runs: Iterable[CaseRun], width: int, on_d
                 on_done(run)
 
     with ThreadPoolExecutor(width) as pool:
-        futures = [pool.submit(work) for _ in range(width)]
         try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()
+            futures = {pool.submit(work) for _ in range(width)}
+            while futures:
+                done, futures = wait(futures, SIGNALS_SEEN_AFTER, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
         except BaseException:
             with taking:
                 pending = iter(())
@@ -157,7 +160,7 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
             workers[receiver] = worker
         open_ends = list(workers)
         while open_ends:
-            for ready in connection.wait(open_ends):
+            for ready in connection.wait(open_ends, SIGNALS_SEEN_AFTER):
                 assert isinstance(ready, connection.Connection)  # noqa: S101  # not one of the other things it can wait for
                 try:
                     index, *result = ready.recv()

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.cli.terminal import PATIENCE
 from tests.testing.cases import GUARD, LIST, PUSH, interrupted, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
@@ -128,3 +131,20 @@ def test_a_process_with_threads_is_not_forked() -> None:
     finally:
         over.set()
         thread.join()
+
+
+def test_ctrl_c_while_the_threads_are_started_ends_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread may run a hook before the one that starts it goes on."""
+    stopped = threading.Event()
+    runner: Any = SimpleNamespace(run=lambda _: stopped.wait(PATIENCE), stop=stopped.set)
+    only_one: Any = [None]
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(pool: ThreadPoolExecutor, work: Callable[[], None]) -> None:
+        submit(pool, work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        case_runner.run_in_threads(runner, only_one, 1, lambda _: None)
+    assert stopped.is_set()
