@@ -166,10 +166,10 @@ class ConfigSources:
         if self.problems:
             return count(len(self.problems), "config error")
         effective = self.files
-        also = self.overlooked()
         ignored = self._ignored()
         if ignored is not None and not effective:
             return ignored
+        also = self.overlooked()
         if not effective:
             root = self._found.repository
             return f"no config file here{f' or up to {root}' if root else ', outside a git repository'}{also}"

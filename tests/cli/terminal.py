@@ -42,6 +42,25 @@ def _more(master: int) -> bytes:
         return b""
 
 
+def started_at_terminal(
+    project: Project, *arguments: str, env: dict[str, str] | None = None, columns: int = 80
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start `hookrun` with these arguments at a terminal; return the process and the other end of the terminal."""
+    master, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, columns))
+    process = subprocess.Popen(
+        project.command(*arguments),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=project.root,
+        env=project.environment(**{"TERM": "dumb", "COLUMNS": str(columns), **(env or {})}),
+        start_new_session=True,
+    )
+    os.close(terminal)
+    return process, master
+
+
 def at_terminal(
     project: Project,
     *arguments: str,
@@ -55,18 +74,7 @@ def at_terminal(
 
     `meanwhile` is what happens between the first question and its answer.
     """
-    master, terminal = os.openpty()
-    termios.tcsetwinsize(terminal, (24, columns))
-    process = subprocess.Popen(
-        project.command(*arguments),
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=project.root,
-        env=project.environment(**{"TERM": "dumb", "COLUMNS": str(columns), **(env or {})}),
-        start_new_session=True,
-    )
-    os.close(terminal)
+    process, master = started_at_terminal(project, *arguments, env=env, columns=columns)
     left = list(answers)
     screen = b""
     questions = 0

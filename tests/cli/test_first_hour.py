@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
-from tests.cli.terminal import at_terminal, until_closed
+from tests.cli.terminal import at_terminal, started_at_terminal, until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -162,16 +162,7 @@ def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[
     """As `hookrun help exit-codes` says of every command."""
     if arguments == ("trust",):
         project.hooks({"name": "guard", "command": "true"})
-    master, terminal = os.openpty()
-    process = subprocess.Popen(
-        project.command(*arguments),
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=project.root,
-        env=project.environment(TERM="dumb"),
-    )
-    os.close(terminal)
+    process, master = started_at_terminal(project, *arguments)
     screen = b""
     while not screen.rstrip().endswith((b"[1,2,3]:", b"[q]uit:")):
         screen += os.read(master, 4096)
