@@ -134,7 +134,7 @@ def test_a_process_with_threads_is_not_forked() -> None:
 
 
 def test_ctrl_c_while_the_threads_are_started_ends_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread may run a hook before the one that starts it goes on."""
+    """A thread may run a hook before the one that starts it continues."""
     stopped = threading.Event()
     runner: Any = SimpleNamespace(run=lambda _: stopped.wait(PATIENCE), stop=stopped.set)
     only_one: Any = [None]
