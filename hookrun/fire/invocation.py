@@ -12,7 +12,7 @@ from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
-from hookrun.text import print_message
+from hookrun.text import UserError, print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hookrun.trust.approvals import UserDecisions
 
 
-class FireError(Exception):
+class FireError(UserError):
     """hookrun cannot run; the message says why and what to do."""
 
 
