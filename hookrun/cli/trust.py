@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from hookrun.cli.commands import FAILED, command, config_options, load_project, working_directory
+from hookrun.cli.commands import FAILED, Workspace, command, config_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,
@@ -70,8 +70,7 @@ MAX_LINES = 200
 @config_options
 def trust_command(
     what: tuple[str, ...],
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     *,
     yes: bool,
     list_all: bool,
@@ -91,7 +90,7 @@ def trust_command(
         if yes:
             error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
         raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests")
-    project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
+    project = at.project(os.path.abspath(paths[0] if paths else at.directory))
     if list_all:
         _list_all(project, as_json=as_json)
         return 0

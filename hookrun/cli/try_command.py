@@ -16,12 +16,11 @@ from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
+    Workspace,
     agents_named,
     command,
     config_options,
     hooks_named,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
@@ -93,8 +92,7 @@ def try_command(
     agent: str | None,
     hooks: tuple[str, ...],
     repeat: int | None,
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     as_json: bool,
 ) -> int:
     """Show what each hook says to a command line, a file or a prompt.
@@ -111,7 +109,7 @@ def try_command(
     if command_line is file is prompt is event is None:
         raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
     by = agents_named([agent])[0] if agent is not None else None
-    sources = ConfigSources(working_directory(), resolve_home(home), config)
+    sources = ConfigSources(at)
     named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
     event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
     fields = _fields(command_line, file, prompt, tool, event)
