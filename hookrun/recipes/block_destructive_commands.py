@@ -13,6 +13,7 @@ from hookrun.recipes.shell_recipe import block, parse, physical, project_directo
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import with_target_last
 from hookrun.shell.prefilter import shell_line
+from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -201,7 +202,7 @@ class Guard:
         if git is not None and command.program != UNKNOWN:
             if git.command != "clean" or not _cleans(_words(git)):
                 return []
-            return [(path, git.start) for path in _not_options(git.texts) or ["."]]
+            return [(path, git.start) for path in not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
 
@@ -216,8 +217,8 @@ class Guard:
 
     def moved(self, command: SimpleCommand) -> str | None:
         """Return which tree `mv` would move away, or which disk it would overwrite."""
-        reason = _overwritten(operands(command)[-1:])
-        *paths, target = [word.text for word in with_target_last(command, [*map(Word, operands(command))])] or [""]
+        reason = _overwritten(command.operands[-1:])
+        *paths, target = [word.text for word in with_target_last(command, [*map(Word, command.operands)])] or [""]
         target = absolute(target, command.directory) or ""
         for path in paths:
             tree = self._protected.threatened_by(path, command.directory)
@@ -233,7 +234,7 @@ class Guard:
         """Return which tree would get other permissions or owners."""
         if not _recursive(command, "R"):
             return None
-        for path in operands(command)[1:]:
+        for path in command.operands[1:]:
             full = absolute(path, command.directory)
             full = full if full is None else full.removesuffix("/*") or "/"
             if full is not None and self._protected.is_large(full) and (command.program == "chmod" or full in SYSTEM):
@@ -309,16 +310,6 @@ class ProtectedPaths:
         return None
 
 
-def _not_options(words: list[str]) -> list[str]:
-    cut = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
-
-
-def operands(command: SimpleCommand) -> list[str]:
-    """Return the words of a command that are not options."""
-    return _not_options(command.arguments)
-
-
 def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
     for word in command.arguments:
         if word[:2] == "--":
@@ -334,7 +325,7 @@ def _trees(command: SimpleCommand) -> list[str]:
     if "--no-preserve-root" in command.arguments:
         return ["/"]
     recursive = _recursive(command)
-    return [path for path in operands(command) if recursive or path.rstrip("/").endswith("*")]
+    return [path for path in command.operands if recursive or path.rstrip("/").endswith("*")]
 
 
 def _found(command: SimpleCommand) -> list[str]:
@@ -350,7 +341,7 @@ def _found(command: SimpleCommand) -> list[str]:
 
 def _synchronised(command: SimpleCommand) -> list[str]:
     removes = any(word.startswith(("--del", "--remove-source")) for word in command.arguments)
-    return [path for path in operands(command)[-1:] if ":" not in path] if removes else []
+    return [path for path in command.operands[-1:] if ":" not in path] if removes else []
 
 
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
@@ -358,7 +349,7 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "rm": _trees,
     "rsync": _synchronised,
     "srm": _trees,
-    "tar": lambda command: operands(command) if "--remove-files" in command.arguments else [],
+    "tar": lambda command: command.operands if "--remove-files" in command.arguments else [],
 }
 """Program -> the trees that it removes."""
 
@@ -366,7 +357,7 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
 def _partitioned(command: SimpleCommand) -> str | None:
     """Return which disk a program would change, unless it only shows it."""
     words, looking = command.arguments, LOOKING.get(command.program, ())
-    disk = next((word for word in operands(command) if _disk(word)), None)
+    disk = next(filter(_disk, command.operands), None)
     changes = PARTITIONS.intersection(words) or (
         command.program == "sgdisk" and any(word[:1] == "-" and word not in looking for word in words)
     )
@@ -376,7 +367,7 @@ def _partitioned(command: SimpleCommand) -> str | None:
 
 
 def _erased(command: SimpleCommand) -> str | None:
-    disk = next((word for word in operands(command) if _disk(word)), None)
+    disk = next(filter(_disk, command.operands), None)
     erases = any(word.startswith(ERASING) for word in command.arguments)
     return f"`{command.program}` would erase the disk {disk}" if disk is not None and erases else None
 
@@ -387,7 +378,7 @@ def _disk(path: str) -> bool:
 
 
 def _formats(command: SimpleCommand) -> str | None:
-    for path in operands(command):
+    for path in command.operands:
         if _disk(path) or path == UNKNOWN:
             return f"`{command.program}` would erase the disk {path.replace(UNKNOWN, 'that it is given')}"
     return None
@@ -425,14 +416,11 @@ RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
     "chgrp": Guard.changed,
     "chmod": Guard.changed,
     "chown": Guard.changed,
-    "cp": lambda _, command: _overwritten(operands(command)[-1:]),
+    **dict.fromkeys(("cp", "install"), lambda _, command: _overwritten(command.operands[-1:])),
+    **dict.fromkeys(("shred", "tee", "truncate"), lambda _, command: _overwritten(command.operands)),
     **dict.fromkeys(("badblocks", "cryptsetup", "hdparm", "nvme"), lambda _, command: _erased(command)),
     **dict.fromkeys((*LOOKING, "cgdisk"), lambda _, command: _partitioned(command)),
     "dd": lambda _, command: _overwritten(word[3:] for word in command.arguments if word.startswith("of=")),
-    "install": lambda _, command: _overwritten(operands(command)[-1:]),
     "mv": Guard.moved,
-    "shred": lambda _, command: _overwritten(operands(command)),
-    "tee": lambda _, command: _overwritten(operands(command)),
-    "truncate": lambda _, command: _overwritten(operands(command)),
 }
 """Program -> the function that returns why it must not run."""

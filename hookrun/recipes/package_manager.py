@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, upwards
 from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import block, parse, project_directory
@@ -281,10 +281,7 @@ def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
 def _upwards(directory: str | None) -> list[str]:
     """Return the directory and its parents up to the project's root, outside of it up to a repository's root or `/`."""
     root = project_directory()
-    if directory is None:
-        return [root]
-    found = [directory]
-    outside = not is_within(directory, root)
-    while found[-1] not in {root, "/"} and not (outside and os.path.exists(os.path.join(found[-1], ".git"))):
-        found.append(os.path.dirname(found[-1]))
-    return found
+    if directory is None or is_within(directory, root):
+        return upwards(directory or root, root)
+    above = upwards(directory, "/")
+    return upwards(directory, next((each for each in above if os.path.exists(os.path.join(each, ".git"))), "/"))

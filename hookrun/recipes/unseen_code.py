@@ -75,8 +75,7 @@ def terminal_reader(parsed: ParsedLine) -> str | None:
         if not command.words or command.stdin is not None or any(reads_elsewhere):
             continue
         if command.program in {"cat", "tee"} and not command.piped:
-            operands = [text for text in command.arguments if text[:1] != "-" or text == "-"]
-            passed_on = passed_on or command.program == "tee" or all(text in TERMINAL for text in operands)
+            passed_on = passed_on or command.program == "tee" or TERMINAL.issuperset(command.operands)
         elif (passed_on or not command.piped) and _reads(command):
             return " ".join((*command.wrappers, command.program))
     return None
@@ -93,7 +92,7 @@ def _reads(command: SimpleCommand) -> bool:
     if program in READERS or program in {".", "source"}:
         return "/dev/tty" in texts
     if program in OPENING:  # `script FILE` starts one, too
-        return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
+        return len(command.operands) <= (program == "script")
     if PYTHON.fullmatch(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
     return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
@@ -185,16 +184,12 @@ class Downloads:
         program = command.words[0].text
         ran = [program] if "/" in program else []
         if _interprets(command):
-            ran.append(_operand(command))
+            ran += command.operands[:1]
         return any(absolute(each, command.directory) in self._files for each in ran)
 
 
 def _interprets(command: SimpleCommand) -> bool:
     return command.program in READERS | SOURCES or INTERPRETER.fullmatch(command.program) is not None
-
-
-def _operand(command: SimpleCommand) -> str:
-    return next((text for text in command.arguments if text[:1] != "-" or text == "-"), "")
 
 
 def _runs_stream(command: SimpleCommand) -> bool:
@@ -203,7 +198,7 @@ def _runs_stream(command: SimpleCommand) -> bool:
         return False
     if any(INLINE.match(word) for word in command.arguments):
         return UNKNOWN in command.arguments  # `python3 -c "$(curl ...)"`
-    first = _operand(command)
+    first = "".join(command.operands[:1])
     if first == UNKNOWN:
         return True
     from_stdin = command.program in READERS and any(word[:2] == "-s" for word in command.arguments)
