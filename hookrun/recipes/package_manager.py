@@ -7,7 +7,7 @@ import os
 from hookrun.files import is_within, upwards
 from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import block, parse, project_directory
+from hookrun.recipes.shell_recipe import parse, project_directory
 from hookrun.shell import lazy_re as re
 from hookrun.shell.wrappers import APART
 
@@ -146,9 +146,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             first, last = words[0], words[-1]
             if first.at is None or last.at is None:
                 was = " ".join(word.text for word in words)
-                if not text:
-                    return block(f"Remove `{was}`: only npm strips it before running the script")
-                return block(f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`")
+                advice = f"Remove `{was}`: only npm strips it before running the script"
+                if text:
+                    advice = f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`"
+                return {"action": "block", "message": advice}
             # A word that is removed takes the spaces before it along.
             start = first.at if text else len(data[: first.at].rstrip(b" \t"))
             edits[start] = (last.at + len(last.text.encode()), text)

@@ -17,7 +17,7 @@ from hookrun.shell.wrappers import STDIN, nested_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
@@ -54,21 +54,19 @@ VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 """Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
 
 
-def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> str | None:
-    """Return why a line is blocked that starts a program whose commands no hook would see, None for any other."""
+def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
+    """Yield why a line is blocked: it starts a program whose commands no hook would see."""
     if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
-        return None
-    program = terminal_reader(parsed)
-    if program is None:
-        return None
-    return (
-        f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to hooks. "
-        "Pass the commands in the line: `bash -c ...`, a script or a here-document"
-    )
+        return
+    for program in terminal_readers(parsed):
+        yield (
+            f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to "
+            "hooks. Pass the commands in the line: `bash -c ...`, a script or a here-document"
+        )
 
 
-def terminal_reader(parsed: ParsedLine) -> str | None:
-    """Return the first command of a line that would read commands from the terminal, None if there is none."""
+def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
+    """Yield the commands of a line that would read commands from the terminal."""
     passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
     for command in parsed.commands:
         reads_elsewhere = (each.reads and each.target.text not in TERMINAL for each in command.redirections)
@@ -77,8 +75,7 @@ def terminal_reader(parsed: ParsedLine) -> str | None:
         if command.program in {"cat", "tee"} and not command.piped:
             passed_on = passed_on or command.program == "tee" or TERMINAL.issuperset(command.operands)
         elif (passed_on or not command.piped) and _reads(command):
-            return " ".join((*command.wrappers, command.program))
-    return None
+            yield " ".join((*command.wrappers, command.program))
 
 
 def _reads(command: SimpleCommand) -> bool:
