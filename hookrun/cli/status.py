@@ -26,7 +26,6 @@ from hookrun.cli.commands import (
 )
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
-from hookrun.cli.log import local_time
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,
@@ -300,7 +299,7 @@ def _run(last: dict[str, object] | None) -> str:
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
     result = f"{last['action'] or 'no verdict'}{by}"
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
+    return redact(f"{audit_reader.local_time(last['time'], with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents
