@@ -127,6 +127,11 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
             ended_by, beside = hook, hook.parallel
 
 
+def is_unapproved(failure: Failure | None) -> bool:
+    """Return whether a hook failed because the user has not approved it."""
+    return failure is not None and failure.kind == "untrusted"
+
+
 def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
     if hook.error is not None:
         return "declared wrongly"
