@@ -47,7 +47,7 @@ from hookrun.fire.repeat import percentile
 from hookrun.model import HookResult, Verdict
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.trust.approvals import UserDecisions
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
@@ -155,7 +155,8 @@ class TrialFire(EventFire):
 
     def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
         invocation = self.invocation
-        trust = Approvals(invocation.home, invocation.project_root(), environment, invocation.settings)
+        home, root = invocation.home, invocation.project_root()
+        trust = UserDecisions(home, root, environment, invocation.settings, need_approval=True)
         trust.is_interrupted = is_interrupted
         return trust
 
