@@ -26,7 +26,6 @@ from hookrun.cli.commands import (
 )
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
-from hookrun.cli.log import local_time
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,
@@ -47,7 +46,7 @@ from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState
 from hookrun.doctor.checks import run_checks
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
-from hookrun.model import UNTRUSTED_LAYERS, Hook
+from hookrun.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
 from hookrun.serve.running import describe, running_servers
 from hookrun.state import home_directory
 from hookrun.trust.approvals import clock
@@ -178,11 +177,12 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
-    default = Hook(name="", events=()).to_dict()
     yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
-    fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
+    fields |= {
+        name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != HOOK_DEFAULTS.get(name)
+    }
     for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield f"  {name.ljust(12)} {text}", ""
@@ -299,7 +299,7 @@ def _run(last: dict[str, object] | None) -> str:
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
     result = f"{last['action'] or 'no verdict'}{by}"
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
+    return redact(f"{audit_reader.local_time(last['time'], with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents

@@ -30,14 +30,14 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.files import relative_path
-from hookrun.model import Hook
+from hookrun.model import HOOK_DEFAULTS, Hook
 from hookrun.process.prepare import resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX as RECIPE_VARIABLE, Recipe
 from hookrun.terminal import terminal_width
 from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS, PREFIX
+from hookrun.trust.digest import FROM_OTHERS, LABELS, PREFIX
 from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.snapshots import Texts
 from hookrun.trust.store import RULE
@@ -325,7 +325,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
-        if name not in HAS_OWN_LINE and value != DEFAULTS.get(name):
+        if name not in HAS_OWN_LINE and value != HOOK_DEFAULTS.get(name):
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if found.inspection.problem is not None:
         yield "problem", localized(found.inspection.problem)
@@ -356,7 +356,7 @@ def approved_texts(found: ProjectHook) -> Texts:
     fields = {
         name: value
         for name, value in found.hook.to_dict().items()
-        if name not in FROM_OTHERS and value != DEFAULTS.get(name)
+        if name not in FROM_OTHERS and value != HOOK_DEFAULTS.get(name)
     }
     texts = {snapshots.DECLARATION: _dumps(as_written(fields))}
     for file in found.inspection.files:
