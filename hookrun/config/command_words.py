@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from hookrun.shell.parse_line import parse_line
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import ALL_ENDS, join, split, substitutions
 from hookrun.shell.words import Word
@@ -164,6 +163,8 @@ def _first_part(line: str) -> tuple[ParsedLine, bool]:
 
     There are none where another shell may read that part otherwise.
     """
+    from hookrun.shell.parse_line import parse_line  # a third of the shell's reader: not for a config without commands
+
     line = line.strip()
     if len(line) > LONGEST_LINE or is_slow_to_parse(line):
         return ParsedLine(), False
@@ -209,6 +210,8 @@ def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
     has `sh -c 'hooks/a.sh && hooks/b.sh'`. They begin with `~/` and `${NAME}` as in `program_and_script`. A word too
     many costs little: it counts only where a file has that name.
     """
+    from hookrun.shell.parse_line import parse_line  # as above
+
     texts: list[str] = []
     if kind == "command" and isinstance(target, str):
         line = WRITTEN.sub(" ", target)
