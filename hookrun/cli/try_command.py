@@ -13,15 +13,7 @@ from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    FAILED,
-    INTERRUPTED,
-    Workspace,
-    agents_named,
-    command,
-    config_options,
-    hooks_named,
-)
+from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, agents_named, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
     BOLD,
