@@ -39,7 +39,7 @@ from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals, UserDecisions, quoted
+from hookrun.trust.approvals import UserDecisions, quoted
 
 if TYPE_CHECKING:
     from hookrun.cli.explain_run import AgentSide, ExplainRun
@@ -149,7 +149,7 @@ class Explanation:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         project, settings, home = self.sources.project, self.sources.settings, self.sources.home
         environment = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
-        trust = (UserDecisions if self.for_user else Approvals)(home, project, environment, settings)
+        trust = UserDecisions(home, project, environment, settings, need_approval=not self.for_user)
         return DryRun(trust, environment, self._skipped).predict(self.hooks, context, self.query.known)
 
     def _skipped(self, hook: Hook) -> str | None:
