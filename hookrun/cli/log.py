@@ -109,14 +109,8 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
         return
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (
-        local_time(header.get("time")),
-        run.request_id[:SHORT_ID],
-        project,
-        _call(header),
-        _result(run),
-        _subject(header),
-    )
+    about = (local_time(header.get("time")), run.request_id[:SHORT_ID], project, _call(header))
+    parts = (*about, _result(run), _subject(header))
     lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
     for record in run.hooks:
         lines += _hook_lines(record, MAX_LOG_TEXT)
