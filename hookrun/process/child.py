@@ -64,8 +64,6 @@ class Task:
     `line` is that of a program that answers lines (coprocess.py).
     """
 
-    __slots__ = ("deadline", "lease", "line", "lock", "marker", "max_output", "start", "stdin", "timeout")
-
     def __init__(
         self,
         start: Start,
@@ -91,11 +89,6 @@ class Task:
 
 class Process:
     """A running hook. Times are those of the monotonic clock."""
-
-    __slots__ = (
-        "closing", "deadline", "done", "ending", "err", "err_data", "exited", "family", "inp", "lock_fd", "out",
-        "out_data", "outcome", "pid", "pidfd", "started", "status", "stdin", "task",
-    )  # fmt: skip
 
     def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
