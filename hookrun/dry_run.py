@@ -15,7 +15,7 @@ from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
 from hookrun.text import closest
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.trust.approvals import UserDecisions
 from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ class DryRun:
         refused = self._trust.check_before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
         prediction.never_approved = self._trust.refusal(hook) is not None
-        if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
+        if hook.layer in UNTRUSTED_LAYERS and self._trust.need_approval:
             prediction.trust = _trust_state(hook, off, refused)
         decidable, prediction.depends = _split(hook, context, known)
         mismatch = explain_mismatch(decidable, context)
@@ -121,6 +121,11 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
             and apply_policies(hook, each.failure).action in TERMINAL_ACTIONS
         ):
             ended_by, beside = hook, hook.parallel
+
+
+def is_unapproved(failure: Failure | None) -> bool:
+    """Return whether a hook failed because the user has not approved it."""
+    return failure is not None and failure.kind == "untrusted"
 
 
 def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:

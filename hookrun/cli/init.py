@@ -10,13 +10,7 @@ from collections.abc import Collection, Iterator
 import click
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    agents_named,
-    command,
-    parse_pairs,
-    report_options,
-    unknown_hook,
-)
+from hookrun.cli.commands import agents_named, command, parse_pairs, report_options, unknown_hook
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
@@ -29,23 +23,9 @@ from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.model import Hook
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import (
-    ADDED,
-    ConfiguredRecipes,
-    kinds,
-    recipe_of,
-    suggest,
-    template_language,
-)
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, recipe_of, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
-from hookrun.scaffold.new_hook import (
-    CASES_SUFFIX,
-    HOOKS_DIRECTORY,
-    LANGUAGES,
-    HookPlan,
-    HookTemplateRequest,
-    plan_hook,
-)
+from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 from hookrun.text import one_of, quote
 from hookrun.trust.project import refuse_if_run_by_agent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -13,15 +13,7 @@ from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    FAILED,
-    INTERRUPTED,
-    Workspace,
-    agents_named,
-    command,
-    config_options,
-    hooks_named,
-)
+from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, agents_named, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
     BOLD,
@@ -39,15 +31,14 @@ from hookrun.cli.printing import (
     print_table,
     warn,
 )
+from hookrun.dry_run import is_unapproved
 from hookrun.events import resolve_event
 from hookrun.files import read_or_none
 from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
 from hookrun.model import HookResult, Verdict
-from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
@@ -143,26 +134,6 @@ def _fields(
     return {"tool_name": tool} if tool is not None else {}
 
 
-class UnloggedInvocation(FireInvocation):
-    """A run that leaves nothing in the log."""
-
-    def write_audit(self, records: list[dict[str, object]]) -> None:
-        """Write nothing."""
-
-
-class TrialFire(EventFire):
-    """A run under an agent's rules of trust, outside of any session."""
-
-    def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
-        invocation = self.invocation
-        trust = Approvals(invocation.home, invocation.project_root(), environment, invocation.settings)
-        trust.is_interrupted = is_interrupted
-        return trust
-
-    def _first_time(self, cause: str) -> bool:  # noqa: ARG002  # as in a new session
-        return True
-
-
 class Trial:
     """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
 
@@ -188,18 +159,20 @@ class Trial:
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
         self.event = event
-        self.fires: list[tuple[TrialFire, Verdict]] = []
+        self.fires: list[tuple[EventFire, Verdict]] = []
         self.problems: list[str] = []
         self.interrupted = 0
 
     def run(self) -> None:
         """Run the hooks once."""
-        invocation = UnloggedInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
+        invocation = FireInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
         invocation.skip = self._skip
+        invocation.asks_approval = True
         invocation.load(self._sources.cwd, self._sources.config)
+        invocation.settings = {**invocation.settings, "audit": False}
         self.fires = []
         for fields in self._contexts:
-            fire = TrialFire(invocation, self.event)
+            fire = EventFire(invocation, self.event)
             self.fires.append((fire, fire.run(dict(fields))))
             for run in runs_of(fire):
                 if was_started(run):
@@ -217,7 +190,7 @@ class Trial:
         return [each for fire, _ in self.fires for each in not_run(fire) if each[0] not in left_out]
 
     def _unapproved(self) -> list[str]:
-        found = [run.name for run in self._all_runs() if _is_unapproved(run)]
+        found = [run.name for run in self._all_runs() if is_unapproved(run.failure)]
         for fire, _ in self.fires:
             if fire.chain is not None and fire.candidates is not None and fire.trust is not None:
                 found += [hook.name for hook, _ in unapproved_behind(fire.chain, fire.candidates, fire.trust)]
@@ -246,7 +219,7 @@ class Trial:
     def _row(self, run: HookResult) -> list[str]:
         word = run.action
         if run.failure is not None and run.action == "continue":
-            word = "skipped" if _is_unapproved(run) else "failed"
+            word = "skipped" if is_unapproved(run.failure) else "failed"
         elif runs_in_background(run):
             word = "background"
         times = self._times.get(run.name, [])
@@ -271,7 +244,7 @@ class Trial:
             for name in degraded:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
-    def _why_nothing_runs(self, fire: TrialFire) -> str:
+    def _why_nothing_runs(self, fire: EventFire) -> str:
         hooks = fire.candidates.count if fire.candidates is not None else 0
         if self.problems and not hooks:
             return CONFIG_ERRORS
@@ -343,7 +316,7 @@ class Trial:
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
-    if _is_unapproved(run):
+    if is_unapproved(run.failure):
         yield "not approved, which blocks the call" if run.action == "block" else "not approved"
         return
     if run.failure is not None:
@@ -358,10 +331,6 @@ def _reasons(run: HookResult) -> Iterator[str]:
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:
             yield _shown(f"{name}: {text}")
-
-
-def _is_unapproved(run: HookResult) -> bool:
-    return run.failure is not None and run.failure.kind == "untrusted"
 
 
 def _shown(text: str) -> str:

@@ -16,16 +16,22 @@ from typing import NamedTuple
 
 from hookrun.config import interpreters
 from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
-from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
+from hookrun.config.command_words import (
+    BUILTINS,
+    HERE,
+    KNOWN_VALUES,
+    LONGEST_LINE,
+    MAX_SLOW,
+    NAMED,
+    RUN,
+    is_slow_to_parse,
+)
 from hookrun.config.discovery import UNREAD
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import WRAPPERS, nested_line
-
-HERE, NAMED = "\uf8f0", "\uf8f1"
-"""Begin the directories that are known only at a run: each level of the working directory, a variable's."""
 
 DEPTH = 16
 """Levels of the working directory that a line may leave by `cd ..`."""
@@ -81,7 +87,7 @@ def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
     words = list(target)
     if dialect == "claude":
         for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"):
-            words = [word.replace(f"${{{name}}}", f"/{NAMED}{name}") for word in words]
+            words = [word.replace(f"${{{name}}}", KNOWN_VALUES[name]) for word in words]
     return " ".join(map(quote, words))
 
 
@@ -100,8 +106,7 @@ class CodeReader:
 
     def line(self, line: str, directory: str | None = WORKING_DIRECTORY) -> None:
         """Read a line."""
-        known = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
-        known |= {"PATH": UNKNOWN, TOPLEVEL: f"/{NAMED}HOOKRUN_PROJECT_DIR"}
+        known = {**KNOWN_VALUES, "PATH": UNKNOWN, TOPLEVEL: KNOWN_VALUES["HOOKRUN_PROJECT_DIR"]}
         if self._depth > MAX_NESTED_LINES or (HERE in line.replace(WORKING_DIRECTORY, "")):
             self._add("unread", "its command has lines within lines, or characters, that are not read")
             return
