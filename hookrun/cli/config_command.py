@@ -231,9 +231,10 @@ def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, 
     settings = _read(path)
     target = _target(path, at.home) if settings.plugin is None else _beside_project(settings.plugin, at)
     now = existing(target)
-    declared = _parsed(now).at(("hooks",))
+    text = _parsed(now)
+    declared = text.at(("hooks",))
     migrated = migrate(settings, declared if isinstance(declared, list) else [])
-    changes = _planned(now, migrated, path, at.home) if write or not as_json else []
+    changes = _planned(now, text, migrated, path, at.home) if write or not as_json else []
     if as_json:
         report = {
             "target": target,
@@ -300,14 +301,14 @@ def _parsed(now: ExistingFile) -> Json:
         raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
 
 
-def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> list[FileChange]:
+def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, home: str) -> list[FileChange]:
     """Return the files to write for the settings at `path`. Raises FileError where they cannot be added to."""
     directory = os.path.dirname(now.path)
     for name in ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml"):
         if os.path.exists(f"{directory}/{name}"):
             msg = f"{relative_path(directory)}/{name}: cannot add to YAML\nhint: add the output of `--json` by hand"
             raise FileError(msg)
-    text = _parsed(now)
+    text = before
     if not isinstance(text.data, dict):
         raise FileError(f"{relative_path(now.path)}: not an object with hooks\nhint: correct the file first")
     changes: list[FileChange] = []
@@ -321,12 +322,12 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
             rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
         rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
-        if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
-            text = text.add((), {}, "hookrun")
+        if text.at(("hookrun",)) is None:
+            text = text.put(("hookrun",), {})
         text = _with(text, ("hookrun", "include"), [name], now)
     if migrated.hooks or migrated.rest:
         text = _not_included(text, now.path, path, home, migrated)
-    if text.data != _parsed(now).data:
+    if text.data != before.data:
         written = text.text if text.text.endswith("\n") else text.text + "\n"
         changes.insert(0, FileChange(now.path, now, now.encoded(written)))
     return [change for change in changes if change.has_effect]

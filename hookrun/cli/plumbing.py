@@ -15,6 +15,9 @@ from hookrun.state import make_private_dir
 # --- hookrun fire
 
 
+SEE_HELP = "See `hookrun fire --help`."
+
+
 class FireCommand(click.Command):
     """A command that parses its options itself: those that click knows are offered to a shell."""
 
@@ -32,8 +35,8 @@ class FireCommand(click.Command):
     add_help_option=False,
     params=[
         click.Argument(["event"], nargs=-1),
-        *(click.Option([name]) for name in sorted(TAKE_VALUE)),
-        *(click.Option([name], is_flag=True) for name in ("--explain", "--help")),
+        *(click.Option([name], help=SEE_HELP) for name in sorted(TAKE_VALUE)),
+        *(click.Option([name], is_flag=True, help=SEE_HELP) for name in ("--explain", "--help")),
     ],
 )
 @click.pass_context
