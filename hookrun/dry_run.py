@@ -35,8 +35,6 @@ MAX_KEYS = 6
 class KnownFields:
     """Which fields of a context are known: all `but` these, or `only` these."""
 
-    __slots__ = ("_but", "_only")
-
     def __init__(self, *, but: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> None:
         self._but = but
         self._only = only
@@ -53,8 +51,6 @@ class Prediction:
     the user's decision about a hook of the project, or empty if it needs no approval. A hook that was `never_approved`
     is not checked once the chain has ended.
     """
-
-    __slots__ = ("depends", "failure", "hook", "never_approved", "state", "trust", "why")
 
     def __init__(self, hook: Hook) -> None:
         self.hook = hook

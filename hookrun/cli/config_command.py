@@ -36,6 +36,7 @@ from hookrun.config import claude_settings, origins
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.document import errors_in
 from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
@@ -250,7 +251,7 @@ def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, 
 def _read(path: str) -> ConfigFile:
     """Return a file in Claude Code's form. Raises click.ClickException for any other."""
     file = load_file(path, "project", claudes=True)
-    errors = [problem for problem in file.problems if problem.severity == "error"]
+    errors = errors_in(file.problems)
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
