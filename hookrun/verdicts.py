@@ -40,6 +40,10 @@ MAX_REASON = 10_000
 """Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
 
 
+EXCERPT = 80
+"""Bytes of an invalid output in a failure."""
+
+
 class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says why."""
 
@@ -185,14 +189,14 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         from hookrun.refusals import refusing_object
 
         utf8 = isinstance(error, UnicodeDecodeError)
-        why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {_excerpt(stdout)}"
+        why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {excerpt(stdout)}"
         msg = str(error) if isinstance(error, BadVerdictError) else f"{why} ({error})"
         data = refusing_object(stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE))
         if data is None:
             raise BadVerdictError(msg) from None
         notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
-        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}")
+        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {excerpt(stdout)}")
     return from_object(data, notes, can_modify=can_modify)
 
 
@@ -290,9 +294,10 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
     _block_instead(verdict, notes)
 
 
-def _excerpt(output: bytes, limit: int = 80) -> str:
-    text = dumps(output[:limit].decode("utf-8", "replace"))
-    return text + "..." if len(output) > limit else text
+def excerpt(output: bytes | bytearray) -> str:
+    """Return the beginning of an output that is not what it should be, for a failure."""
+    text = dumps(output[:EXCERPT].decode("utf-8", "replace"))
+    return text + "..." if len(output) > EXCERPT else text
 
 
 def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
