@@ -19,7 +19,7 @@ from hookrun.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
@@ -123,7 +123,7 @@ def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
     return []
 
 
-def _is_broken_script(target: object, stderr: str) -> bool:
+def _is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
     """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
 
     NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
@@ -131,7 +131,7 @@ def _is_broken_script(target: object, stderr: str) -> bool:
     lines = stderr.strip().splitlines()
     name, _, rest = (lines[-1] if lines else "").partition(": ")
     number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
-    words = target.split() if isinstance(target, str) else map(str, target) if isinstance(target, (list, tuple)) else ()
+    words = target.split() if isinstance(target, str) else target
     scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
     return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 

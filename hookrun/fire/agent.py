@@ -85,6 +85,7 @@ class AgentFire:
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
         self.notice: str | None = None
+        self.answer: AgentResponse | None = None
 
     def run(self) -> int:
         """Run the hooks, answer the agent, and return the exit status."""
@@ -235,7 +236,8 @@ class AgentFire:
             self._load_settings()
         interrupted = self.command.interrupted
         answer, stdout = self._render()
-        error = write_all(1, stdout) if stdout else None
+        self.answer = answer
+        error = self._print(stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
         status = CONTINUE
         if error is not None:
@@ -250,6 +252,9 @@ class AgentFire:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
+
+    def _print(self, stdout: bytes) -> str | None:
+        return write_all(1, stdout)
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""
