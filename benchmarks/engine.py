@@ -3,6 +3,11 @@
     python benchmarks/engine.py [--rounds 200] [--quick] [--no-peers] [--against CHECKOUT] [--json FILE]
 
 Makes its own virtual environments. Exits 1 when a bar fails, 2 when a case is broken or cannot be set up.
+
+The same code is some percent faster or slower in another process, wherever its objects lie in memory, and the process
+that has the first turn is faster too. So new processes take over every few rounds, and with `--against` the two that
+run at the same time take the first turn alternately. What waits for nothing is measured in processor time. A checkout
+beside itself must show 1.00 there, whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import argparse
 import dataclasses
 import datetime as dt
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -20,14 +26,20 @@ import textwrap
 from dataclasses import dataclass
 from operator import truediv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import environments
 from environments import InstallError
 from fixtures import BLOCKING_HOOK, HOOK, Bench, hook
 from measure import TURN, BrokenCaseError, Spread, columns, machine
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 DEFAULT_ROUNDS, QUICK_ROUNDS = 200, 20
 CROWD_ROUNDS, QUICK_CROWD_ROUNDS = 5, 3
+PROCESS_ROUNDS = 10
+"""Rounds that one process runs: fewer would average over more processes, and take longer for their starts."""
 PEERS = ("pluggy", "oats-coder")
 
 HANDLER_CASES = ("sync-none", "fire-none", "fire-none-async")
@@ -72,6 +84,20 @@ class Found:
     in_process: Samples
     processes: Samples
     crowds: Samples
+
+    @classmethod
+    def of(cls, parts: Sequence[Found]) -> Found:
+        """Return what several processes have found, one after the other."""
+
+        def joined(samples: Sequence[Samples]) -> Samples:
+            return {name: [each for part in samples for each in part[name]] for name in samples[0]}
+
+        return dataclasses.replace(
+            parts[0],
+            in_process=joined([part.in_process for part in parts]),
+            processes=joined([part.processes for part in parts]),
+            crowds=joined([part.crowds for part in parts]),
+        )
 
     def on_top(self, name: str) -> Spread:
         """Return what a call costs beyond the bare call in the same round, in us; all of it where it calls nothing."""
@@ -135,11 +161,10 @@ def main() -> int:
             hookrun = environments.install_checkout(options.cache)
             peers, absent = _peers(options)
             bench = Bench(Path(root).resolve())
-            programs = [_start(bench, hookrun.python, options, peers)]
+            pythons = [hookrun.python]
             if options.against:
-                other = environments.install_checkout(options.cache, options.against)
-                programs.append(_start(Bench(bench.directory("other")), other.python, options, peers))
-            found, *others = _take_turns(programs)
+                pythons.append(environments.install_checkout(options.cache, options.against).python)
+            found, *others = _measure(bench, pythons, options, peers)
         except (BrokenCaseError, InstallError) as error:
             print(f"engine.py: {error}", file=sys.stderr)
             return 2
@@ -201,7 +226,30 @@ def _peers(options: argparse.Namespace) -> tuple[dict[str, str], list[str]]:
     return places, absent
 
 
-def _start(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[str, str]) -> subprocess.Popen[str]:
+def _measure(bench: Bench, pythons: list[Path], options: argparse.Namespace, peers: dict[str, str]) -> list[Found]:
+    """Run all rounds, PROCESS_ROUNDS by one process of each Python, then by new ones; return what each found."""
+    found: list[list[Found]] = [[] for _ in pythons]
+    count = math.ceil(options.rounds / PROCESS_ROUNDS)
+    for number in range(count):
+        part = {
+            "rounds": _share(options.rounds, count, number),
+            "crowd_rounds": _share(_crowd_rounds(options), count, number),
+            "seed": options.seed + number,
+            "peers": peers,
+        }
+        places = [Bench(bench.directory(f"{number}-{side}")) for side in range(len(pythons))]
+        programs = [_start(*each, part) for each in zip(places, pythons, strict=True)]
+        for mine, more in zip(found, _take_turns(programs), strict=True):
+            mine.append(more)
+    return [Found.of(parts) for parts in found]
+
+
+def _share(total: int, count: int, number: int) -> int:
+    """Return how many of `total` rounds the process of this number runs, of `count`."""
+    return total * (number + 1) // count - total * number // count
+
+
+def _start(bench: Bench, python: Path, part: dict[str, object]) -> subprocess.Popen[str]:
     """Start engine_program.py in a project that declares the hook; it waits for its turn before every round."""
     home = bench.directory("home")
     project = bench.json([hook()]).parent
@@ -212,10 +260,7 @@ def _start(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[
         "blocking_project": str(bench.json([hook(command=BLOCKING_HOOK)]).parent),
         "home": str(home),
         "home_without_audit": str(silent),
-        "rounds": options.rounds,
-        "crowd_rounds": _crowd_rounds(options),
-        "seed": options.seed,
-        "peers": peers,
+        **part,
     }
     program = Path(__file__).with_name("engine_program.py")
     pipe = subprocess.PIPE
@@ -227,12 +272,14 @@ def _start(bench: Bench, python: Path, options: argparse.Namespace, peers: dict[
 def _take_turns(programs: list[subprocess.Popen[str]]) -> list[Found]:
     """Give each program its turn, round by round; return what they found. Raises BrokenCaseError."""
     found: list[Found] = []
+    turns = list(enumerate(programs))
     try:
         lines = [_next_line(program) for program in programs]
         while lines[0] == TURN:
-            for number, program in enumerate(programs):
+            for number, program in turns:
                 print(file=program.stdin, flush=True)
                 lines[number] = _next_line(program)
+            turns.reverse()
         found = [Found(**json.loads(line)) for line in lines]
     finally:
         for program in programs:
@@ -259,7 +306,7 @@ def _print_report(facts: dict[str, str], found: Found) -> None:
     for name, samples in found.in_process.items():
         compared = str(found.on_top(name)) if found.base[name] else ""
         rows.append((name, f"{min(samples):.2f}", f"{statistics.median(samples):.2f}", compared))
-    print(f"\nIn the process, per fire\n{columns(rows)}")
+    print(f"\nIn the process, processor time per fire\n{columns(rows)}")
     rows = [("case", "min ms", "median ms", f"x {found.fastest}, paired [IQR]")]
     for name, samples in found.processes.items():
         rows.append((name, f"{min(samples):.2f}", f"{statistics.median(samples):.2f}", str(found.ratio(name))))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from hookrun import Result
 
+    Clock = Callable[[], float]
+
 BATCH = 200  # calls in one sample of a case within the process: long enough for the clock, short enough for a pair
 CONTEXTS = 8  # different ones, by turns
 MANY = 10  # handlers
@@ -45,26 +47,26 @@ class Case:
     base: str | None = None
     is_async: bool = False
 
-    def sample(self, loop: asyncio.AbstractEventLoop) -> float:
+    def sample(self, loop: asyncio.AbstractEventLoop, clock: Clock = perf_counter) -> float:
         """Return the seconds that one call took. Raises BrokenCaseError when the last one returned something wrong."""
-        took, last = loop.run_until_complete(self._awaiting()) if self.is_async else self._calling()
+        took, last = loop.run_until_complete(self._awaiting(clock)) if self.is_async else self._calling(clock)
         if not self.right(last):
             raise BrokenCaseError(f"{self.name}: it returned {last!r}")
         return took / len(self.arguments)
 
-    def _calling(self) -> tuple[float, Any]:
+    def _calling(self, clock: Clock) -> tuple[float, Any]:
         call, last = self.call, None
-        started = perf_counter()
+        started = clock()
         for argument in self.arguments:
             last = call(argument)
-        return perf_counter() - started, last
+        return clock() - started, last
 
-    async def _awaiting(self) -> tuple[float, Any]:
+    async def _awaiting(self, clock: Clock) -> tuple[float, Any]:
         call, last = self.call, None
-        started = perf_counter()
+        started = clock()
         for argument in self.arguments:
             last = await call(argument)
-        return perf_counter() - started, last
+        return clock() - started, last
 
 
 # --- handlers: a guard that continues, and other answers
@@ -108,7 +110,7 @@ def in_process_cases() -> list[Case]:
         return Case(name, about, partial(engine.fire_sync, event), given, right, DIRECT)
 
     return [
-        Case(DIRECT, "the handler alone, with a context made before", looks, ready, _nothing),
+        Case(DIRECT, "the handler alone, reading a context made before", looks, ready, _nothing),
         Case(DIRECT_ASYNC, "the async handler alone", looks_async, ready, _nothing, is_async=True),
         sync("sync-none", "fire_sync, a handler without objection", one, _answered("continue", 1)),
         fire("fire-none", "await fire, the same", one, _answered("continue", 1)),

@@ -50,8 +50,8 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hookrun-benchmarks"
 
 
-def install_checkout(cache: Path, checkout: Path = CHECKOUT) -> Environment:
-    """Install a checkout, by default the one this file stands in, not editable, into a new environment.
+def install_checkout(cache: Path, other: Path | None = None) -> Environment:
+    """Install the checkout this file stands in, or another one beside it, not editable, into a new environment.
 
     As from a package index: the wheel of this platform, with its static client. Where Zig's compiler cannot be
     installed `cc` compiles the client, if there is one.
@@ -60,8 +60,8 @@ def install_checkout(cache: Path, checkout: Path = CHECKOUT) -> Environment:
         InstallError: pip could not.
 
     """
-    name = "hookrun" if checkout == CHECKOUT else "hookrun-other"
-    made = _create(_place(cache, name))
+    made = _create(_place(cache, "hookrun" if other is None else "hookrun-other"))
+    checkout = other or CHECKOUT
     with tempfile.TemporaryDirectory() as directory:
         wheel = [made.python, *PIP, "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, checkout.resolve()]
         try:

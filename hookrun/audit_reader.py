@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 
 import orjson
 
@@ -93,6 +94,16 @@ def parse(line: bytes) -> Record | None:
     if not isinstance(record, dict) or not isinstance(version := record.get("v"), int) or version > audit.VERSION:
         return None
     return record
+
+
+def local_time(time: object, *, with_date: bool = False) -> str:
+    """Return the time of a record as local time, with the date unless it is today; another text as it is."""
+    try:
+        when = datetime.fromisoformat(str(time)).astimezone()
+    except ValueError:
+        return str(time)
+    today = when.date() == datetime.now().astimezone().date() and not with_date
+    return when.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
 
 
 def newest_first(home: str) -> Iterator[Record]:

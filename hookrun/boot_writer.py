@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 GROUPS = (
-    """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.events hookrun.model hookrun.state hookrun.text
+    """hookrun hookrun.__main__ hookrun.fire hookrun.fastjson hookrun.text hookrun.events hookrun.model hookrun.state
     hookrun.context hookrun.conditions hookrun.config hookrun.config.discovery hookrun.fire.invocation
     hookrun.fire.command""",
     "hookrun.audit",

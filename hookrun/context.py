@@ -9,7 +9,7 @@ from time import monotonic
 from hookrun.fastjson import loads, type_name
 from hookrun.model import file_path
 from hookrun.state import timestamp
-from hookrun.text import escape
+from hookrun.text import UserError, escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(F
 OBJECT = 'give one JSON object, such as {"tool_name": "bash"}'
 
 
-class ContextError(ValueError):
+class ContextError(UserError, ValueError):
     """The context cannot be read; the message says where it was read and why."""
 
 

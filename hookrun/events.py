@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookrun.text import UserError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -125,7 +127,7 @@ REFUSABLE = frozenset(
 """Events at which a block prevents something."""
 
 
-class UnknownEventError(LookupError):
+class UnknownEventError(UserError, LookupError):
     """No event has the given name. `closest` is the canonical name that was probably meant, None if none is close."""
 
     def __init__(self, name: str, known: Mapping[str, str]) -> None:

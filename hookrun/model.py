@@ -210,96 +210,49 @@ class Hook:
     `claude` holds what only a declaration in Claude Code's format has: its native `event`, its `matcher` and `if`, the
     `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
     before), and whether it is Claude Code's `own`: in a file that Claude Code reads, so that it runs the hook itself.
-    `extra` holds the fields of `config.schema.FIELDS` that have no attribute of their own here.
+    Fields of `config.schema.FIELDS` that are not listed here are attributes, too.
     """
 
-    __slots__ = (
-        "agents", "allowed_env", "always", "background", "claude", "cwd", "description", "dialect", "env",
-        "env_policy", "error", "events", "exclusive", "extra", "files", "headers", "interpreter", "kind", "layer",
-        "line", "look", "matcher", "max_output", "metadata", "mode", "name", "on_failure", "parallel", "payload",
-        "priority", "serve", "source", "state", "target", "timeout", "unless", "when", "words",
-    )  # fmt: skip
+    agents: Sequence[str] | None = None
+    allowed_env: Sequence[str] = ()
+    always: bool = False
+    background: bool = False
+    claude: Mapping[str, object] | None = None
+    cwd: str = "project"
+    description: str | None = None
+    dialect: str = "hookrun"
+    env: Mapping[str, str] | None = None
+    env_policy: str = "inherit"
+    error: str | None = None
+    events: Sequence[str] = ()
+    exclusive: bool = False
+    files: Sequence[str] = ()
+    headers: Mapping[str, str] | None = None
+    interpreter: str | None = None
+    kind: str = "command"
+    layer: str = "project"
+    line: int = 0
+    look: Sequence[str] = ()
+    matcher: Sequence[str] | None = None
+    max_output: int = 1 << 20
+    metadata: Mapping[str, object] | None = None
+    mode: str = "enforce"
+    name: str = ""
+    on_failure: str = "continue"
+    parallel: bool = False
+    payload: bool = False
+    priority: int = 500
+    serve: bool = False
+    source: str = ""
+    state: Sequence[str] = ()
+    target: str | Sequence[str] = ""
+    timeout: float = 30.0
+    unless: Mapping[str, Sequence[str]] | None = None
+    when: Mapping[str, Sequence[str]] | None = None
+    words: Sequence[str] = ()
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        events: Sequence[str],
-        kind: str = "command",
-        target: str | Sequence[str] = "",
-        layer: str = "project",
-        source: str = "",
-        line: int = 0,
-        interpreter: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        allowed_env: Sequence[str] = (),
-        matcher: Sequence[str] | None = None,
-        when: Mapping[str, Sequence[str]] | None = None,
-        unless: Mapping[str, Sequence[str]] | None = None,
-        agents: Sequence[str] | None = None,
-        timeout: float = 30.0,
-        priority: int = 500,
-        parallel: bool = False,
-        always: bool = False,
-        exclusive: bool = False,
-        serve: bool = False,
-        on_failure: str = "continue",
-        mode: str = "enforce",
-        background: bool = False,
-        dialect: str = "hookrun",
-        env: Mapping[str, str] | None = None,
-        env_policy: str = "inherit",
-        cwd: str = "project",
-        files: Sequence[str] = (),
-        state: Sequence[str] = (),
-        payload: bool = False,
-        max_output: int = 1 << 20,
-        description: str | None = None,
-        metadata: Mapping[str, object] | None = None,
-        look: Sequence[str] = (),
-        words: Sequence[str] = (),
-        error: str | None = None,
-        claude: Mapping[str, object] | None = None,
-        **extra: object,
-    ) -> None:
-        self.extra = extra
-        self.name = name
-        self.events = events
-        self.kind = kind
-        self.target = target
-        self.layer = layer
-        self.source = source
-        self.line = line
-        self.interpreter = interpreter
-        self.headers = headers
-        self.allowed_env = allowed_env
-        self.matcher = matcher
-        self.when = when
-        self.unless = unless
-        self.agents = agents
-        self.timeout = timeout
-        self.priority = priority
-        self.parallel = parallel
-        self.always = always
-        self.exclusive = exclusive
-        self.serve = serve
-        self.on_failure = on_failure
-        self.mode = mode
-        self.background = background
-        self.dialect = dialect
-        self.env = env
-        self.env_policy = env_policy
-        self.cwd = cwd
-        self.files = files
-        self.state = state
-        self.payload = payload
-        self.max_output = max_output
-        self.description = description
-        self.metadata = metadata
-        self.look = look
-        self.words = words
-        self.error = error
-        self.claude = claude
+    def __init__(self, **fields: object) -> None:
+        self.__dict__ = HOOK_DEFAULTS | fields
 
     @property
     def enforcing(self) -> bool:
@@ -308,12 +261,12 @@ class Hook:
 
     def to_dict(self) -> dict[str, object]:
         """Return every field by its name, as `from_dict` takes, the cache stores and `list --json` shows it."""
-        return {name: getattr(self, name) for name in Hook.__slots__ if name != "extra"} | self.extra
+        return dict(vars(self))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
         """Return the hook with these fields, as returned by `to_dict`; missing fields have their defaults."""
-        return cls(**data)  # type: ignore[arg-type]  # the fields are those of to_dict
+        return cls(**data)
 
     def location(self) -> str:
         """Return `file:line` of the declaration."""
@@ -321,6 +274,10 @@ class Hook:
 
     def __repr__(self) -> str:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"
+
+
+HOOK_DEFAULTS = {name: value for name, value in vars(Hook).items() if name[0] != "_" and not hasattr(value, "__get__")}
+"""The fields of a hook that every declaration may leave out, and what they are then."""
 
 
 class Outcome:

@@ -6,6 +6,8 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
+from hookrun.text import UserError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
@@ -54,7 +56,7 @@ YOUNG = 2_000_000_000
 """Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
 
 
-class NoHomeError(LookupError):
+class NoHomeError(UserError, LookupError):
     """The account's home directory is unknown; the message says what to do."""
 
 

@@ -17,6 +17,10 @@ MAX_EXCEPTION_TEXT = 2000
 """Characters of an exception's text that are shown."""
 
 
+class UserError(Exception):
+    """An error whose message says what is wrong and what to do; any other exception is a bug of hookrun."""
+
+
 def escape(text: str, *, keep_newlines: bool = False) -> str:
     r"""Return the text with every character that a terminal would not simply show as its escape (`\n`, `\x1b`)."""
     if text.isprintable():

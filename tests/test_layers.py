@@ -45,7 +45,9 @@ LAYERS = (
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
-SIDEWAYS = frozenset({("conditions", "globs"), ("events", "text"), ("model", "events"), ("text", "terminal")})
+SIDEWAYS = frozenset(
+    {("conditions", "globs"), ("events", "text"), ("model", "events"), ("state", "text"), ("text", "terminal")}
+)
 """Imports within one row that are meant."""
 
 PUBLIC_BELOW_RECIPES = frozenset(

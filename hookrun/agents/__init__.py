@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookrun.text import UserError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +48,7 @@ KEEPS_TYPED_INPUT = frozenset({"codex"})
 """Agents whose hooks do not see what the model types into a running program."""
 
 
-class UnknownAgentError(LookupError):
+class UnknownAgentError(UserError, LookupError):
     """No agent has the given name; the message lists the known ones."""
 
 

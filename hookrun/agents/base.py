@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.events import EVENTS
 from hookrun.fastjson import dumps
+from hookrun.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_respon
 """The fields of a context that are strings; any other value in a message is treated as missing."""
 
 
-class UnreadableMessageError(ValueError):
+class UnreadableMessageError(UserError, ValueError):
     """A message does not have the form that its agent sends."""
 
 

@@ -16,7 +16,7 @@ from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
 from hookrun.terminal import ColorChoice, is_terminal
-from hookrun.text import escape
+from hookrun.text import UserError, escape
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -40,27 +40,6 @@ POSITIONAL = {
     **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
 }
 """Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
-
-USER_ERRORS = frozenset(
-    {
-        "hookrun.agents.UnknownAgentError",
-        "hookrun.agents.base.UnreadableMessageError",
-        "hookrun.state.NoHomeError",
-        "hookrun.context.ContextError",
-        "hookrun.edit.file_change.FileError",
-        "hookrun.events.UnknownEventError",
-        "hookrun.fire.invocation.FireError",
-        "hookrun.observe.database.DatabaseError",
-        "hookrun.recipes.catalog.UnknownRecipeError",
-        "hookrun.scaffold.declaration_file.ScaffoldError",
-        "hookrun.testing.cases.NoCaseFileError",
-        "hookrun.testing.update.NoCaseError",
-        "hookrun.trust.project.NotAllowedError",
-        "hookrun.trust.project.UnknownHookError",
-        "hookrun.trust.store.StoreError",
-    }
-)
-"""Exceptions whose message tells the user what to do, by name: none of their modules is imported for it."""
 
 
 def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> click.Command:
@@ -176,7 +155,7 @@ def _error_message(error: Exception) -> str:
     if isinstance(error, OSError):
         _discard_buffered_output()
         return escape(f"{error.filename or 'the output'}: {error.strerror or error}")
-    if any(f"{kind.__module__}.{kind.__name__}" in USER_ERRORS for kind in type(error).__mro__):
+    if isinstance(error, UserError):
         return str(error)
     from hookrun.crash import report
     from hookrun.state import NoHomeError, home_directory  # only for an internal error

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,7 @@ from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent
-    from hookrun.config.load import Declarations, LoadedConfig
+    from hookrun.config.load import LoadedConfig
     from hookrun.model import Hook
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
@@ -146,8 +147,18 @@ def command(
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-home_option = click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
+
+
+def home_option(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add `--home` to a command, and pass it as a Workspace `at`, along with `--config` if the command has that."""
+
+    @click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
+    @wraps(function)
+    def with_workspace(*, home: str | None, config: str | None = None, **arguments: object) -> int | None:
+        return function(at=Workspace(home, config), **arguments)
+
+    return with_workspace
 
 
 def hook_filters(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -166,15 +177,15 @@ def config_options(function: Callable[..., int | None]) -> Callable[..., int | N
     return config_option(home_option(json_option(function)))
 
 
-def report_options(function: Callable[..., None]) -> Callable[..., int]:
+def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
     """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
     @home_option
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
     @wraps(function)
-    def with_report(*, home: str | None, dry_run: bool, as_json: bool, **arguments: object) -> int:
-        report = CommandReport(home, as_json=as_json, dry_run=dry_run)
+    def with_report(*, at: Workspace, dry_run: bool, as_json: bool, **arguments: object) -> int:
+        report = CommandReport(at, as_json=as_json, dry_run=dry_run)
         function(report=report, **arguments)
         return report.end()
 
@@ -207,56 +218,80 @@ def parse_duration(text: str, units: str = "smhdw") -> int | None:
     return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)(\w)", text))
 
 
-# --- where a command runs, and the configuration there
+# --- where a command works
 
 
-def working_directory() -> str:
-    """Return the working directory. Raises click.ClickException where it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        raise click.ClickException("the working directory was removed\nhint: `cd` to another directory") from None
+class Workspace:
+    """Where a command works: a directory, the home that `--home` names, and the config file that `--config` names."""
 
+    def __init__(self, named_home: str | None = None, config: str | None = None) -> None:
+        self.named_home = named_home
+        self.config = config
 
-def resolve_home(home: str | None) -> str:
-    """Return the home directory that `--home` names, by default HOME. Raises NoHomeError, click.ClickException."""
-    if home is None:
-        return home_directory()
-    if not os.path.isdir(home):
-        raise click.ClickException(
-            f"--home: no such directory: {quote(home)}\nhint: name the directory that contains .config/hookrun"
-        )
-    return os.path.abspath(home)
+    @cached_property
+    def directory(self) -> str:
+        """The working directory. Raises click.ClickException where it was removed."""
+        try:
+            return os.getcwd()
+        except OSError:
+            raise click.ClickException("the working directory was removed\nhint: `cd` to another directory") from None
 
+    @cached_property
+    def home(self) -> str:
+        """The home directory, by default HOME. Raises NoHomeError, click.ClickException."""
+        home = self.named_home
+        if home is None:
+            return home_directory()
+        if not os.path.isdir(home):
+            raise click.ClickException(
+                f"--home: no such directory: {quote(home)}\nhint: name the directory that contains .config/hookrun"
+            )
+        return os.path.abspath(home)
 
-def read_config(
-    config: str | None, home: str | None, directory: str | None = None, *, warns: bool = False
-) -> LoadedConfig:
-    """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
-    from hookrun.config.discovery import find  # `hookrun --help` is quick without
-    from hookrun.config.load import load_config
-    from hookrun.model import UNTRUSTED_LAYERS
+    def command(self, line: str) -> str:
+        """Return a command for the user to run next, with the same `--home`."""
+        return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
-    if directory is not None and not os.path.isdir(directory):
-        raise click.ClickException(
-            f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
-        )
-    cwd = directory or working_directory()
-    if config is not None:
-        config = os.path.normpath(os.path.join(cwd, config))
-    named = resolve_home(home)
-    found = find(cwd, named, config=config, own_environment=True)
-    if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
-        found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
-    return load_config(found, warns=warns)
+    def load(self, directory: str | None = None, *, warns: bool = False) -> LoadedConfig:
+        """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
+        from hookrun.config.discovery import find  # `hookrun --help` is quick without
+        from hookrun.config.load import load_config
+        from hookrun.model import UNTRUSTED_LAYERS
 
+        if directory is not None and not os.path.isdir(directory):
+            raise click.ClickException(
+                f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
+            )
+        cwd, config = directory or self.directory, self.config
+        if config is not None:
+            config = os.path.normpath(os.path.join(cwd, config))
+        found = find(cwd, self.home, config=config, own_environment=True)
+        if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
+            found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
+        return load_config(found, warns=warns)
 
-def load_project(config: str | None, home: str | None, directory: str | None = None) -> Project:
-    """Return the project in a directory, by default the working directory, with the user's decisions about it."""
-    from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
+    def project(self, directory: str | None = None) -> Project:
+        """Return the project in a directory, by default the working directory, with the user's decisions about it."""
+        from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
 
-    found = read_config(config, home, directory)
-    return Project(found.declarations, found.project, resolve_home(home))
+        found = self.load(directory)
+        return Project(found.declarations, found.project, self.home)
+
+    def agents_config(self) -> LoadedConfig:
+        """Return the configuration that agents use in the working directory: without the user's environment."""
+        from hookrun.config.discovery import find
+        from hookrun.config.load import load_config  # as above
+
+        return load_config(find(self.directory, self.home))
+
+    @cached_property
+    def location(self) -> InstallLocation:
+        """The home and project to install into; variables that move an agent's files count only without `--home`."""
+        from hookrun.config.discovery import find
+        from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
+
+        project = find(self.directory, self.home).project_root(None)
+        return InstallLocation(self.home, project, {} if self.named_home is not None else dict(os.environ))
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
@@ -283,21 +318,3 @@ def agents_named(names: Iterable[str]) -> list[Agent]:
     from hookrun.agents import load  # many commands are about none
 
     return [load(name) for name in dict.fromkeys(names)]
-
-
-def install_location(home: str | None) -> InstallLocation:
-    """Return the home and project to install into; variables that move an agent's files count only without `--home`."""
-    from hookrun.config.discovery import find
-    from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
-
-    cwd, named = working_directory(), resolve_home(home)
-    project = find(cwd, named).project_root(None)
-    return InstallLocation(named, project, {} if home is not None else dict(os.environ))
-
-
-def declarations_at(location: InstallLocation) -> Declarations:
-    """Return the config in force in the working directory for agents installed at `location`."""
-    from hookrun.config.discovery import find
-    from hookrun.config.load import load_config  # as above
-
-    return load_config(find(os.getcwd(), location.home)).declarations

@@ -14,15 +14,13 @@ from hookrun.cli import Commands, require_command
 from hookrun.cli.commands import (
     CONFIG,
     FAILED,
+    Workspace,
     color_option,
     command,
     config_options,
     epilog,
     home_option,
     json_option,
-    read_config,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.printing import (
     BOLD,
@@ -40,8 +38,8 @@ from hookrun.cli.printing import (
 from hookrun.config import claude_settings, origins
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, find
-from hookrun.config.load import LoadedConfig, load_config
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
@@ -96,7 +94,7 @@ def config_command(ctx: click.Context) -> None:
 )
 @click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
-def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json: bool) -> int:
+def show_command(at: Workspace, *, as_yaml: bool, as_json: bool) -> int:
     """Show the merged configuration: every value and where it comes from. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
@@ -104,7 +102,7 @@ def show_command(config: str | None, home: str | None, *, as_yaml: bool, as_json
     """
     if as_yaml and as_json:
         raise click.UsageError("--yaml and --json are two formats; leave one out.")
-    examined = read_config(config, home)
+    examined = at.load()
     hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
     if as_json:
         listed = [
@@ -220,22 +218,21 @@ def schema_command(*, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
 @json_option
 @home_option
-def migrate_command(file: str | None, home: str | None, *, write: bool, yes: bool, as_json: bool) -> int:
+def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, as_json: bool) -> int:
     """Convert the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
 
     Shows the new files as a diff, and on stderr what behaves differently. Hooks that hookrun's form cannot express stay
     in Claude Code's, in a file that is included. FILE itself does not change.
     """
-    own_home = resolve_home(home)
-    path = os.path.normpath(os.path.join(working_directory(), file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
+    path = os.path.normpath(os.path.join(at.directory, file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
     if file is None and not os.path.lexists(path):
         raise click.ClickException("no Claude Code settings here\nhint: name the file: `hookrun config migrate FILE`")
     settings = _read(path)
-    target = _target(path, own_home) if settings.plugin is None else _beside_project(settings.plugin, own_home)
+    target = _target(path, at.home) if settings.plugin is None else _beside_project(settings.plugin, at)
     now = existing(target)
     declared = _parsed(now).at(("hooks",))
     migrated = migrate(settings, declared if isinstance(declared, list) else [])
-    changes = _planned(now, migrated, path, own_home) if write or not as_json else []
+    changes = _planned(now, migrated, path, at.home) if write or not as_json else []
     if as_json:
         report = {
             "target": target,
@@ -282,12 +279,12 @@ def _target(path: str, home: str) -> str:
     return f"{os.path.dirname(path)}/coder.json"
 
 
-def _beside_project(plugin: str, home: str) -> str:
+def _beside_project(plugin: str, at: Workspace) -> str:
     """Return the config file of the project around the working directory, for hooks of a plugin.
 
     Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
     """
-    root = load_config(find(working_directory(), home)).project
+    root = at.agents_config().project
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.commands import resolve_home
+from hookrun.cli.commands import Workspace
 from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
@@ -116,23 +116,18 @@ def _parse_argument(text: str) -> tuple[str, object]:
         raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON") from None
 
 
-def overlooked_here(config: str | None, home: str | None) -> str:
-    """Return, as the end of a sentence, what is ignored in the working directory, and why."""
-    return ConfigSources(os.getcwd(), resolve_home(home), config).overlooked()
-
-
 class ConfigSources:
-    """The configuration in force in a directory, and why a hook may be missing from it.
+    """The configuration in force in a directory, by default the working directory, and why a hook may be missing.
 
     `project` is the project's root, `own_environment` as for `find`.
     """
 
-    def __init__(self, cwd: str, home: str, config: str | None = None, *, own_environment: bool = False) -> None:
-        self.cwd = cwd
-        self.home = home
-        self.config = config
-        named = os.path.normpath(os.path.join(cwd, config)) if config is not None else None
-        self._found = find(cwd, home, config=named, own_environment=own_environment)
+    def __init__(self, at: Workspace, cwd: str | None = None, *, own_environment: bool = False) -> None:
+        self.cwd = cwd = cwd or at.directory
+        self.home = at.home
+        self.config = at.config
+        named = os.path.normpath(os.path.join(cwd, at.config)) if at.config is not None else None
+        self._found = find(cwd, at.home, config=named, own_environment=own_environment)
         # As for a run; the files themselves are read where they matter.
         compiled = load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []

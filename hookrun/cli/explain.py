@@ -13,12 +13,11 @@ from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
     MAX_ANSWER,
+    Workspace,
     agents_named,
     command,
     config_options,
     hooks_named,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import (
@@ -84,8 +83,7 @@ def explain_command(
     event: str,
     *,
     agent: str | None,
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     hook: str | None,
     source: str | None,
     tool: str | None,
@@ -100,16 +98,15 @@ def explain_command(
     """
     if source is not None and (tool is not None or args):
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
-    own_home = resolve_home(home)
     by = agents_named([agent])[0] if agent is not None else None
-    sources = ConfigSources(working_directory(), own_home, config, own_environment=running and by is None)
+    sources = ConfigSources(at, own_environment=running and by is None)
     query = EventQuery(resolve_event(event, sources.events, by.EVENTS if by is not None else None), by)
     if source is not None:
         query.read_context(source)
     else:
         query.build_context(tool, args)
     if query.directory is not None:
-        sources = ConfigSources(query.directory, own_home, config)
+        sources = ConfigSources(at, query.directory)
     explanation = Explanation(query, sources, hook, running=running)
     report = explanation.json() if as_json else {}
     status = FAILED if sources.problems else 0

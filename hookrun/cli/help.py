@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from hookrun import __version__
 from hookrun.agents import AGENTS
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, command, json_option, topics
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, Workspace, command, json_option, topics
 from hookrun.cli.printing import print_json
 from hookrun.events import ALIASES, EVENTS
 from hookrun.state import home_directory
@@ -338,7 +338,7 @@ def _recipes() -> Iterable[tuple[str, str]]:
 def _declared_recipes() -> Iterable[tuple[str, str]]:
     from hookrun.cli.recipes import layers_of_recipes  # only where a recipe is completed
 
-    return ((name, ", ".join(layers)) for name, layers in layers_of_recipes(None).items())
+    return ((name, ", ".join(layers)) for name, layers in layers_of_recipes(Workspace()).items())
 
 
 def _help() -> Iterable[tuple[str, str]]:

@@ -14,11 +14,8 @@ from hookrun.cli.commands import (
     agents_named,
     command,
     parse_pairs,
-    read_config,
     report_options,
-    resolve_home,
     unknown_hook,
-    working_directory,
 )
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
@@ -108,7 +105,7 @@ def init_command(
     """
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
-    directory, home = working_directory(), resolve_home(report.home)
+    directory, home = report.at.directory, report.at.home
     setup = Setup(project_file(directory, home, "yaml" if as_yaml else None), report)
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
     own = any(each is not None for each in (lang, event, matcher, name))
@@ -151,7 +148,7 @@ class Setup:
         """Return the recipes that are added without a question: none where hooks are configured already."""
         if self.config_file.entries:
             return []
-        elsewhere = layers_of_recipes(self.report.home)
+        elsewhere = layers_of_recipes(self.report.at)
         return [name for name, selected in suggest(self.config_file.root).items() if selected and name not in elsewhere]
 
     def ask_recipes(self) -> list[str]:
@@ -238,10 +235,10 @@ class Setup:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
         yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
         for agent in failed:
-            yield (report.with_home(f"hookrun install {agent}"), "connect it, once the error is fixed")
+            yield (report.at.command(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield report.with_home(shlex.join(("hookrun", "try", "rm -rf /"))), "show what each hook says to a command"
-        yield report.with_home("hookrun doctor"), "check that every agent runs the hooks"
+            yield report.at.command(shlex.join(("hookrun", "try", "rm -rf /"))), "show what each hook says to a command"
+        yield report.at.command("hookrun doctor"), "check that every agent runs the hooks"
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
@@ -292,7 +289,7 @@ def new_command(
 
     No file is overwritten. At a terminal the hook is approved too.
     """  # noqa: D301  # click reads the backspace
-    directory, home = working_directory(), resolve_home(report.home)
+    directory, home = report.at.directory, report.at.home
     config_file = project_file(directory, home, "yaml" if as_yaml else None)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(config_file.root)
@@ -329,7 +326,7 @@ def next_steps(
     if not approved:
         purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
-        yield report.with_home("hookrun trust"), purpose
+        yield report.at.command("hookrun trust"), purpose
 
 
 # --- hookrun remove
@@ -354,7 +351,7 @@ def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
     Where several files declare it, it asks about each; --user takes your own. A hook's scripts stay; a
     recipe's tests are removed.
     """
-    loaded = read_config(None, report.home)
+    loaded = report.at.load()
     places = _places(loaded, hook, user=user)
     if len(places) > 1 and not report.dry_run:
         places = _chosen(hook, places, report)

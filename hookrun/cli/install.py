@@ -13,7 +13,7 @@ import click
 from hookrun import boot_writer, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import agents_named, command, declarations_at, install_location, load_project, report_options
+from hookrun.cli.commands import agents_named, command, report_options
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.cli.user_decisions import user_is_present
@@ -27,7 +27,7 @@ from hookrun.wiring.installations import ephemeral_directory, lasting_installati
 from hookrun.wiring.launchers import LauncherChange
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
-from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
+from hookrun.wiring.targets import SCOPES, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 FIRST, SECOND, *_ = AGENTS
@@ -94,10 +94,10 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
 
     With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
     """
-    location, failed = install_location(report.home), []
+    failed = []
     for agent in agents:
         try:
-            installation = Installation(agent, scope, location, report, **options)
+            installation = Installation(agent, scope, report, **options)
             if report.dry_run:
                 installation.show_diff()
             else:
@@ -145,7 +145,7 @@ def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
 
 def review_hooks(report: CommandReport) -> bool:
     """Ask about the project's unapproved hooks, or warn that they do not run; return whether all are approved."""
-    project = load_project(None, report.home)
+    project = report.at.project()
     try:
         hooks = project.hooks()
     except StoreError as error:  # the agents are installed all the same
@@ -160,7 +160,7 @@ def review_hooks(report: CommandReport) -> bool:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
         note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
-        approving = report.with_home("hookrun trust")
+        approving = report.at.command("hookrun trust")
         report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
     return not undecided
 
@@ -172,7 +172,6 @@ class Installation:
         self,
         agent: Agent,
         scope: str,
-        location: InstallLocation,
         report: CommandReport,
         *,
         all_events: bool = False,
@@ -187,8 +186,8 @@ class Installation:
         self.report = report
         self.agent = agent
         self.when_missing = when_missing
-        self.request = InstallRequest(agent, scope, location, this_program())
-        declarations = declarations_at(location)
+        self.request = InstallRequest(agent, scope, report.at.location, this_program())
+        declarations = report.at.agents_config().declarations
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         # A project's settings get all events: a hook that is added later needs no new install.
@@ -306,7 +305,7 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
     restored byte for byte.
     """
-    location = install_location(report.home)
+    location = report.at.location
     program = this_program()
 
     def connected() -> list[Agent]:

@@ -6,13 +6,12 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 import click
 import orjson
 
 from hookrun import audit, audit_reader
-from hookrun.audit_reader import FireRecords, Record
+from hookrun.audit_reader import FireRecords, Record, local_time
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_message, print_paragraphs
@@ -109,21 +108,18 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
         return
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (local_time(header), run.request_id[:SHORT_ID], project, _call(header), _result(run), _subject(header))
+    parts = (
+        local_time(header.get("time")),
+        run.request_id[:SHORT_ID],
+        project,
+        _call(header),
+        _result(run),
+        _subject(header),
+    )
     lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
     for record in run.hooks:
         lines += _hook_lines(record, MAX_LOG_TEXT)
     print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(header))])
-
-
-def local_time(header: Record, *, with_date: bool = False) -> str:
-    """Return the local time of a record, with the date unless it is today."""
-    try:
-        when = datetime.fromisoformat(str(header.get("time"))).astimezone()
-    except ValueError:
-        return str(header.get("time"))
-    today = when.date() == datetime.now().astimezone().date() and not with_date
-    return when.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
 
 
 def _call(header: Record) -> str:
@@ -296,7 +292,7 @@ def _answer(run: FireRecords) -> str:
 def _decision(run: FireRecords) -> str:
     header, action = run.header, _action(run)
     if run.unfinished:
-        return f"not finished: it began at {local_time(header)} and still runs, or was killed"
+        return f"not finished: it began at {local_time(header.get('time'))} and still runs, or was killed"
     if not action:
         return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
     verdict = str(header.get("action"))
@@ -334,7 +330,7 @@ def _details(run: FireRecords) -> Iterator[Line]:
         ("agent", header.get("agent")),
         ("session", header.get("session_id")),
         ("project", header.get("project")),
-        ("time", f"{local_time(header, with_date=True)}{ms}{own}"),
+        ("time", f"{local_time(header.get('time'), with_date=True)}{ms}{own}"),
         ("run", run.request_id),
     ):
         if value:

@@ -14,7 +14,7 @@ import click
 from hookrun import audit_reader
 from hookrun.agents import AGENTS
 from hookrun.audit_reader import FireRecords, Record
-from hookrun.cli.commands import home_option, parse_duration, read_config, resolve_home
+from hookrun.cli.commands import Workspace, home_option, parse_duration
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import is_within
 from hookrun.globs import glob
@@ -48,10 +48,10 @@ def filter_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add the options to a command, which gets them as the RunFilter `runs`."""
 
     @wraps(function)
-    def with_filter(*, home: str | None, **arguments: object) -> None:
+    def with_filter(*, at: Workspace, **arguments: object) -> None:
         names = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action")
         filters = {name: arguments.pop(name) for name in (*names, "failures")}
-        function(runs=RunFilter(home, filters), **arguments)
+        function(runs=RunFilter(at, filters), **arguments)
 
     for option in reversed(OPTIONS):
         with_filter = option(with_filter)
@@ -64,9 +64,9 @@ NOT_LOGGED = "runs are not logged: the setting `audit` is false"
 class RunFilter:
     """What the options select; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
 
-    def __init__(self, home: str | None, filters: dict[str, object]) -> None:
-        self.home = resolve_home(home)
-        self._named_home = home
+    def __init__(self, at: Workspace, filters: dict[str, object]) -> None:
+        self.home = at.home
+        self._at = at
         self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
         if "project" in self._filters and "all_projects" in self._filters:
             raise click.UsageError("--project and --all-projects exclude each other")
@@ -102,7 +102,7 @@ class RunFilter:
     @property
     def is_off(self) -> bool:
         """Whether new runs are not logged, so that the latest one in the log may not be the last."""
-        return read_config(None, self._named_home).declarations.settings.get("audit") is False
+        return self._at.load().declarations.settings.get("audit") is False
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
         """Return the hints for a user who sees no run: which command shows some, or why there are none."""
@@ -110,7 +110,7 @@ class RunFilter:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
-        home = f" --home {self._named_home}" if self._named_home is not None else ""
+        home = f" --home {self._at.named_home}" if self._at.named_home is not None else ""
         if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = "".join(
                 f" --{name.replace('_', '-')} {'' if name == 'failures' else shlex.quote(value)}"
@@ -125,7 +125,7 @@ class RunFilter:
             near = closest(self._filters["agent"], AGENTS)
             yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
         if "hook" in self._filters:
-            hooks = [hook.name for hook in read_config(None, self._named_home).declarations.hooks]
+            hooks = [hook.name for hook in self._at.load().declarations.hooks]
             near = closest(self._filters["hook"], hooks) if self._filters["hook"] not in hooks else None
             if near:
                 yield f"hint: did you mean `--hook {near}`?"
@@ -145,13 +145,13 @@ class RunFilter:
             if "/" in directory:
                 raise click.BadParameter(f"no such directory: {quote(directory)}", param_hint="--project")
             return directory
-        return _real(read_config(None, self._named_home, directory and os.path.abspath(directory)).project)
+        return _real(self._at.load(directory and os.path.abspath(directory)).project)
 
     def _event(self, name: str) -> str:
         try:
             return resolve_event(name)
         except UnknownEventError:
-            return resolve_event(name, read_config(None, self._named_home).declarations.events)
+            return resolve_event(name, self._at.load().declarations.events)
 
     def _time(self, option: str) -> str:
         if option not in self._filters:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import command, home_option, json_option, resolve_home
+from hookrun.cli.commands import Workspace, command, home_option, json_option
 from hookrun.cli.printing import print_json, print_line
 from hookrun.server_socket import socket_base, socket_here
 from hookrun.state import make_private_dir
@@ -60,7 +60,7 @@ def fire_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 @home_option
 @json_option
 def serve_command(
-    home: str | None, socket: str | None, idle: float | None, *, show: bool, stop: bool, foreground: bool, as_json: bool
+    at: Workspace, socket: str | None, idle: float | None, *, show: bool, stop: bool, foreground: bool, as_json: bool
 ) -> None:
     """Show or stop the server that runs hooks for agents.
 
@@ -72,11 +72,11 @@ def serve_command(
     if not foreground and (socket is not None or idle is not None):
         raise click.UsageError("--socket and --idle need --foreground")
     if foreground:
-        _serve(resolve_home(home), socket, idle)
+        _serve(at.home, socket, idle)
     elif stop:
-        _stop(resolve_home(home), as_json=as_json)
+        _stop(at.home, as_json=as_json)
     else:
-        _show(resolve_home(home), as_json=as_json)
+        _show(at.home, as_json=as_json)
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from time import monotonic
@@ -19,6 +18,7 @@ from hookrun.text import escape, message_lines, one_line, quote
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from hookrun.cli.commands import Workspace
     from hookrun.edit.file_change import FileChange
 
 Line = tuple[str, str]
@@ -308,11 +308,11 @@ KEYS = ("written", "removed", "hooks", "approved", "not_approved", "conflicts", 
 class CommandReport:
     """Report what a command writes: line by line, or with `as_json` as one object at the end.
 
-    `home` is what `--home` names. `ok` decides the exit status.
+    `at` is where the command works. `ok` decides the exit status.
     """
 
-    def __init__(self, home: str | None, *, as_json: bool, dry_run: bool) -> None:
-        self.home = home
+    def __init__(self, at: Workspace, *, as_json: bool, dry_run: bool) -> None:
+        self.at = at
         self.as_json = as_json
         self.dry_run = dry_run
         self.ok = True
@@ -373,10 +373,6 @@ class CommandReport:
         """Add which hooks agents run as they are now, and which await the user's approval, to the JSON object."""
         self._lists["approved"] += approved
         self._lists["not_approved"] += not_approved
-
-    def with_home(self, command: str) -> str:
-        """Return a command that the user is to run next, for the home that this one was run for."""
-        return command if self.home is None else f"{command} --home {shlex.quote(self.home)}"
 
     def next_steps(self, steps: Iterable[tuple[str, str]]) -> None:
         """Report what to do next: commands and the purpose of each."""

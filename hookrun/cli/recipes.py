@@ -10,16 +10,14 @@ import click
 
 from hookrun.cli.commands import (
     FAILED,
+    Workspace,
     color_option,
     command,
     epilog,
     home_option,
     json_option,
     parse_pairs,
-    read_config,
     report_options,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
@@ -67,18 +65,18 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 @json_option
 @home_option
 @click.pass_context
-def recipes_command(ctx: click.Context, home: str | None, *, as_json: bool) -> None:
+def recipes_command(ctx: click.Context, at: Workspace, *, as_json: bool) -> None:
     """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, home=home, as_json=as_json)
+        ctx.invoke(list_recipes_command, home=at.named_home, as_json=as_json)
 
 
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
 @json_option
 @home_option
-def list_recipes_command(home: str | None, *, as_json: bool) -> None:
+def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
-    declared = layers_of_recipes(home)
+    declared = layers_of_recipes(at)
     recipes = [catalog.find(name) for name in catalog.names()]
     if as_json:
         print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
@@ -90,10 +88,10 @@ def list_recipes_command(home: str | None, *, as_json: bool) -> None:
         print_table(("RECIPE", "WHAT IT DOES"), [(name, summary) for name, _, summary in rows], wrap=True)
 
 
-def layers_of_recipes(home: str | None) -> dict[str, list[str]]:
+def layers_of_recipes(at: Workspace) -> dict[str, list[str]]:
     """Return the recipes in the config in force, each with its layers."""
     found: dict[str, list[str]] = {}
-    for file in read_config(None, home).files:
+    for file in at.load().files:
         for entry in file.entries:
             name = recipe_of(entry)
             if name is not None and file.layer not in (layers := found.setdefault(name, [])):
@@ -118,10 +116,10 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @click.argument("recipe", metavar="NAME")
 @json_option
 @home_option
-def show_recipe_command(recipe: str, home: str | None, *, as_json: bool) -> None:
+def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
     found = catalog.find(recipe.partition("@")[0])
-    data = _to_json(found, layers_of_recipes(home).get(found.name, []))
+    data = _to_json(found, layers_of_recipes(at).get(found.name, []))
     if as_json:
         print_json(data)
         return
@@ -166,7 +164,7 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
     options = parse_pairs(named, "NAME=VALUE", "--option")
     configured = _open(report, user=user)
-    declared = layers_of_recipes(report.home)
+    declared = layers_of_recipes(report.at)
     for recipe in wanted:
         configured.add(recipe, options, pinned[recipe.name])
         others = [layer for layer in declared.get(recipe.name, []) if layer != configured.config_file.layer]
@@ -203,7 +201,7 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
         raise click.ClickException(f"{where} has no recipe {quote(name)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
         recipes.update(each, replace=replace)
-    includes = _git_includes(report.home, user=user) if name is None else []
+    includes = _git_includes(report.at, user=user) if name is None else []
     for include in includes:
         recipes.statuses.append(_fetched(include, report))
     if not declared and not includes:
@@ -211,25 +209,25 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
     _finish(recipes, report)
 
 
-def _git_includes(home: str | None, *, user: bool) -> list[GitInclude]:
+def _git_includes(at: Workspace, *, user: bool) -> list[GitInclude]:
     """Return the repositories that the project's config includes, or the user's own, each once.
 
     Raises click.ClickException for one that is not pinned.
     """
     layers = ("user",) if user else ("project", "local")
     found = []
-    for file in read_config(None, home).files:
+    for file in at.load().files:
         for item in list_at(file.settings, "include") if file.layer in layers else ():
             include = GitInclude.from_item(item, file.path)
             if include is not None:
-                if problem := include.problem(resolve_home(home), fetching=True):
+                if problem := include.problem(at.home, fetching=True):
                     raise click.ClickException(f"{relative_path(file.path)}: " + "\nhint: ".join(problem))
                 found.append(include)
     return list(dict.fromkeys(found))
 
 
 def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
-    home = resolve_home(report.home)
+    home = report.at.home
     if include.problem(home) is None:
         return RecipeStatus(str(include), CURRENT, f"digest {include.digest or tree_digest(include.directory(home))}")
     return RecipeStatus(str(include), FETCHED, "" if report.dry_run else f"digest {fetch(include, home)}")
@@ -258,8 +256,8 @@ def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
     """
     if user and not report.dry_run:
         refuse_if_run_by_agent("change your own hooks")
-    home = resolve_home(report.home)
-    return ConfiguredRecipes(user_file(home) if user else project_file(working_directory(), home))
+    at = report.at
+    return ConfiguredRecipes(user_file(at.home) if user else project_file(at.directory, at.home))
 
 
 def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
@@ -323,4 +321,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.with_home("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
+        yield report.at.command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM

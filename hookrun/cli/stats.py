@@ -9,7 +9,7 @@ import click
 
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import Record
-from hookrun.cli.commands import command, home_option, hook_filters, resolve_home
+from hookrun.cli.commands import Workspace, command, home_option, hook_filters
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
@@ -58,7 +58,7 @@ def stats_command(
     session_id: str | None,
     days: float | None,
     form: str | None,
-    home: str | None,
+    at: Workspace,
     db: str | None,
     as_json: bool,
     **filters: str | None,
@@ -82,15 +82,14 @@ def stats_command(
         earliest = iso(start_of_last_days(days))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--days") from error
-    own_home = resolve_home(home)
-    store, sections = ObserverDatabase(db if db is not None else default_path(own_home)), []
+    store, sections = ObserverDatabase(db if db is not None else default_path(at.home)), []
     with store.as_store_errors():
         report = collect(store, session_id=session_id, days=days)
         if form == "prometheus":
             click.echo(FORMATS[form](report), nl=False)
             return
         sections = [section for section in _metrics(report) if section[2] and not filtered]
-    hooks, own = _hook_stats(own_home, session_id, earliest, filters)
+    hooks, own = _hook_stats(at.home, session_id, earliest, filters)
     if session_id is not None and report.empty and not hooks:
         raise click.ClickException(
             f"no runs and no metrics of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
@@ -98,7 +97,7 @@ def stats_command(
     if as_json or form == "json":
         print_json({**report.to_dict(), "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif report.empty and not hooks:
-        click.echo(_why_nothing(own_home, store.path, days, filtered=filtered))
+        click.echo(_why_nothing(at.home, store.path, days, filtered=filtered))
     else:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
 

@@ -15,21 +15,17 @@ from hookrun import __version__, audit_reader
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import (
     FAILED,
+    Workspace,
     agents_named,
     command,
     config_options,
-    declarations_at,
     home_option,
     hook_filters,
     hooks_named,
-    install_location,
     json_option,
-    load_project,
-    resolve_home,
 )
 from hookrun.cli.config_command import to_json
-from hookrun.cli.event_query import overlooked_here
-from hookrun.cli.log import local_time
+from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,
@@ -50,8 +46,9 @@ from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState
 from hookrun.doctor.checks import run_checks
 from hookrun.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.files import relative_path
-from hookrun.model import UNTRUSTED_LAYERS, Hook
+from hookrun.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
 from hookrun.serve.running import describe, running_servers
+from hookrun.state import home_directory
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
@@ -90,9 +87,9 @@ LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK
 @hook_filters
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @config_options
-def list_command(config: str | None, home: str | None, *, details: bool, as_json: bool, **filters: str | None) -> int:
+def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
-    project = load_project(config, home)
+    project = at.project()
     declarations = project.declarations
     wanted = {name: value for name, value in filters.items() if value is not None}
     hooks = _selected(declarations, **wanted)
@@ -126,7 +123,7 @@ def list_command(config: str | None, home: str | None, *, details: bool, as_json
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
     elif not problems:
-        print_line(f"no hooks are configured here: run `hookrun init`{overlooked_here(config, home)}")
+        print_line(f"no hooks are configured here: run `hookrun init`{ConfigSources(at).overlooked()}")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     return FAILED if problems else 0
 
@@ -180,11 +177,12 @@ def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
-    default = Hook(name="", events=()).to_dict()
     yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
-    fields |= {name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != default.get(name)}
+    fields |= {
+        name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != HOOK_DEFAULTS.get(name)
+    }
     for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield f"  {name.ljust(12)} {text}", ""
@@ -204,11 +202,11 @@ def _matcher(hook: Hook) -> str:
 @command("status", "status", "status --json", note="Exit status: 0 shown, 1 the config or the approvals have errors.")
 @json_option
 @home_option
-def status_command(home: str | None, *, as_json: bool) -> int:
+def status_command(at: Workspace, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
-    project, own_home = load_project(None, home), resolve_home(home)
+    project = at.project()
     errors = [*project.declarations.problems, *(each.error for each in project.declarations.hooks if each.error)]
-    agents = [agent for agent in _inspected(home) if agent.is_here or agent.scopes]
+    agents = [agent for agent in _inspected(at) if agent.is_here or agent.scopes]
     states: Counter[str] = Counter()
     try:
         states.update(_state(hook, _decisions(hook, project)) for hook in project.declarations.hooks)
@@ -220,7 +218,7 @@ def status_command(home: str | None, *, as_json: bool) -> int:
     to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
     try:
-        last = _last_run(own_home)
+        last = _last_run(at.home)
         shown = _run(last)
     except OSError as error:
         errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
@@ -233,17 +231,17 @@ def status_command(home: str | None, *, as_json: bool) -> int:
                 "hooks": dict(states),
                 "to_approve": to_approve,
                 "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
-                "servers": [server.to_json() for server in running_servers(own_home)],
+                "servers": [server.to_json() for server in running_servers(at.home)],
                 "last_run": last,
                 "problems": errors,
             }
         )
     else:
-        print_lines(_lines(project, agents, states, to_approve, "" if states else overlooked_here(None, home)))
+        print_lines(_lines(project, agents, states, to_approve, "" if states else ConfigSources(at).overlooked()))
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
             print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", WARNING)])
-        well, server = describe(own_home)
+        well, server = describe(at.home)
         print_lines([(f"server     {server}", "" if well else WARNING)] if server else [])
         print_lines([(f"last run   {shown}", "")])
         print_problems(errors)
@@ -268,7 +266,7 @@ def _last_run(home: str) -> dict[str, object] | None:
 def _lines(
     project: Project, agents: list[AgentState], states: Counter[str], to_approve: int, overlooked: str
 ) -> Iterator[Line]:
-    home = f"{resolve_home(None)}/"
+    home = f"{home_directory()}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
@@ -301,7 +299,7 @@ def _run(last: dict[str, object] | None) -> str:
     by = f" by {last['hook']}" if last["hook"] else ""
     agent = f" in {last['agent']}" if last["agent"] else ""
     result = f"{last['action'] or 'no verdict'}{by}"
-    return redact(f"{local_time(last, with_date=True)}  {last['event']}{agent}: {result}") or ""
+    return redact(f"{audit_reader.local_time(last['time'], with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
 # --- hookrun agents
@@ -310,9 +308,9 @@ def _run(last: dict[str, object] | None) -> str:
 @command("agents", "agents", "agents --json")
 @json_option
 @home_option
-def agents_command(home: str | None, *, as_json: bool) -> None:
+def agents_command(at: Workspace, *, as_json: bool) -> None:
     """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    inspected = _inspected(home)
+    inspected = _inspected(at)
     if as_json:
         print_json({"agents": [_agent_to_json(each) for each in inspected]})
     else:
@@ -320,9 +318,8 @@ def agents_command(home: str | None, *, as_json: bool) -> None:
         print_table(columns, [*map(_agent_row, inspected)], wrap=True)
 
 
-def _inspected(home: str | None, names: Iterable[str] = AGENTS) -> list[AgentState]:
-    location = install_location(home)
-    return inspect_agents(agents_named(names), location, declarations_at(location))
+def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]:
+    return inspect_agents(agents_named(names), at.location, at.agents_config().declarations)
 
 
 def _agent_to_json(agent: AgentState) -> dict[str, object]:
@@ -361,13 +358,13 @@ def _agent_row(agent: AgentState) -> list[str]:
 )
 @json_option
 @home_option
-def doctor_command(agents: tuple[str, ...], home: str | None, *, proving: bool, as_json: bool) -> int:
+def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
     Without a name: every agent on this machine. Your hooks are not run, even with --prove.
     """
-    inspected = _inspected(home, agents or AGENTS)
-    unapproved, undecided = _unapproved(home)
+    inspected = _inspected(at, agents or AGENTS)
+    unapproved, undecided = _unapproved(at)
     for agent in inspected:
         agent.unapproved, agent.undecided = unapproved, undecided
     shown = [agent for agent in inspected if agents or agent.is_here]
@@ -386,10 +383,10 @@ def doctor_command(agents: tuple[str, ...], home: str | None, *, proving: bool, 
     return FAILED if wrong else 0
 
 
-def _unapproved(home: str | None) -> tuple[dict[str, str], str | None]:
+def _unapproved(at: Workspace) -> tuple[dict[str, str], str | None]:
     """Return the project's hooks that agents skip because they are not approved, or the error of the trust store."""
     try:
-        hooks = load_project(None, home).hooks()
+        hooks = at.project().hooks()
     except StoreError as error:
         return {}, str(error)
     return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None

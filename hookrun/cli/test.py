@@ -14,12 +14,11 @@ from click.core import ParameterSource
 
 from hookrun.cli.commands import (
     FAILED,
+    Workspace,
     agents_named,
     command,
     hook_filters,
     json_option,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
 from hookrun.conditions import ConditionEvaluator
@@ -196,7 +195,7 @@ def _run_shown(
         bar.step(f"tests, {failed} failed" if failed else "tests")
 
     with ProgressBar("tests") as bar:
-        where = working_directory()
+        where = Workspace().directory
         tested = run_cases(
             files, cases, at_once=at_once, config=config, directory=where, keep=keep, on_begin=bar.begin, on_ran=report
         )
@@ -257,7 +256,7 @@ def _refuse_run_options(ctx: click.Context) -> None:
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
     from hookrun.testing import update as writing  # rarely asked for
 
-    case = writing.case_from_log(resolve_home(home), recorded)
+    case = writing.case_from_log(Workspace(home).home, recorded)
     if as_json:
         print_json({"cases": [case]})
     elif into is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from hookrun.cli.commands import FAILED, command, config_options, load_project, working_directory
+from hookrun.cli.commands import FAILED, Workspace, command, config_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     DIM,
@@ -30,14 +30,14 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.files import relative_path
-from hookrun.model import Hook
+from hookrun.model import HOOK_DEFAULTS, Hook
 from hookrun.process.prepare import resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX as RECIPE_VARIABLE, Recipe
 from hookrun.terminal import terminal_width
 from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
-from hookrun.trust.digest import DEFAULTS, FROM_OTHERS, LABELS, PREFIX
+from hookrun.trust.digest import FROM_OTHERS, LABELS, PREFIX
 from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.snapshots import Texts
 from hookrun.trust.store import RULE
@@ -70,8 +70,7 @@ MAX_LINES = 200
 @config_options
 def trust_command(
     what: tuple[str, ...],
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     *,
     yes: bool,
     list_all: bool,
@@ -91,7 +90,7 @@ def trust_command(
         if yes:
             error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
         raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests")
-    project = load_project(config, home, os.path.abspath(paths[0] if paths else working_directory()))
+    project = at.project(os.path.abspath(paths[0] if paths else at.directory))
     if list_all:
         _list_all(project, as_json=as_json)
         return 0
@@ -326,7 +325,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
-        if name not in HAS_OWN_LINE and value != DEFAULTS.get(name):
+        if name not in HAS_OWN_LINE and value != HOOK_DEFAULTS.get(name):
             yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if found.inspection.problem is not None:
         yield "problem", localized(found.inspection.problem)
@@ -357,7 +356,7 @@ def approved_texts(found: ProjectHook) -> Texts:
     fields = {
         name: value
         for name, value in found.hook.to_dict().items()
-        if name not in FROM_OTHERS and value != DEFAULTS.get(name)
+        if name not in FROM_OTHERS and value != HOOK_DEFAULTS.get(name)
     }
     texts = {snapshots.DECLARATION: _dumps(as_written(fields))}
     for file in found.inspection.files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -16,12 +16,11 @@ from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
+    Workspace,
     agents_named,
     command,
     config_options,
     hooks_named,
-    resolve_home,
-    working_directory,
 )
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
@@ -46,9 +45,7 @@ from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_s
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.fire.repeat import percentile
 from hookrun.model import HookResult, Verdict
-from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals, UserDecisions
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
@@ -93,8 +90,7 @@ def try_command(
     agent: str | None,
     hooks: tuple[str, ...],
     repeat: int | None,
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     as_json: bool,
 ) -> int:
     """Show what each hook says to a command line, a file or a prompt.
@@ -111,7 +107,7 @@ def try_command(
     if command_line is file is prompt is event is None:
         raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
     by = agents_named([agent])[0] if agent is not None else None
-    sources = ConfigSources(working_directory(), resolve_home(home), config)
+    sources = ConfigSources(at)
     named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
     event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
     fields = _fields(command_line, file, prompt, tool, event)
@@ -145,26 +141,6 @@ def _fields(
     return {"tool_name": tool} if tool is not None else {}
 
 
-class UnloggedInvocation(FireInvocation):
-    """A run that leaves nothing in the log."""
-
-    def write_audit(self, records: list[dict[str, object]]) -> None:
-        """Write nothing."""
-
-
-class TrialFire(EventFire):
-    """A run under an agent's rules of trust, outside of any session."""
-
-    def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
-        invocation = self.invocation
-        trust = Approvals(invocation.home, invocation.project_root(), environment, invocation.settings)
-        trust.is_interrupted = is_interrupted
-        return trust
-
-    def _first_time(self, cause: str) -> bool:  # noqa: ARG002  # as in a new session
-        return True
-
-
 class Trial:
     """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
 
@@ -190,18 +166,20 @@ class Trial:
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
         self.event = event
-        self.fires: list[tuple[TrialFire, Verdict]] = []
+        self.fires: list[tuple[EventFire, Verdict]] = []
         self.problems: list[str] = []
         self.interrupted = 0
 
     def run(self) -> None:
         """Run the hooks once."""
-        invocation = UnloggedInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
+        invocation = FireInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
         invocation.skip = self._skip
+        invocation.asks_approval = True
         invocation.load(self._sources.cwd, self._sources.config)
+        invocation.settings = {**invocation.settings, "audit": False}
         self.fires = []
         for fields in self._contexts:
-            fire = TrialFire(invocation, self.event)
+            fire = EventFire(invocation, self.event)
             self.fires.append((fire, fire.run(dict(fields))))
             for run in runs_of(fire):
                 if was_started(run):
@@ -273,7 +251,7 @@ class Trial:
             for name in degraded:
                 yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
 
-    def _why_nothing_runs(self, fire: TrialFire) -> str:
+    def _why_nothing_runs(self, fire: EventFire) -> str:
         hooks = fire.candidates.count if fire.candidates is not None else 0
         if self.problems and not hooks:
             return CONFIG_ERRORS

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import (
-    command,
-    config_option,
-    home_option,
-    hooks_named,
-    load_project,
-    parse_duration,
-    resolve_home,
-)
+from hookrun.cli.commands import Workspace, command, config_option, home_option, hooks_named, parse_duration
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, print_wrapped, warn
 from hookrun.files import read_or_none, relative_path
 from hookrun.text import quote
@@ -48,10 +40,10 @@ APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
 @click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def deny_command(hook: str, config: str | None, home: str | None) -> None:
+def deny_command(hook: str, at: Workspace) -> None:
     """Never run the project's hook NAME. That does not count as a failure, and hookrun list shows it."""
     require_terminal("deny a hook")
-    project = load_project(config, home)
+    project = at.project()
     for found in project.named(hook):
         project.deny(found)
         undo = f"`hookrun enable {shlex.quote(hook)}` lifts the denial"
@@ -62,10 +54,10 @@ def deny_command(hook: str, config: str | None, home: str | None) -> None:
 @click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def disable_command(hook: str, config: str | None, home: str | None) -> None:
+def disable_command(hook: str, at: Workspace) -> None:
     """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
     require_terminal("disable a hook")
-    project = load_project(config, home)
+    project = at.project()
     for found in project.named(hook):
         project.disable(found)
         print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
@@ -75,10 +67,10 @@ def disable_command(hook: str, config: str | None, home: str | None) -> None:
 @click.argument("hook", metavar="NAME")
 @config_option
 @home_option
-def enable_command(hook: str, config: str | None, home: str | None) -> None:
+def enable_command(hook: str, at: Workspace) -> None:
     """Re-enable the project's hook NAME if it is disabled or denied. A denied hook then needs a new approval."""
     refuse_if_run_by_agent("enable a hook")
-    project = load_project(config, home)
+    project = at.project()
     for found in project.named(hook):
         was_off = project.enable(found)
         was = "enabled" if was_off else "neither disabled nor denied:"
@@ -95,11 +87,11 @@ def _where(found: ProjectHook) -> str:
 @click.argument("what", default=".", metavar="[PATH|DIGEST]")
 @config_option
 @home_option
-def untrust_command(what: str, config: str | None, home: str | None) -> None:
+def untrust_command(what: str, at: Workspace) -> None:
     """Forget the decisions about the hooks of the project in PATH (default: here), or about one DIGEST."""
     require_terminal("forget an approval")
     is_digest = what.startswith(PREFIX)
-    project = load_project(config, home, os.path.abspath("." if is_digest else what))
+    project = at.project(os.path.abspath("." if is_digest else what))
     if is_digest:
         digests, roots = {what}, set()
     else:
@@ -116,7 +108,7 @@ def untrust_command(what: str, config: str | None, home: str | None) -> None:
 @click.option("--for", "duration", default="30m", show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
 @config_option
 @home_option
-def pause_command(hook: str | None, duration: str, config: str | None, home: str | None) -> None:
+def pause_command(hook: str | None, duration: str, at: Workspace) -> None:
     """Pause HOOK, or all hooks, temporarily: yours and every project's, but not managed ones.
 
     Each run that would have included a paused hook says so, and hookrun list shows it.
@@ -126,7 +118,7 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
     if seconds is None or not 0 < seconds <= MAX_PAUSE:
         hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
-    project = load_project(config, home)
+    project = at.project()
     if hook is not None:
         hooks = hooks_named(hook, project.declarations.hooks, project.declarations.problems)
         if all(each.layer == "managed" for each in hooks):
@@ -143,9 +135,9 @@ def pause_command(hook: str | None, duration: str, config: str | None, home: str
 @command("resume", "resume", "resume no-force-push")
 @click.argument("hook", required=False)
 @home_option
-def resume_command(hook: str | None, home: str | None) -> None:
+def resume_command(hook: str | None, at: Workspace) -> None:
     """End every pause, or that of HOOK."""
-    with locked_store(resolve_home(home)) as store:
+    with locked_store(at.home) as store:
         before = len(store.paused)
         store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
         ended = before - len(store.paused)
@@ -197,7 +189,7 @@ def approve_written(
     from hookrun.cli.trust import UNDECIDED, approved_texts, review  # completion of the commands above needs none of it
 
     written = {os.path.realpath(each.path): each.after for each in changes}
-    project = load_project(None, report.home, root)
+    project = report.at.project(root)
     hooks = [found for found in project.hooks() if found.hook.name in {*names, *changed}]
     undecided = [found for found in hooks if found.state in UNDECIDED]
     approved = [found.hook.name for found in hooks if found.state == "approved"]

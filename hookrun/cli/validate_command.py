@@ -14,8 +14,8 @@ from urllib.parse import quote as quote_url
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import FAILED, command, config_options, read_config, working_directory
-from hookrun.cli.event_query import overlooked_here
+from hookrun.cli.commands import FAILED, Workspace, command, config_options
+from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic
 from hookrun.config.lint import unread_files
@@ -65,8 +65,7 @@ RULES = {
 @config_options
 def validate_command(
     file: str | None,
-    config: str | None,
-    home: str | None,
+    at: Workspace,
     *,
     as_json: bool,
     probe: bool,
@@ -78,9 +77,9 @@ def validate_command(
 
     Runs no hooks without --probe.
     """
-    if file is not None and config is not None:
+    if file is not None and at.config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = read_config(file if file is not None else config, home, warns=True)
+    examined = (Workspace(at.named_home, file) if file is not None else at).load(warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),
@@ -108,7 +107,7 @@ def validate_command(
     else:
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
-        overlooked = "" if files or problems else overlooked_here(config, home)
+        overlooked = "" if files or problems else ConfigSources(at).overlooked()
         click.echo(_summary(hooks, files, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
 
@@ -124,7 +123,7 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
     if probe:
         from hookrun.doctor.prove import run_samples  # rarely asked for
 
-        here = working_directory()
+        here = os.getcwd()
         found += run_samples(
             [hook for hook in hooks if hook.error is None and hook.mode != "off"],
             examined.project,

@@ -13,10 +13,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from hookrun import files
-from hookrun.observe.context_fields import utc_now
 from hookrun.observe.database import register_observers
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
 from hookrun.recipes.validate_json import Rule, ValidateJSON
+from hookrun.state import timestamp
 from hookrun.text import escape
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class AgentLog:
         self.tools_log_file = os.path.abspath(tools_log_file)
         self.name = name
         self._sanitizer = LogSanitizer(max_value, redact=redact)
-        self._started = utc_now()
+        self._started = timestamp()
         self._lock = Lock()
         self._tools: Counter[str] = Counter()
         self._messages = 0
@@ -249,7 +249,7 @@ class AgentLog:
         with self._lock:
             self._messages += 1
             self._errors += level in ERRORS
-        append_line(self.log_file, f"{utc_now()} [{level}] {escape(self._sanitizer.text(message))}\n")
+        append_line(self.log_file, f"{timestamp()} [{level}] {escape(self._sanitizer.text(message))}\n")
 
     def log_tool_call(self, entry: Mapping[str, object]) -> None:
         """Append an entry to the log of tool calls, with a `timestamp` if it has none. Raises OSError.
@@ -261,7 +261,7 @@ class AgentLog:
             if entry.get("event_type") == "pre_tool":
                 self._tools[str(entry.get("tool_name"))] += 1
             self._errors += bool(entry.get("error"))
-        append_entry(self.tools_log_file, {"timestamp": utc_now(), **entry}, self._sanitizer)
+        append_entry(self.tools_log_file, {"timestamp": timestamp(), **entry}, self._sanitizer)
 
     def get_stats(self) -> dict[str, object]:
         """Return the counts of this object: `tool_calls`, `tools` (name -> calls), `messages`, `errors`."""
@@ -294,14 +294,14 @@ class AgentLog:
                 "log_file": self.log_file,
                 "tools_log_file": self.tools_log_file,
                 "started_at": self._started,
-                "written_at": utc_now(),
+                "written_at": timestamp(),
             }
             files.atomic_write(path, (json.dumps({"documents": documents}, indent=2) + "\n").encode())
 
 
 def _entry(event_type: str, ctx: Context) -> dict[str, object]:
     return {
-        "timestamp": ctx.timestamp or utc_now(),
+        "timestamp": ctx.timestamp or timestamp(),
         "event_type": event_type,
         "tool_name": ctx.tool_name,
         "tool_input": ctx.get("tool_args"),

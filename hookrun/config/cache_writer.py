@@ -20,7 +20,7 @@ from hookrun.config.discovery import (
     path_for,
 )
 from hookrun.fastjson import dumps
-from hookrun.model import LAYERS, Hook
+from hookrun.model import HOOK_DEFAULTS, LAYERS, Hook
 from hookrun.state import YOUNG, seal
 
 TYPE_CHECKING = False
@@ -34,8 +34,6 @@ LONGEST_WAIT = 2.0
 
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
-
-DEFAULTS = Hook(name="", events=()).to_dict()
 
 
 def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
@@ -115,7 +113,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
         for event in hook.events:
             tables.setdefault(event, []).append(_row(hook, length))
         parts.append(
-            dumps({name: value for name, value in hook.to_dict().items() if value != DEFAULTS.get(name)}) + "\n"
+            dumps({name: value for name, value in hook.to_dict().items() if value != HOOK_DEFAULTS.get(name)}) + "\n"
         )
         length += len(parts[-1])
     index: dict[str, int] = {}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hookrun.config.cache_writer import DEFAULTS as BUILT
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
-from hookrun.model import Hook, as_object
+from hookrun.model import HOOK_DEFAULTS, Hook, as_object
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
 """Origins: the entry, the recipe that it names, the file's `defaults`, made from other fields, hookrun's default."""
@@ -54,7 +53,7 @@ def _of_another(hook: Hook) -> Iterator[Value]:
     """Yield the values of a hook in Claude Code's form: all that are not defaults, at the hook's place."""
     for field in HOOK_FIELDS:
         value = _value(hook, field.name)
-        if field.name == hook.kind or (field.name not in KINDS and value not in (BUILT.get(field.name), None)):
+        if field.name == hook.kind or (field.name not in KINDS and value not in (HOOK_DEFAULTS.get(field.name), None)):
             yield Value(field.name, value, OWN, hook.source, hook.line)
 
 
@@ -72,7 +71,7 @@ def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfi
             yield _placed(name, value, RECIPE, file, (*path, "recipe"))
         elif REQUIRES.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
             yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
-        elif name == "name" or (name == "cwd" and value != BUILT["cwd"]):
+        elif name == "name" or (name == "cwd" and value != HOOK_DEFAULTS["cwd"]):
             yield Value(name, value, MADE)
         elif value is not None and value != ():
             yield Value(name, value, BUILT_IN)

@@ -10,6 +10,7 @@ from glob import glob
 from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.agents.types import FolderTrust
+from hookrun.audit_reader import local_time
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.doctor import agent_state
@@ -131,7 +132,7 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
     if not agent.all_wired:
         return
     newest_first = sorted(agent.fired.items(), key=lambda item: item[1], reverse=True)
-    last = [f"{event} {_local(when)}" for event, when in newest_first]
+    last = [f"{event} {local_time(when, with_date=True)}" for event, when in newest_first]
     newest = max((os.path.getmtime(each.path) for each in agent.all_wired if os.path.exists(each.path)), default=0.0)
     changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if not last:
@@ -145,19 +146,11 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
-def _local(when: str) -> str:
-    """Return the time of a record as local time, as the other commands show it."""
-    try:
-        return datetime.fromisoformat(when).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except ValueError:  # not hookrun's record
-        return when
-
-
 def check_callers(agent: AgentState) -> Iterable[Finding]:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
         caller = CALLERS.get(name, UNKNOWN)
-        found = f"{caller.DISPLAY_NAME}, last {_local(when)}"
+        found = f"{caller.DISPLAY_NAME}, last {local_time(when, with_date=True)}"
         if caller is not UNKNOWN:
             yield Finding("also fired by", OK, found)
             continue

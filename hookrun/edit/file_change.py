@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from hookrun import files
 from hookrun.config.document import MAX_BYTES, SourceError, decode
-from hookrun.text import diff, escape
+from hookrun.text import UserError, diff, escape
 
 BOM = b"\xef\xbb\xbf"
 """The byte-order mark of UTF-8, which some editors write."""
 
 
-class FileError(Exception):
+class FileError(UserError):
     """A file cannot be read, edited or written; the message says why, and in a hint what to do."""
 
 

@@ -12,7 +12,7 @@ from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
-from hookrun.text import print_message
+from hookrun.text import UserError, print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hookrun.trust.approvals import UserDecisions
 
 
-class FireError(Exception):
+class FireError(UserError):
     """hookrun cannot run; the message says why and what to do."""
 
 
@@ -36,10 +36,10 @@ class FireInvocation:
 
     `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
     project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
-    are config errors, one per line; `warnings` are for people only. `events` are the host program's own. `trusted` are
-    digests of a project's hooks that count as approved. `on_outcomes` gets what hooks read and how they ended. `warm`
-    tells whether this process takes a caller's place, `cold` why a launcher started one instead. `latest_settings` are
-    those of the last run.
+    are config errors, one per line; `warnings` are for people only. `events` are the host program's own. A project's
+    hooks must be approved if it `asks_approval`; `trusted` are digests that count as such. `on_outcomes` gets what
+    hooks read and how they ended. `warm` tells whether this process takes a caller's place, `cold` why a launcher
+    started one instead. `latest_settings` are those of the last run.
     """
 
     warm = False
@@ -54,6 +54,7 @@ class FireInvocation:
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.cold: str | None = None
         self.trusted: list[str] = []
+        self.asks_approval = agent is not None
         self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None
         self.settings: dict[str, object] = {}
         self.events: list[str] = []
@@ -320,7 +321,7 @@ class EventFire:
         None where there are none, and no hook for this event needs an approval.
         """
         command = self.invocation
-        if command.agent is None or self.candidates is None or not self.candidates.need_approval():
+        if not command.asks_approval or self.candidates is None or not self.candidates.need_approval():
             try:
                 os.lstat(command.home + state.TRUST_STORE)
             except FileNotFoundError:
@@ -337,7 +338,7 @@ class EventFire:
         root, settings = command.project_root(), command.settings
         trust = (
             Approvals(command.home, root, environment, settings, given=command.trusted)
-            if command.agent is not None
+            if command.asks_approval
             else UserDecisions(command.home, root, environment, settings)
         )
         trust.deadline, trust.is_interrupted = command.deadline, is_interrupted

@@ -146,7 +146,7 @@ class HandlerCall:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
         # A change must be returned; one made to a copy has no effect, and the author should know.
-        if self._context.has_copies and (changed := self._context.changed_in_place()):
+        if changed := self._context.changed_in_place():
             outcome.notes = [
                 *outcome.notes,
                 *(

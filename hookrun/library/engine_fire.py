@@ -273,7 +273,7 @@ class EngineFire:
             chain.combine(result)
             result.runs = chain.runs
             result.ended_by = chain.ended_by
-        result.context_after = lambda: self._class.of(self._data, self._state)
+        result.context_after = self._context_after
         result.problems = services.problems
         result.request_id = self._request_id
         result.ms = (monotonic() - self._started) * 1000
@@ -281,6 +281,9 @@ class EngineFire:
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
         return result
+
+    def _context_after(self) -> Context:
+        return self._class.of(self._data, self._state)
 
     # --- the audit log
 

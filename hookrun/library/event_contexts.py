@@ -39,10 +39,7 @@ def _differs(one: object, other: object) -> bool:
 
 
 class ContextField(Generic[T_co]):
-    """A field of the context as an attribute: its value if of the right type, else the default.
-
-    An object is the handler's own copy, empty if absent.
-    """
+    """A field of the context as an attribute: its value if of the right type, else the default."""
 
     def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
         self.kind = kind
@@ -60,18 +57,30 @@ class ContextField(Generic[T_co]):
     def __get__(self, context: Context | None, owner: type[Context]) -> T_co | Self:
         if context is None:
             return self
-        value: Any = context.own(self._name) if self.kind is dict else context.get(self._name)
+        value: Any = context.get(self._name)
         return value if isinstance(value, self.kind) else self._default
 
     def __set__(self, context: Context, value: object) -> None:
         raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
 
 
+class ObjectField(ContextField[dict[str, Any]]):
+    """A field that holds an object: the handler's own copy, empty if absent."""
+
+    # In a method of its own: handlers read arguments at every call.
+    @overload
+    def __get__(self, context: None, owner: type[Context]) -> Self: ...
+    @overload
+    def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
+    def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
+        return self if context is None else context.own(self._name)
+
+
 text: Callable[[str], ContextField[str | None]] = partial(ContextField, str, None)
 word: Callable[[str], ContextField[str]] = partial(ContextField, str, "")
 flag: Callable[[str], ContextField[bool]] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
 count: Callable[[str], ContextField[int | None]] = partial(ContextField, int, None)
-mapping: Callable[[str], ContextField[dict[str, Any]]] = partial(ContextField, dict, {})
+mapping: Callable[[str], ObjectField] = partial(ObjectField, dict, {})
 """Make a field of a type, with the value that it has if absent."""
 
 
@@ -219,25 +228,24 @@ class Context(Mapping[str, object]):
         copies = self._copies
         if copies is None:
             copies = self._copies = {}
-        if name not in copies:
-            value = self._data.get(name)
-            copies[name] = deep_copy(value) if isinstance(value, dict) else {}
-        return copies[name]
+        elif name in copies:
+            return copies[name]
+        value = self._data.get(name)
+        copied: dict[str, Any] = deep_copy(value) if isinstance(value, dict) else {}
+        copies[name] = copied
+        return copied
 
     @property
     def given(self) -> dict[str, object]:
         """The original data, which must not be changed."""
         return self._data
 
-    @property
-    def has_copies(self) -> bool:
-        """Whether the handler has read an object."""
-        return self._copies is not None
-
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
         changed: dict[str, set[Any]] = {}
-        for name, copied in self._copies.items() if self._copies is not None else ():
+        if self._copies is None:
+            return changed
+        for name, copied in self._copies.items():
             was = self._data.get(name) or {}
             if _differs(copied, was) and isinstance(was, dict):
                 keys = copied.keys() | was.keys()

@@ -133,11 +133,6 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(math.floor(min(max(at, 0.0), END - 1)), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def utc_now() -> str:
-    """Return the present time as RFC 3339 in UTC, with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def hour(at: float, zone: tzinfo | None = None) -> int:
     """Return the hour of the day in a zone, by default the local one."""
     return datetime.fromtimestamp(min(max(at, 0.0), END - DAY), zone).hour

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from hookrun.state import NoHomeError, home_directory, make_private_dir
+from hookrun.text import UserError
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict
@@ -155,7 +156,7 @@ HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
-class DatabaseError(Exception):
+class DatabaseError(UserError):
     """The database cannot be used; the message names the file, the fault and what to do."""
 
 

@@ -9,9 +9,10 @@ from hookrun.globs import glob
 from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.looks import FORMATTING, may_matter
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
-from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, shell_line, unreadable
+from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, unreadable
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import with_target_last
+from hookrun.shell.prefilter import shell_line
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -124,7 +125,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or the question about one that may be intended."""
-    line = shell_line(context)
+    line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
     from hookrun.recipes.git_repository import Configuration, calls

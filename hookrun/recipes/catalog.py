@@ -7,13 +7,13 @@ from importlib import import_module
 
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
-from hookrun.text import did_you_mean, quote
+from hookrun.text import UserError, did_you_mean, quote
 
 CASES = "cases/{module}.hooktest.yaml"
 """The path of a recipe's tests, relative to its module's directory."""
 
 
-class UnknownRecipeError(LookupError):
+class UnknownRecipeError(UserError, LookupError):
     """There is no recipe of this name; the message suggests one."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hookrun.recipes.looks import COMMITTING
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
-from hookrun.recipes.shell_recipe import block, parse, shell_line
-from hookrun.shell.prefilter import may_run
+from hookrun.recipes.shell_recipe import block, parse
+from hookrun.shell.prefilter import may_run, shell_line
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ MAX_BYTES = 1 << 20
 @RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block for a commit with a wrong message, None for any other line."""
-    line = shell_line(context)
+    line = shell_line(context.get("tool_args"))
     if line is None or not may_run(line, COMMITTING):
         return None
     from hookrun.recipes.git_repository import Configuration, calls

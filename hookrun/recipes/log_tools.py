@@ -10,11 +10,10 @@ from functools import lru_cache
 
 from hookrun.credentials import HIDDEN, redact
 from hookrun.files import rotate
-from hookrun.observe.context_fields import utc_now
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import LOOKAHEAD
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
-from hookrun.state import make_private_dir
+from hookrun.state import make_private_dir, timestamp
 
 NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
@@ -157,7 +156,7 @@ def check(context: Mapping[str, object]) -> None:
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
     before = context.get("event") == "pre_tool_use"
-    entry: dict[str, object] = {"timestamp": context.get("timestamp") or utc_now()}
+    entry: dict[str, object] = {"timestamp": context.get("timestamp") or timestamp()}
     entry["event_type"] = "pre_tool" if before else "post_tool"
     entry.update({name: context[name] for name in LOGGED if context.get(name) is not None})
     entry["tool_input"] = context.get("tool_args")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from hookrun.recipes import NO, YES
-from hookrun.shell.prefilter import ENDS, QUOTES, may_read_terminal, may_run, may_run_input
+from hookrun.shell.prefilter import ENDS, QUOTES, may_read_terminal, may_run, may_run_input, shell_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,13 +266,13 @@ def _longest_text(pattern: str) -> str:
 
 
 def _of_line(may: Callable[[str], bool]) -> Look:
-    return lambda _, args, __: isinstance(line := args.get("command"), str) and may(line)
+    return lambda _, args, __: (line := shell_line(args)) is not None and may(line)
 
 
 def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
     def look(context: Mapping[str, object], args: Mapping[str, object], variable: Variable) -> bool:
-        line = args.get("command")
-        if not isinstance(line, str):
+        line = shell_line(args)
+        if line is None:
             return False
         interactive = _word(variable, "interactive", "block")
         if may(line) or interactive not in ("block", "allow"):
@@ -287,8 +287,8 @@ def _or_opens_terminal(may: Callable[[str], bool]) -> Look:
 
 
 def _at_hooks(_: Mapping[str, object], args: Mapping[str, object], __: Variable) -> bool:
-    line = args.get("command")
-    return _names_path(args) or (isinstance(line, str) and may_decide(line))
+    line = shell_line(args)
+    return _names_path(args) or (line is not None and may_decide(line))
 
 
 def _names_path(args: Mapping[str, object]) -> bool:
@@ -296,11 +296,11 @@ def _names_path(args: Mapping[str, object]) -> bool:
 
 
 def _at_files(context: Mapping[str, object], args: Mapping[str, object], variable: Variable) -> bool:
-    line = args.get("command")
+    line = shell_line(args)
     searches = any(isinstance(args.get(each), str) for each in GLOB_ARGUMENTS)
     if searches or _names_path(args) or _word(variable, "read", "no") not in YES + NO:
         return True
-    if not isinstance(line, str):
+    if line is None:
         return False
     working, project = context.get("working_dir"), variable("HOOKRUN_PROJECT_DIR", "/")
     directory = working if isinstance(working, str) and working.startswith("/") else project

@@ -8,8 +8,9 @@ from hookrun.globs import glob
 from hookrun.recipes import unseen_code
 from hookrun.recipes.looks import may_matter
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, parse, shell_line, unreadable
+from hookrun.recipes.shell_recipe import block, parse, unreadable
 from hookrun.shell import lazy_re as re
+from hookrun.shell.prefilter import shell_line
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ ADVICE = "Push without force (rebase or merge first), push to another branch, or
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
-    line = shell_line(context)
+    line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
     from hookrun.recipes.git_repository import Configuration, calls

@@ -10,11 +10,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
-from hookrun.observe.context_fields import utc_now
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, Desktop, Notice, Webhook, terminal_device
 from hookrun.recipes.output_excerpt import one_line
 from hookrun.recipes.recipe import Option, Recipe, fail_option, known_words, one_of, option
+from hookrun.state import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -218,7 +218,7 @@ def _notice(ctx: Context, level: str, omitted: int) -> Notice:
         event=ctx.event,
         session_id=ctx.session_id,
         agent=agent,
-        timestamp=ctx.timestamp or utc_now(),
+        timestamp=ctx.timestamp or timestamp(),
     )
 
 

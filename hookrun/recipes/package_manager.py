@@ -7,7 +7,7 @@ import os
 from hookrun.files import is_within
 from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import block, parse, project_directory, shell_line
+from hookrun.recipes.shell_recipe import block, parse, project_directory
 from hookrun.shell import lazy_re as re
 from hookrun.shell.wrappers import APART
 
@@ -48,7 +48,7 @@ RECIPE = Recipe(
         - Options that only npm has are passed on.
         - Calls with options that cannot be translated: `npm --cache x i`, `npm i --prefix x`, `npx -y x`.
         - npm options after a script's name (`npm run x --silent`).
-        - Scripts, Makefiles, `package.json`, and lines that are not shell.
+        - Scripts, Makefiles, `package.json`, lines that are not shell, and commands that are a list of words.
         - Commands run on another machine or in another tree: `ssh host npm ci`, `chroot`.
         - Programs named by path, such as `.venv/bin/pip`.
         - Other directions, such as yarn to pnpm.
@@ -132,8 +132,9 @@ Change = tuple["list[Word]", str]
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change of a line that calls the wrong package manager, None for any other."""
-    line = shell_line(context)
-    if line is None or not may_manage(line):
+    args = context.get("tool_args")
+    line = args.get("command") if isinstance(args, dict) else None
+    if not isinstance(line, str) or not may_manage(line):
         return None
     parsed = parse(context, line)
     if parsed.problem is not None:

@@ -13,11 +13,10 @@ from hookrun.recipes.shell_recipe import (
     block,
     line_directory,
     parse,
-    shell_line,
     spellings,
     unreadable,
 )
-from hookrun.shell.prefilter import ENDS
+from hookrun.shell.prefilter import ENDS, shell_line
 from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 
 TYPE_CHECKING = False
@@ -89,7 +88,7 @@ ADVICE = "Ask the user if you need this."
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that reads or changes a protected file, None for any other."""
     files = Files()
-    line = shell_line(context)
+    line = shell_line(context.get("tool_args"))
     reason = files.of_line(context, line) if line is not None else None
     args = context.get("tool_args")
     for name in PATH_ARGUMENTS:

@@ -24,7 +24,7 @@ from hookrun.recipes.shell_recipe import (
 )
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
-from hookrun.shell.prefilter import ENDS, may_run
+from hookrun.shell.prefilter import ENDS, may_run, shell_line
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -98,8 +98,8 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     if not isinstance(args, dict):
         return None
     watch = Watch(context)
-    command = args.get("command")
-    reason = watch.of_command(context, command) if isinstance(command, str) else None
+    line = shell_line(args)
+    reason = watch.of_command(context, line) if line is not None else None
     for name in PATH_ARGUMENTS:
         path = args.get(name)
         if isinstance(path, str) and context.get("tool_name") != "read":

@@ -25,13 +25,6 @@ MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
 
 
-def shell_line(context: Mapping[str, object]) -> str | None:
-    """Return the line that a call runs, None if it runs none."""
-    args = context.get("tool_args")
-    command = args.get("command") if isinstance(args, dict) else None
-    return command if isinstance(command, str) else None
-
-
 def line_directory(context: Mapping[str, object]) -> str:
     """Return the directory in which the line runs."""
     working = context.get("working_dir")

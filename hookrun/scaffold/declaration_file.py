@@ -24,9 +24,10 @@ from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.files import is_within, relative_path
 from hookrun.state import CONFIG_DIR, make_private_dir
+from hookrun.text import UserError
 
 
-class ScaffoldError(Exception):
+class ScaffoldError(UserError):
     """A hook cannot be written; nothing was changed. The message says where, what is wrong and what to do."""
 
 

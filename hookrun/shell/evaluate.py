@@ -46,6 +46,9 @@ IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 TOPLEVEL = "git rev-parse --show-toplevel"
 """Among the variables, the output of this command where it is known."""
 
+NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
+"""Stands for the directory that `mktemp -d` makes."""
+
 SEPARATOR = "\n"
 """Stands for a NUL that is printed: it separates as well, and no word can hold it."""
 
@@ -97,8 +100,8 @@ class Evaluator:
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
-        directory = program in {"git", "pwd"}
-        printed = _directory_of(words, scope) if directory else _output_of(program, words, streams.stdin)
+        directory = program in {"git", "mktemp", "pwd"}
+        printed = _directory_of(command, scope) if directory else _output_of(program, words, streams.stdin)
         if printed is not None and printed.text in scope.functions and program in {"command", "type", "which"}:
             printed = None  # the program, not the function of that name
         return _kept(printed, streams)
@@ -193,11 +196,13 @@ def _launched(program: str, words: list[Word]) -> list[list[Word]]:
     return found
 
 
-def _directory_of(words: list[Word], scope: ShellScope) -> Word | None:
-    if program_name(words[0].text) == "pwd":
+def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
+    if command.program == "pwd":
         return None if scope.directory is None else Word(scope.directory)
-    known = " ".join(word.text for word in words) == TOPLEVEL and TOPLEVEL in scope.variables
-    return Word(scope.variables[TOPLEVEL]) if known else None
+    line = " ".join(word.text for word in command.words)
+    if line == "mktemp -d" and {"PATH", "TMPDIR"}.isdisjoint({*scope.variables, *command.assignments}):
+        return Word(NEW_DIRECTORY)
+    return Word(scope.variables[TOPLEVEL]) if line == TOPLEVEL and TOPLEVEL in scope.variables else None
 
 
 def _kept(text: Word | None, streams: Streams) -> Word | None:

@@ -47,6 +47,18 @@ MAX_PATTERN, MAX_PATTERNS = 64, 16
 """Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with names of programs."""
 
 
+def shell_line(args: object) -> str | None:
+    """Return the shell line in the arguments of a call, None if there is none.
+
+    Some agents give a list of words instead, of which one alone is a line.
+    """
+    command = args.get("command") if isinstance(args, dict) else None
+    if isinstance(command, list):
+        words = [str(each) for each in command]
+        return words[0] if len(words) == 1 else " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    return command if isinstance(command, str) else None
+
+
 def may_run(line: str, names: Iterable[str]) -> bool:
     """Return whether the line may run one of the programs (in lower case): False only where it surely runs none."""
     if any(sign in line for sign in MADE_UP) or may_run_input(line):

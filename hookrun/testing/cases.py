@@ -21,7 +21,7 @@ from hookrun.config.validate import FIELDS
 from hookrun.globs import glob
 from hookrun.model import FAILURES, PRECEDENCE
 from hookrun.testing import is_case_file
-from hookrun.text import did_you_mean, one_of, quote
+from hookrun.text import UserError, did_you_mean, one_of, quote
 
 
 class Either(Shape):
@@ -319,7 +319,7 @@ SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv",
 """Directories that are not searched, because they hold no files of the project itself."""
 
 
-class NoCaseFileError(LookupError):
+class NoCaseFileError(UserError, LookupError):
     """A given path does not exist or is not a file of cases."""
 
 

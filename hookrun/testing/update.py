@@ -16,6 +16,7 @@ from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
 from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
+from hookrun.text import UserError
 
 Update = tuple[Case, list[tuple[KeyPath, object]], int]
 """A case, the changes that make it pass, and the number of its results that did not."""
@@ -29,7 +30,7 @@ LEFT_OUT = frozenset(
 HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your own ~/.config/hookrun/hooks.json'
 
 
-class NoCaseError(LookupError):
+class NoCaseError(UserError, LookupError):
     """The run does not exist, or its case cannot be written; the message says what to do."""
 
 

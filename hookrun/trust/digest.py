@@ -7,7 +7,7 @@ from stat import S_ISREG
 from time import monotonic
 
 from hookrun.fastjson import dumps, scan_own
-from hookrun.model import Hook
+from hookrun.model import HOOK_DEFAULTS, Hook
 from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, seal
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
@@ -48,8 +48,6 @@ IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allo
 
 LABELS = frozenset({"base", "home", "own", "twins"})
 """Keys of `claude` that depend on the project's place and on other hooks."""
-
-DEFAULTS = Hook(name="", events=()).to_dict()
 
 
 class UnreadableFileError(Exception):
@@ -119,7 +117,7 @@ def _declared_in(file: str, hook: Hook) -> str:
     said = [
         [name, _settled(name, fields[name])]
         for name in sorted(fields.keys() - FOR_PEOPLE - FROM_OTHERS)
-        if fields[name] != DEFAULTS.get(name)
+        if fields[name] != HOOK_DEFAULTS.get(name)
     ]
     return dumps([FORM, file, said])
 

@@ -23,7 +23,7 @@ from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.state import DATA_DIR, make_private_dir
 from hookrun.terminal import is_terminal
-from hookrun.text import did_you_mean, quote, truncate
+from hookrun.text import UserError, did_you_mean, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
@@ -41,11 +41,11 @@ MAX_SHOWN = 60
 """Characters of a part of a command that is shown."""
 
 
-class NotAllowedError(Exception):
+class NotAllowedError(UserError):
     """Only the user may do this, in a terminal; the message says why it was denied."""
 
 
-class UnknownHookError(LookupError):
+class UnknownHookError(UserError, LookupError):
     """The project has no hook of this name; the message suggests a similar one."""
 
 

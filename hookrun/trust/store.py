@@ -11,6 +11,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISVTX, S_IWGRP, S_IWOTH
 
 from hookrun.fastjson import loads
 from hookrun.state import DATA_DIR, ForeignFileError, read_own
+from hookrun.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ NAME = "trust.json"
 AGAIN = "then approve your hooks again"
 
 
-class StoreError(Exception):
+class StoreError(UserError):
     """The store cannot be trusted, so it is ignored as a whole; the message says why and what to do."""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.cli.log import local_time
+from hookrun.audit_reader import local_time
 from hookrun.recipes.protect_hooks import DECLARATION
 from tests.cli.command import hookrun
 from tests.cli.wiring import (
@@ -463,7 +463,7 @@ def test_when_it_last_fired(project: Project) -> None:
     assert _found(project, "claude", "fired", "note")["remedy"] == "start a new session"
     run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
     fired = _found(project, "claude", "fired", "ok")["found"]
-    assert fired == f"last: pre_tool_use {local_time(project.audit()[-1], with_date=True)}"
+    assert fired == f"last: pre_tool_use {local_time(project.audit()[-1]['time'], with_date=True)}"
     later = settings_file(project, "claude").stat().st_mtime + 60
     os.utime(settings_file(project, "claude"), (later, later))
     assert _found(project, "claude", "fired", "note")["found"].startswith("no run since the settings changed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import re
 import shlex
 import subprocess
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun.cli import USER_ERRORS, cli
+from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS
 from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
@@ -127,14 +126,6 @@ def test_a_removed_command_names_its_replacement(project: Project) -> None:
     assert (done.status, done.stdout) == (1, "")
     assert "hookrun stats" in done.stderr
     assert "hookrun fire EVENT --repeat N" in done.stderr
-
-
-@pytest.mark.parametrize("name", sorted(USER_ERRORS))
-def test_errors_for_users_exist(name: str) -> None:
-    """Each name is that of an exception, which a renaming would have missed."""
-    module, _, exception = name.rpartition(".")
-    assert issubclass(pkgutil.resolve_name(f"{module}:{exception}"), Exception)
-    assert pkgutil.resolve_name(f"{module}:{exception}").__module__ == module
 
 
 def test_the_help_of_fire_fits_a_narrow_screen() -> None:

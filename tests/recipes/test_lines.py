@@ -55,6 +55,7 @@ PROTECT_HOOKS_HARMLESS = [
     "find . -name coder.json -newer x",
     "find build -type f -exec rm {} +",
     "cd build && rm -rf *",
+    'cd "$(mktemp -d)" && rm -rf *',
     "rm -f *.pyc build/*.o",
     "chmod +x scripts/build.sh",
     "cd hookrun && make install",
@@ -71,6 +72,11 @@ PROTECT_HOOKS_HARMLESS = [
 ]
 
 PROTECT_HOOKS_HARMFUL = [
+    'cd "$(./mktemp -d)" && rm -rf *',
+    'cd "$(TMPDIR=. mktemp -d)" && rm -rf *',
+    'PATH=.:$PATH; cd "$(mktemp -d)" && rm -rf *',
+    'mktemp() { pwd; }; cd "$(mktemp -d)" && rm -rf *',
+    'd=$(mktemp -d); cd "$d/.." && cd - && rm -rf *',
     "patch coder.json",
     "patch coder.json fix.diff",
     "patch -p0 <<'END'\n--- coder.json\n+++ coder.json\n@@ -1 +1 @@\n-a\n+b\nEND",

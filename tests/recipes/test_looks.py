@@ -31,6 +31,7 @@ from tests.recipes import shipped
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     from tests.conftest import Project
 
@@ -74,6 +75,29 @@ def test_a_harmless_line_concerns_no_recipe(target: str, line: str) -> None:
     for agent in ("claude", "codex"):
         context = {"event": "pre_tool_use", "agent": agent, "tool_name": "bash", "tool_args": {"command": line}}
         assert not may_matter(target, context, {})
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        (block_destructive_commands, ["rm", "-rf", "/"]),
+        (block_destructive_commands, ["bash", "-lc", "cd / && rm -rf 'etc'"]),
+        (block_destructive_commands, ["rm -rf /"]),
+        (no_force_push, ["git", "push", "--force"]),
+        (protect_files, ["cat", ".env"]),
+        (protect_hooks, ["bash", "-c", "echo x > coder.json"]),
+        (commit_message_check, ["git", "commit", "-m", "It's done"]),
+    ],
+)
+def test_a_command_may_be_a_list_of_words(
+    module: ModuleType, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The look lets the recipe see it, and the recipe blocks it."""
+    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(tmp_path))
+    function = module.guard if module is protect_hooks else module.check
+    call = {"event": "pre_tool_use", "agent": "claude", "tool_name": "bash", "tool_args": {"command": command}}
+    assert may_matter(f"{module.__name__}:{function.__name__}", call, os.environb)
+    assert function(call)["action"] == "block"
 
 
 @pytest.mark.parametrize(

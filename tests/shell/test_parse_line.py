@@ -331,3 +331,15 @@ def test_braces_of_many_words_are_words() -> None:
     numbers = ",".join(map(str, range(500)))
     (command,) = parse_line(f"rm -rf {{/,{numbers}}}").commands
     assert "/" in command.arguments
+
+
+@pytest.mark.parametrize("char", ["\U000f1dea", "\U0005790f", "\U0001f389", "\u2003", "é"])
+def test_any_character_may_follow_a_brace(char: str) -> None:
+    """The grammar's scanner, which is C, crashed the process at some of them: a segmentation fault."""
+    program = (
+        "import sys; from hookrun.shell.parse_line import parse_line; print(parse_line(sys.argv[1]).commands[-1].words)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, f"true {{{char}; rm {char}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"[Word('rm'), Word({char!r})]\n"), done.stderr[-2000:]
