@@ -108,14 +108,13 @@ class Message:
         roots: Sequence[object] = (),
         tool: str | None = None,
         own: ToNativeArgs | None = None,
-        dialect: str = "",
     ) -> None:
         self.native = native
         self.calls = calls
         self.roots = [root for root in roots if isinstance(root, str)]
         self.tool = tool
         self.to_native_args: ToNativeArgs = own or no_native_args
-        self.dialect = dialect
+        self.dialect = ""
 
     @property
     def event(self) -> str:
@@ -244,13 +243,20 @@ def fields_of(
     return fields
 
 
-def tool_fields(names: NameMap, tool: str, args: object) -> dict[str, object]:
-    """Return the context fields that describe a tool call, under hookrun's names."""
-    return {
-        "agent_tool_name": tool,
-        "tool_name": names.tool(tool),
-        "tool_args": names.arguments(tool, args) if isinstance(args, dict) else None,
-    }
+def tool_message(
+    native: str, call: CanonicalCall, names: NameMap, tool: str, args: object, *, roots: Sequence[object] = ()
+) -> Message:
+    """Return the message about a tool call, and give `call` the tool and its arguments under hookrun's names.
+
+    Arguments that are no object reach no hook, so that hooks which guard the tool block the call.
+    """
+    call.fields.update(agent_tool_name=tool, tool_name=names.tool(tool), tool_args=None)
+    if isinstance(args, dict):
+        call.fields["tool_args"] = names.arguments(tool, args)
+    elif args is not None:
+        call.fields["arguments_cut_off"] = True
+    own = native_args_of_single_call(names, tool, args)
+    return Message(native, [call], roots=roots, tool=tool, own=own)
 
 
 def add_file_changed(calls: list[CanonicalCall]) -> list[CanonicalCall]:
@@ -326,13 +332,11 @@ def read_claude_style(
     tool, args, roots = payload.get("tool_name"), payload.get("tool_input"), [payload.get("cwd")]
     if not isinstance(tool, str):
         return Message(native, [call], roots=roots)
-    context.update(tool_fields(names, tool, args))
-    if args is not None and not isinstance(args, dict):
-        context["arguments_cut_off"] = True  # hooks get none of them
+    message = tool_message(native, call, names, tool, args, roots=roots)
     if "tool_response" in payload:
         context["tool_result_output"] = output(tool, payload["tool_response"])
-    own = native_args_of_single_call(names, tool, args)
-    return Message(native, add_file_changed([call]), roots=roots, tool=tool, own=own)
+    message.calls = add_file_changed([call])
+    return message
 
 
 def content_text(_tool: str, response: object) -> str:

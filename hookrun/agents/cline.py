@@ -132,26 +132,25 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     if not isinstance(about, dict) or not isinstance(about.get("name"), str):
         return base.Message(native, [call], roots=roots)
     fields["tool_use_id"] = about.get("id")
-    return _about_tool(base.Message(native, [call], roots=roots, tool=about["name"]), about)
+    message = base.tool_message(native, call, NAMES, about["name"], about.get("input"), roots=roots)
+    _take_tool(message, about)
+    return message
 
 
-def _about_tool(message: base.Message, about: dict[str, object]) -> base.Message:
-    """Return the message with its tool call, or with a call for each item of a list or file of a patch."""
+def _take_tool(message: base.Message, about: dict[str, object]) -> None:
+    """Give a message its tool call with the result, or a call for each item of a list or file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
-    call.fields.update(base.tool_fields(NAMES, tool, args))
     items = _items(tool, args)
     if items:
-        return _with_call_per_item(message, about, items)
+        _split_by_item(message, about, items)
+        return
     _take_result(call, about.get("output"), about.get("error"))
-    text = args if isinstance(args, str) else base.string_in(args, "input")
-    if tool == PATCH and text is not None:
-        return patch.split_by_file(message, text)
     if tool == EDITOR and isinstance(args, dict) and args.get("old_text") is None and args.get("insert_line") is None:
-        tool = AS_WRITE
-        call.fields.update(tool_name="write", tool_args=NAMES.arguments(tool, args))
+        call.fields.update(tool_name="write", tool_args=NAMES.arguments(AS_WRITE, args))
+        message.to_native_args = base.native_args_of_single_call(NAMES, AS_WRITE, args)
     message.calls = base.add_file_changed([call])
-    message.to_native_args = base.native_args_of_single_call(NAMES, tool, args)
-    return message
+    if tool == PATCH:
+        patch.split_by_file(message, args if isinstance(args, str) else base.string_in(args, "input"))
 
 
 def _items(tool: str, args: object) -> list[object]:
@@ -178,17 +177,17 @@ def _arguments(tool: str, item: object) -> Arguments:
     return {ours if key == theirs else key: value for key, value in item.items()}
 
 
-def _with_call_per_item(message: base.Message, about: dict[str, object], items: list[object]) -> base.Message:
-    """Return a message with a call, and its result, for each item."""
-    first, tool = message.calls[0], str(message.tool)
+def _split_by_item(message: base.Message, about: dict[str, object], items: list[object]) -> None:
+    """Give a message a call, with its result, for each item."""
+    first, tool = message.calls.pop(), str(message.tool)
+    first.fields.pop("arguments_cut_off", None)
     outputs = about.get("output")
-    calls = []
     for number, item in enumerate(items):
         call = base.CanonicalCall(first.event, {**first.fields, "tool_args": _arguments(tool, item)})
         output = outputs[number] if isinstance(outputs, list) and number < len(outputs) else None
         _take_result(call, [output] if output is not None else None, about.get("error"))
-        calls.append(call)
-    return base.Message(message.native, calls, roots=message.roots, tool=tool, own=_replace_items(tool, items))
+        message.calls.append(call)
+    message.to_native_args = _replace_items(tool, items)
 
 
 def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:

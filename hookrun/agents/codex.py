@@ -68,8 +68,9 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Codex, with a call for each file of a patch. Raises UnreadableMessageError."""
     message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
     message.roots = []  # its `cwd` is the call's, which the model chooses; hooks start in the session's directory
-    text = string_in(message.calls[0].fields.get("tool_args"), "command") if message.tool == PATCH else None
-    return message if text is None else patch.split_by_file(message, text)
+    if message.tool == PATCH:
+        patch.split_by_file(message, string_in(message.calls[0].fields["tool_args"], "command"))
+    return message
 
 
 def _render_pre_tool(reply: Reply, message: Message) -> Json:

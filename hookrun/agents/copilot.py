@@ -115,7 +115,6 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     if not isinstance(name, str) or not name:
         raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {name!r})")
     native = CAMEL.get(name, name)
-    dialect = "" if "hook_event_name" in payload else "camel"
     fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=name)
     of_subagent = SUBAGENTS.get(native) if fields.get("agent_id") else None
     call = base.CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)
@@ -128,19 +127,16 @@ def read(payload: dict[str, object], event: str) -> base.Message:
         else:
             fields["error_info"] = {"error_message": text}
     tool = payload.get("tool_name", payload.get("toolName"))
-    if not isinstance(tool, str):
-        return base.Message(native, [call], roots=roots, dialect=dialect)
-    args = _arguments(payload)
-    fields.update(base.tool_fields(NAMES, tool, args))
-    done = _take_result(call, payload)
-    if isinstance(args, str):
-        message = patch.split_by_file(base.Message(native, [call], roots=roots, tool=tool, dialect=dialect), args)
-        message.calls = [each for each in message.calls if done or not each.synthesized]
-        return message
-    own = base.native_args_of_single_call(NAMES, tool, args)
-    return base.Message(
-        native, base.add_file_changed([call]) if done else [call], roots=roots, tool=tool, own=own, dialect=dialect
-    )
+    message = base.Message(native, [call], roots=roots)
+    if isinstance(tool, str):
+        args = _arguments(payload)
+        message = base.tool_message(native, call, NAMES, tool, args, roots=roots)
+        succeeded = _take_result(call, payload)
+        message.calls = base.add_file_changed([call])
+        patch.split_by_file(message, args)
+        message.calls = [each for each in message.calls if succeeded or not each.synthesized]
+    message.dialect = "" if "hook_event_name" in payload else "camel"
+    return message
 
 
 def _arguments(payload: dict[str, object]) -> object:
@@ -150,7 +146,7 @@ def _arguments(payload: dict[str, object]) -> object:
         try:
             return loads(args)
         except ValueError:
-            return args
+            return args or None
     return args
 
 

@@ -180,8 +180,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     args: Arguments = raw if isinstance(raw, dict) else {}
     text = _patch(args)
     if text is not None:
-        split = patch.split_by_file(message, text)
-        message.calls, message.to_native_args = split.calls, split.to_native_args
+        patch.split_by_file(message, text)
     else:
         items = _items(args)
         calls = []

@@ -165,15 +165,12 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     if not isinstance(tool, str):
         return base.Message(native, [call], roots=roots)
     args = data.get("args", output.get("args"))
-    fields.update(base.tool_fields(NAMES, tool, args), tool_use_id=data.get("callID"))
+    message = base.tool_message(native, call, NAMES, tool, args, roots=roots)
+    fields["tool_use_id"] = data.get("callID")
     if call.event == "post_tool_use":
         fields["tool_result_output"] = base.text_of(output.get("output"))
-    message = base.Message(native, base.add_file_changed([call]), roots=roots, tool=tool)
-    if isinstance(args, dict):
-        message.to_native_args = base.native_args_of_single_call(NAMES, tool, args)
-        text = args.get(PATCHES.get(tool, ""))
-        if isinstance(text, str):
-            return patch.split_by_file(message, text)
+    message.calls = base.add_file_changed([call])
+    patch.split_by_file(message, base.string_in(args, PATCHES.get(tool, "")))
     return message
 
 
@@ -209,7 +206,7 @@ def _take_texts(
         fields["file_path"] = base.text_of(properties.get("file"))
     elif event == "permission_request":
         tool = str(properties.get("permission"))
-        fields.update(base.tool_fields(NAMES, tool, as_object(properties.get("metadata"))))
+        base.tool_message(event, call, NAMES, tool, as_object(properties.get("metadata")))
         fields["tool_use_id"] = as_object(properties.get("tool")).get("callID")
 
 

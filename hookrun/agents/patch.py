@@ -10,27 +10,29 @@ before a header, OpenCode a header without a blank before the path.
 
 from __future__ import annotations
 
-from hookrun.agents.base import CanonicalCall, Message, add_file_changed
+from hookrun.agents.base import CanonicalCall, add_file_changed, no_native_args
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.base import Message
 
 ADD, UPDATE, DELETE, MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
 HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
 """The start of a line that names a file -> hookrun's name of the tool."""
 
 
-def split_by_file(message: Message, text: str) -> Message:
-    """Return a message about a patch with a call for each file it touches, or unchanged if there are none.
+def split_by_file(message: Message, text: object) -> None:
+    """Give a message about a patch a call for each file that it touches. Any other message stays as it is.
 
-    The arguments of the result cannot be changed: changed files cannot be turned into a patch again.
+    Then its arguments cannot be changed: changed files cannot be turned into a patch again.
     """
     first = message.calls[0]
-    each = [
-        CanonicalCall(first.event, {**first.fields, "tool_name": tool, "tool_args": args}) for tool, args in calls(text)
-    ]
-    if not each:
-        return message
-    return Message(
-        message.native, add_file_changed(each), roots=message.roots, tool=message.tool, dialect=message.dialect
-    )
+    found = calls(text) if isinstance(text, str) else []
+    if found:
+        first.fields.pop("arguments_cut_off", None)
+        each = ({**first.fields, "tool_name": tool, "tool_args": args} for tool, args in found)
+        message.calls = add_file_changed([CanonicalCall(first.event, fields) for fields in each])
+        message.to_native_args = no_native_args
 
 
 def calls(patch: str) -> list[tuple[str, dict[str, object]]]:

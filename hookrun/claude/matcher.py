@@ -147,10 +147,7 @@ def _reason(matcher: str, event: str) -> str:
 
 
 VALUES = {
-    "SessionStart": "source",
-    "SessionEnd": "reason",
-    "PreCompact": "trigger",
-    "PostCompact": "trigger",
+    **{event: field for event, (field, *_) in hook_protocol.WORDS.items()},
     "Notification": "notification_type",
     "SubagentStart": "agent_type",
     "SubagentStop": "agent_type",
@@ -158,20 +155,10 @@ VALUES = {
 }
 """Event -> the field of its payload that the matcher is compared with."""
 
-WITHOUT_MATCHER = frozenset(
-    {
-        "CwdChanged",
-        "MessageDisplay",
-        "PostToolBatch",
-        "Stop",
-        "TaskCompleted",
-        "TaskCreated",
-        "TeammateIdle",
-        "UserPromptSubmit",
-        "WorktreeCreate",
-        "WorktreeRemove",
-    }
-)
+WITHOUT_MATCHER = frozenset({
+    "CwdChanged", "MessageDisplay", "PostToolBatch", "Stop", "TaskCompleted", "TaskCreated", "TeammateIdle",
+    "UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
+})  # fmt: skip
 """Events that ignore matchers."""
 
 WATCHED = "FileChanged"

@@ -13,11 +13,12 @@ from hookrun.recipes.shell_recipe import block, parse, physical, project_directo
 from hookrun.shell import lazy_re as re
 from hookrun.shell.named_files import with_target_last
 from hookrun.shell.prefilter import shell_line
+from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
@@ -128,80 +129,76 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
-    from hookrun.recipes.git_repository import Configuration, calls
-
-    parsed = parse(context, line)
-    guard = Guard(os.environ.get("HOME", "/"), project_directory())
-    question = None
-    for command, git in calls(context, parsed, Configuration()):
-        reason = guard.reason(command, git)
-        if reason is not None:
-            return block(f"{reason}. {ADVICE}")
-        question = question or guard.question(command, git)
-    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, parsed)
-    if reason is not None:
-        return block(reason)
-    return {"action": "ask", "message": f"{question}."} if question is not None else None
+    guard = Guard(context, line)
+    blocked = block(guard.reasons())
+    return blocked or ({"action": "ask", "message": f"{guard.question}."} if guard.question is not None else None)
 
 
 class Guard:
-    """Decides which commands are blocked, and which are asked about, in one project."""
+    """Decides whether a line is blocked: it has `reasons`; or else asked about: then these have found a `question`."""
 
-    def __init__(self, home: str, project: str) -> None:
-        self._protected = ProtectedPaths(home, project, directories(RECIPE, "protect"))
-        self._project = project
+    def __init__(self, context: Mapping[str, object], line: str) -> None:
+        self._context = context
+        self._line = line
+        self._project = project_directory()
+        self._protected = ProtectedPaths(os.environ.get("HOME", "/"), self._project, directories(RECIPE, "protect"))
         self._git = known_words(RECIPE, "git")
         self._ask = known_words(RECIPE, "ask")
         self._blocks_outside = one_of(RECIPE, "outside_project") == "block"
         self._downloads = unseen_code.Downloads()
+        self.question: str | None = None
 
-    def reason(self, command: SimpleCommand, git: GitCall | None) -> str | None:
-        """Return why a command is blocked, None if it is not."""
-        reason = _overwritten(each.target.text for each in command.redirections if each.writes)
-        if reason is None and command.words:
-            reason = self._of_program(command) or self._of_trees(command, git)
-        if reason is None and git is not None and command.program != UNKNOWN and self._discards(git, self._git):
-            return f"`git {git.command}` would discard work that cannot be recovered"
-        return reason
+    def reasons(self) -> Iterator[str]:
+        """Yield why the line is blocked."""
+        from hookrun.recipes.git_repository import Configuration, calls
 
-    def _of_program(self, command: SimpleCommand) -> str | None:
+        parsed = parse(self._context, self._line)
+        for command, git in calls(self._context, parsed, Configuration()):
+            yield from (f"{reason}. {ADVICE}" for reason in self._of_command(command, git))
+            self.question = self.question or next(self._questions(command, git), None)
+        yield from unreadable(parsed, DANGER.search)
+        yield from unseen_code.refusal(RECIPE, self._context, parsed)
+
+    def _of_command(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
+        yield from _overwritten(each.target.text for each in command.redirections if each.writes)
+        if command.words:
+            yield from self._of_program(command)
+            yield from self._of_trees(command, git)
+        if git is not None and command.program != UNKNOWN and self._discards(git, self._git):
+            yield f"`git {git.command}` would discard work that cannot be recovered"
+
+    def _of_program(self, command: SimpleCommand) -> Iterator[str]:
         if command.program in command.within and command.beside and "command" not in command.wrappers:
-            return f"{command.words[0].text} calls itself endlessly: a fork bomb"
+            yield f"{command.words[0].text} calls itself endlessly: a fork bomb"
         if command.program.startswith(FORMATTING):
-            return _formats(command)
-        name = command.one_of(RULES)
-        return RULES[name](self, command) if name is not None else None
+            yield from _formats(command)
+        elif (name := command.one_of(RULES)) is not None:
+            yield from RULES[name](self, command)
 
-    def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> str | None:
+    def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
         for path, directory in self._removed(command, git):
             tree = self._protected.threatened_by(path, directory)
             # Cleaning a project with git can be intended: the user is asked.
             if tree is not None and not (git is not None and self._in_project(path, directory)):
-                return f"This would remove {tree}"
-            outside = self._protected.outside(path, directory) if self._blocks_outside else None
-            if outside is not None:
-                return f"This would remove {outside}, which is outside the project"
-        return None
+                yield f"This would remove {tree}"
+            if self._blocks_outside and (outside := self._protected.outside(path, directory)) is not None:
+                yield f"This would remove {outside}, which is outside the project"
 
-    def question(self, command: SimpleCommand, git: GitCall | None) -> str | None:
-        """Return the question about a command, None if it needs none."""
-        downloaded = self._downloads.runs(command)
-        if downloaded and "download" in self._ask:
-            return "This downloads code and runs it without review"
+    def _questions(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
+        if self._downloads.runs(command) and "download" in self._ask:
+            yield "This downloads code and runs it without review"
         if git is not None and command.program != UNKNOWN and self._discards(git, self._ask):
-            return f"`git {git.command}` discards work that cannot be recovered"
+            yield f"`git {git.command}` discards work that cannot be recovered"
         for path, directory in self._removed(command, git):
-            outside = self._protected.outside(path, directory)
-            if outside is not None:
-                return f"This removes {outside}, which is outside the project"
-        return None
+            if (outside := self._protected.outside(path, directory)) is not None:
+                yield f"This removes {outside}, which is outside the project"
 
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
         """Return the trees that a command removes, each with the directory that its path starts from."""
         if git is not None and command.program != UNKNOWN:
             if git.command != "clean" or not _cleans(_words(git)):
                 return []
-            return [(path, git.start) for path in _not_options(git.texts) or ["."]]
+            return [(path, git.start) for path in not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
 
@@ -214,31 +211,26 @@ class Guard:
         rule = DISCARDING.get(git.command)
         return rule is not None and rule[0] in wanted and rule[1](_words(git))
 
-    def moved(self, command: SimpleCommand) -> str | None:
-        """Return which tree `mv` would move away, or which disk it would overwrite."""
-        reason = _overwritten(operands(command)[-1:])
-        *paths, target = [word.text for word in with_target_last(command, [*map(Word, operands(command))])] or [""]
-        target = absolute(target, command.directory) or ""
+    def moved(self, command: SimpleCommand) -> Iterator[str]:
+        """Yield which disk `mv` would overwrite, and which trees it would move away."""
+        yield from _overwritten(command.operands[-1:])
+        *paths, last = [word.text for word in with_target_last(command, [*map(Word, command.operands)])] or [""]
+        within = (absolute(last, command.directory) or "").startswith(f"{self._project}/")
         for path in paths:
             tree = self._protected.threatened_by(path, command.directory)
-            within = target.startswith(f"{project_directory()}/")
-            if reason is None and tree is not None and not within:
-                reason = f"This would move {tree} away"
+            if tree is not None and not within:
+                yield f"This would move {tree} away"
             full = absolute(path.removesuffix("/*") or "/", command.directory)
-            if reason is None and full is not None and self._protected.is_large(full):
-                reason = f"This would move all of {path}"
-        return reason
+            if full is not None and self._protected.is_large(full):
+                yield f"This would move all of {path}"
 
-    def changed(self, command: SimpleCommand) -> str | None:
-        """Return which tree would get other permissions or owners."""
-        if not _recursive(command, "R"):
-            return None
-        for path in operands(command)[1:]:
+    def changed(self, command: SimpleCommand) -> Iterator[str]:
+        """Yield which trees would get other permissions or owners."""
+        for path in command.operands[1:] if _recursive(command, "R") else ():
             full = absolute(path, command.directory)
             full = full if full is None else full.removesuffix("/*") or "/"
             if full is not None and self._protected.is_large(full) and (command.program == "chmod" or full in SYSTEM):
-                return f"This would change the permissions or owner of everything in {full}"
-        return None
+                yield f"This would change the permissions or owner of everything in {full}"
 
 
 SYSTEM = (
@@ -292,31 +284,17 @@ class ProtectedPaths:
         if path[:1] == "~" and "/" not in path.rstrip("/*"):
             return "a home directory"
         paths = dict.fromkeys((absolute(path, directory), physical(path, directory)))
-        threats = (self._threatened(full) for full in paths if full is not None)
-        return next((threat for threat in threats if threat is not None), None)
+        return next((threat for full in paths if full is not None for threat in self._threats(full)), None)
 
-    def _threatened(self, full: str) -> str | None:
+    def _threats(self, full: str) -> Iterator[str]:
         parent, _, last = full.rpartition("/")
         if "*" in last and not last.strip("*?.[]!^"):
             full = parent or "/"
         if full in self._protected:
-            return f"{full}, {self._protected[full]}"
+            yield f"{full}, {self._protected[full]}"
         for tree, what in self._protected.items():
-            if tree.startswith(full.rstrip("/") + "/"):
-                return f"{tree}, {what}"
-            if any(sign in full for sign in "*?[") and full.count("/") == tree.count("/") and glob(full, tree):
-                return f"{tree}, {what}"
-        return None
-
-
-def _not_options(words: list[str]) -> list[str]:
-    cut = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
-
-
-def operands(command: SimpleCommand) -> list[str]:
-    """Return the words of a command that are not options."""
-    return _not_options(command.arguments)
+            if tree.startswith(full.rstrip("/") + "/") or (tree.count("/") == full.count("/") and glob(full, tree)):
+                yield f"{tree}, {what}"
 
 
 def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:
@@ -334,7 +312,7 @@ def _trees(command: SimpleCommand) -> list[str]:
     if "--no-preserve-root" in command.arguments:
         return ["/"]
     recursive = _recursive(command)
-    return [path for path in operands(command) if recursive or path.rstrip("/").endswith("*")]
+    return [path for path in command.operands if recursive or path.rstrip("/").endswith("*")]
 
 
 def _found(command: SimpleCommand) -> list[str]:
@@ -350,7 +328,7 @@ def _found(command: SimpleCommand) -> list[str]:
 
 def _synchronised(command: SimpleCommand) -> list[str]:
     removes = any(word.startswith(("--del", "--remove-source")) for word in command.arguments)
-    return [path for path in operands(command)[-1:] if ":" not in path] if removes else []
+    return [path for path in command.operands[-1:] if ":" not in path] if removes else []
 
 
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
@@ -358,27 +336,26 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "rm": _trees,
     "rsync": _synchronised,
     "srm": _trees,
-    "tar": lambda command: operands(command) if "--remove-files" in command.arguments else [],
+    "tar": lambda command: command.operands if "--remove-files" in command.arguments else [],
 }
 """Program -> the trees that it removes."""
 
 
-def _partitioned(command: SimpleCommand) -> str | None:
-    """Return which disk a program would change, unless it only shows it."""
+def _partitioned(command: SimpleCommand) -> Iterator[str]:
+    """Yield which disk a program would change, unless it only shows it."""
     words, looking = command.arguments, LOOKING.get(command.program, ())
-    disk = next((word for word in operands(command) if _disk(word)), None)
+    disk = next(filter(_disk, command.operands), None)
     changes = PARTITIONS.intersection(words) or (
         command.program == "sgdisk" and any(word[:1] == "-" and word not in looking for word in words)
     )
-    if disk is None or (any(word in looking for word in words) and not changes):
-        return None
-    return f"`{command.program}` would change the partitions of {disk}"
+    if disk is not None and (changes or not any(word in looking for word in words)):
+        yield f"`{command.program}` would change the partitions of {disk}"
 
 
-def _erased(command: SimpleCommand) -> str | None:
-    disk = next((word for word in operands(command) if _disk(word)), None)
-    erases = any(word.startswith(ERASING) for word in command.arguments)
-    return f"`{command.program}` would erase the disk {disk}" if disk is not None and erases else None
+def _erased(command: SimpleCommand) -> Iterator[str]:
+    disk = next(filter(_disk, command.operands), None)
+    if disk is not None and any(word.startswith(ERASING) for word in command.arguments):
+        yield f"`{command.program}` would erase the disk {disk}"
 
 
 def _disk(path: str) -> bool:
@@ -386,15 +363,14 @@ def _disk(path: str) -> bool:
     return name != path and not any(glob(harmless, name) for harmless in HARMLESS_DEVICES)
 
 
-def _formats(command: SimpleCommand) -> str | None:
-    for path in operands(command):
+def _formats(command: SimpleCommand) -> Iterator[str]:
+    for path in command.operands:
         if _disk(path) or path == UNKNOWN:
-            return f"`{command.program}` would erase the disk {path.replace(UNKNOWN, 'that it is given')}"
-    return None
+            yield f"`{command.program}` would erase the disk {path.replace(UNKNOWN, 'that it is given')}"
 
 
-def _overwritten(paths: Iterable[str]) -> str | None:
-    return next((f"This would overwrite the disk {path}" for path in paths if _disk(path)), None)
+def _overwritten(paths: Iterable[str]) -> Iterator[str]:
+    return (f"This would overwrite the disk {path}" for path in paths if _disk(path))
 
 
 def _short(words: Iterable[str], letter: str) -> bool:
@@ -421,18 +397,15 @@ DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
 }
 """Git commands -> the word of the option that blocks them, and whether the arguments discard work."""
 
-RULES: dict[str, Callable[[Guard, SimpleCommand], str | None]] = {
+RULES: dict[str, Callable[[Guard, SimpleCommand], Iterator[str]]] = {
     "chgrp": Guard.changed,
     "chmod": Guard.changed,
     "chown": Guard.changed,
-    "cp": lambda _, command: _overwritten(operands(command)[-1:]),
+    **dict.fromkeys(("cp", "install"), lambda _, command: _overwritten(command.operands[-1:])),
+    **dict.fromkeys(("shred", "tee", "truncate"), lambda _, command: _overwritten(command.operands)),
     **dict.fromkeys(("badblocks", "cryptsetup", "hdparm", "nvme"), lambda _, command: _erased(command)),
     **dict.fromkeys((*LOOKING, "cgdisk"), lambda _, command: _partitioned(command)),
     "dd": lambda _, command: _overwritten(word[3:] for word in command.arguments if word.startswith("of=")),
-    "install": lambda _, command: _overwritten(operands(command)[-1:]),
     "mv": Guard.moved,
-    "shred": lambda _, command: _overwritten(operands(command)),
-    "tee": lambda _, command: _overwritten(operands(command)),
-    "truncate": lambda _, command: _overwritten(operands(command)),
 }
-"""Program -> the function that returns why it must not run."""
+"""Program -> the function that yields why it must not run."""

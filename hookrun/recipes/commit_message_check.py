@@ -70,17 +70,18 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context.get("tool_args"))
     if line is None or not may_run(line, COMMITTING):
         return None
+    return block(_reasons(context, line))
+
+
+def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
     from hookrun.recipes.git_repository import Configuration, calls
 
     for command, git in calls(context, parse(context, line), Configuration()):
         if git is None or git.command != "commit" or command.program == UNKNOWN:
             continue
         message = _message(git, command)
-        found = problems(message) if message is not None else []
-        if found:
-            example = option(RECIPE, "example")
-            return block(f"Invalid commit message: {'; '.join(found)}. Valid example: {example}")
-    return None
+        if message is not None and (found := problems(message)):
+            yield f"Invalid commit message: {'; '.join(found)}. Valid example: {option(RECIPE, 'example')}"
 
 
 def problems(message: str) -> list[str]:

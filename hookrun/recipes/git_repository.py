@@ -120,15 +120,12 @@ def _settings(directory: str) -> list[tuple[str, str]]:
 
 
 class Configuration:
-    """The settings of aliases, remotes and branches in git's configuration, read once per directory.
+    """The settings of aliases, remotes and branches in git's configuration.
 
     Those that the line sets itself (`git config alias.x ...`) count everywhere behind it.
     """
 
-    __slots__ = ("_cache", "_set")
-
     def __init__(self) -> None:
-        self._cache: dict[str, list[tuple[str, str]]] = {}
         self._set: list[tuple[str, str]] = []
 
     def __call__(self, directory: str | None) -> dict[str, str]:
@@ -141,9 +138,7 @@ class Configuration:
         Section and key of a name are in lower case, the part between them is unchanged.
         """
         where = directory if directory is not None and os.path.isdir(directory) else project_directory()
-        if where not in self._cache:
-            self._cache[where] = _settings(where)
-        return [*self._cache[where], *self._set]
+        return [*_settings(where), *self._set]
 
     def learn(self, git: GitCall) -> None:
         """Apply the setting of a call of `git config` or `git remote`."""

@@ -79,16 +79,19 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
+    return block(_reasons(context, line))
+
+
+def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
     from hookrun.recipes.git_repository import Configuration, calls
 
     parsed = parse(context, line)
     configuration = Configuration()
     for command, git in calls(context, parsed, configuration):
-        reason = _reason(git, command, configuration) if git is not None else None
-        if reason is not None:
-            return block(f"{reason}. {ADVICE}")
-    reason = unreadable(parsed, DANGER.search) or unseen_code.refusal(RECIPE, context, parsed)
-    return block(reason) if reason is not None else None
+        if git is not None and git.command in {"push", "send-pack"}:
+            yield from (f"{reason}. {ADVICE}" for reason in _of_push(git, command, configuration))
+    yield from unreadable(parsed, DANGER.search)
+    yield from unseen_code.refusal(RECIPE, context, parsed)
 
 
 class Push:
@@ -134,20 +137,17 @@ class Push:
         return self.given[1:]
 
 
-def _reason(git: GitCall, command: SimpleCommand, configuration: Configuration) -> str | None:
-    if git.command not in {"push", "send-pack"}:
-        return None
+def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration) -> Iterator[str]:
     push = Push(git.texts)
-    if push.dry:
-        return None
-    if command.program == UNKNOWN and not (push.forces or push.leases or push.mirrors):
-        return None
+    if push.dry or (command.program == UNKNOWN and not (push.forces or push.leases or push.mirrors)):
+        return
     configured = list(git.settings.items())
     if git.command == "push":
         configured += _of_its_remote(push, configuration, git.directory)
     if push.mirrors or any(_key(name) == "mirror" and value.lower() not in FALSE for name, value in configured):
-        return "A mirror push overwrites and deletes remote branches"
-    return _overwriting(push, [value for name, value in configured if _key(name) == "push"]) or _deleting(push)
+        yield "A mirror push overwrites and deletes remote branches"
+    yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"])
+    yield from _deleting(push)
 
 
 FALSE = frozenset({"false", "no", "off", "0", ""})
@@ -166,31 +166,27 @@ def _of_its_remote(push: Push, configuration: Configuration, directory: str | No
     return [(name, value) for name, value in configuration.all(directory) if name in names]
 
 
-def _overwriting(push: Push, configured: list[str]) -> str | None:
+def _overwriting(push: Push, configured: list[str]) -> Iterator[str]:
     refspecs = [*push.refspecs, *configured]
     if push.forces or (push.leases and not yes(RECIPE, "lease")):
-        targets = [_target(refspec) for refspec in refspecs]
+        targets = [_target(refspec) for refspec in refspecs] or [UNKNOWN]
         how = "--force" if push.forces else "--force-with-lease"
     else:
         targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
         how = "+"
-        if not targets:
-            return None
-    for target in targets or [UNKNOWN]:
+    for target in targets:
         if _one_of(target, "branches"):
             named = f" {target}" if UNKNOWN not in target else ""
-            return f"Pushing{named} with `{how}` can overwrite commits of others"
-    return None
+            yield f"Pushing{named} with `{how}` can overwrite commits of others"
 
 
-def _deleting(push: Push) -> str | None:
+def _deleting(push: Push) -> Iterator[str]:
     if push.prunes and all("*" in refspec for refspec in push.refspecs):
-        return "`git push --prune` deletes remote branches that do not exist locally"
+        yield "`git push --prune` deletes remote branches that do not exist locally"
     gone = push.refspecs if push.deletes else [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
     for refspec in gone:
         if refspec and _one_of(_target(refspec), "kept"):
-            return f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
-    return None
+            yield f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
 
 
 def _target(refspec: str) -> str:

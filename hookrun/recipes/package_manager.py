@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, upwards
 from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import block, parse, project_directory
+from hookrun.recipes.shell_recipe import parse, project_directory
 from hookrun.shell import lazy_re as re
 from hookrun.shell.wrappers import APART
 
@@ -146,9 +146,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             first, last = words[0], words[-1]
             if first.at is None or last.at is None:
                 was = " ".join(word.text for word in words)
-                if not text:
-                    return block(f"Remove `{was}`: only npm strips it before running the script")
-                return block(f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`")
+                advice = f"Remove `{was}`: only npm strips it before running the script"
+                if text:
+                    advice = f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`"
+                return {"action": "block", "message": advice}
             # A word that is removed takes the spaces before it along.
             start = first.at if text else len(data[: first.at].rstrip(b" \t"))
             edits[start] = (last.at + len(last.text.encode()), text)
@@ -281,10 +282,7 @@ def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
 def _upwards(directory: str | None) -> list[str]:
     """Return the directory and its parents up to the project's root, outside of it up to a repository's root or `/`."""
     root = project_directory()
-    if directory is None:
-        return [root]
-    found = [directory]
-    outside = not is_within(directory, root)
-    while found[-1] not in {root, "/"} and not (outside and os.path.exists(os.path.join(found[-1], ".git"))):
-        found.append(os.path.dirname(found[-1]))
-    return found
+    if directory is None or is_within(directory, root):
+        return upwards(directory or root, root)
+    above = upwards(directory, "/")
+    return upwards(directory, next((each for each in above if os.path.exists(os.path.join(each, ".git"))), "/"))

@@ -21,7 +21,7 @@ from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.shell.named_files import NamedFile
 
@@ -87,102 +87,92 @@ ADVICE = "Ask the user if you need this."
 @RECIPE.hook("pre_tool_use", matcher="read|write|edit|delete|grep|bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that reads or changes a protected file, None for any other."""
-    files = Files()
-    line = shell_line(context.get("tool_args"))
-    reason = files.of_line(context, line) if line is not None else None
-    args = context.get("tool_args")
-    for name in PATH_ARGUMENTS:
-        path = args.get(name) if isinstance(args, dict) else None
-        if isinstance(path, str) and reason is None:
-            reason = files.of_path(path, line_directory(context), written=context.get("tool_name") not in READING)
-    for name in GLOB_ARGUMENTS:
-        pattern = args.get(name) if isinstance(args, dict) else None
-        if isinstance(pattern, str) and reason is None:
-            reason = files.of_searched(pattern)
-    return block(reason) if reason is not None else None
+    return block(Files(context).reasons())
 
 
 class Files:
-    """The files that are protected."""
+    """The files that are protected from one call."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Mapping[str, object]) -> None:
+        self._context = context
         self._secrets, self._examples, self._locked, self._settings = (
             option(RECIPE, name).split() for name in ("secrets", "examples", "locked", "settings")
         )
         self._readable = yes(RECIPE, "read")
         self._links = LinkedFiles()
 
-    def of_path(self, path: str, directory: str, *, written: bool) -> str | None:
-        """Return why a file must not be read or written, None if it may be."""
-        full = os.path.join(directory, os.path.expanduser(path))
-        return self._of_paths(spellings(full), written=written)
+    def reasons(self) -> Iterator[str]:
+        """Yield why the call must not run: the files that it must not read, write or search."""
+        given = self._context.get("tool_args")
+        args = given if isinstance(given, dict) else {}
+        line, directory = shell_line(args), line_directory(self._context)
+        if line is not None:
+            yield from self._of_line(line, directory)
+        for name in PATH_ARGUMENTS:
+            if isinstance(path := args.get(name), str):
+                full = os.path.join(directory, os.path.expanduser(path))
+                yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
+        for name in GLOB_ARGUMENTS:
+            if isinstance(pattern := args.get(name), str):
+                yield from self._of_searched(pattern)
 
-    def of_searched(self, pattern: str) -> str | None:
-        """Return why files that a pattern matches must not be searched: `.env*`, `*.{ts,pem}`."""
-        parts = split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []
-        paths = [f"/{word.text}" for word in parts]
-        reasons = (self._of_names(each, written=False) or self._why(each, written=False) for each in paths)
-        return next(filter(None, reasons), None)
+    def _of_searched(self, pattern: str) -> Iterator[str]:
+        """Yield which files must not be searched that a pattern matches: `.env*`, `*.{ts,pem}`."""
+        for word in split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []:
+            yield from self._of_names(f"/{word.text}", written=False)
+            yield from self._why(f"/{word.text}", written=False)
 
-    def of_line(self, context: Mapping[str, object], line: str) -> str | None:
-        """Return why a line must not run, None if it may."""
+    def _of_line(self, line: str, directory: str) -> Iterator[str]:
         globs = (*self._secrets, *self._locked, *self._settings)
-        if not may_name(line, os.environ.get("HOME", ""), line_directory(context), texts_of(" ".join(globs))):
-            return None
+        if not may_name(line, os.environ.get("HOME", ""), directory, texts_of(" ".join(globs))):
+            return
         from hookrun.shell.named_files import named_files
 
-        parsed = parse(context, line)
+        parsed = parse(self._context, line)
         for command in parsed.commands:
             for file in named_files(command):
-                reason = self._of_named(file, command.directory)
-                if reason is not None:
-                    return reason
-        return unreadable(parsed, self._names_any)
+                yield from self._of_named(file, command.directory)
+        yield from unreadable(parsed, self._names_any)
 
     def _names_any(self, text: str) -> bool:
         """Return whether a word of the text is a protected file."""
-        return any(self._why(f"/{word}", written=True) for word in text.translate(ENDS).split())
+        paths = (f"/{word}" for word in text.translate(ENDS).split())
+        return any(self._of_paths(paths, written=True))
 
-    def _of_named(self, file: NamedFile, directory: str | None) -> str | None:
+    def _of_named(self, file: NamedFile, directory: str | None) -> Iterator[str]:
         full = absolute(file.path, directory) or absolute(file.path, "/")
         if full is None:
-            return None
+            return
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
-            return f"{full} contains hook settings, which only the user may remove. {ADVICE}"
+            yield f"{full} contains hook settings, which only the user may remove. {ADVICE}"
         if file.word.globs and any(sign in file.path for sign in "*?["):
-            return self._of_pattern(full, written=file.written)
+            yield from self._of_names(full, written=file.written)
+            yield from self._of_paths((full, *self._links.of(full)), written=file.written)
+            return
         paths = spellings(os.path.join(directory or "/", file.path))
-        if file.restored and not any(_is(each, self._settings) for each in paths):
-            return None
-        return self._of_paths(paths, written=file.written)
+        if not file.restored or any(_is(each, self._settings) for each in paths):
+            yield from self._of_paths(paths, written=file.written)
 
-    def _of_pattern(self, pattern: str, *, written: bool) -> str | None:
-        """Return why the files that a pattern may match are protected, those included that links lead to."""
-        reason = self._of_names(pattern, written=written)
-        return reason or self._of_paths((pattern, *self._links.of(pattern)), written=written)
-
-    def _of_names(self, pattern: str, *, written: bool) -> str | None:
-        """Return why a name that a pattern matches is protected: `.en*` matches `.env`, `*` does not count."""
-        name = pattern.rpartition("/")[2]
+    def _of_names(self, pattern: str, *, written: bool) -> Iterator[str]:
+        """Yield why names that a pattern matches are protected: `.en*` matches `.env`, `*` does not count."""
+        directory, _, name = pattern.rpartition("/")
         for each in (*self._secrets, *self._locked, *self._settings):
             plain = each.rpartition("/")[2]
             if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
-                return self._why(f"{pattern.rpartition('/')[0]}/{each}", written=written)
-        return None
+                yield from self._why(f"{directory}/{each}", written=written)
+                return
 
-    def _of_paths(self, paths: Iterable[str], *, written: bool) -> str | None:
-        reasons = (self._why(each, written=written) for each in paths)
-        return next((reason for reason in reasons if reason is not None), None)
+    def _of_paths(self, paths: Iterable[str], *, written: bool) -> Iterator[str]:
+        for each in paths:
+            yield from self._why(each, written=written)
 
-    def _why(self, path: str, *, written: bool) -> str | None:
-        if written:
-            if _is(path, self._settings):
-                return f"{path} holds hook settings, which only the user may change. {ADVICE}"
-            if _is(path, self._locked):
-                return f"{path} is a lock file: run its package manager to update it. {ADVICE}"
-        if _is(path, self._secrets) and not _is(path, self._examples) and (written or not self._readable):
-            return f"{path} may contain secrets and must not be {'changed' if written else 'read'}. {ADVICE}"
-        return None
+    def _why(self, path: str, *, written: bool) -> Iterator[str]:
+        if written and _is(path, self._settings):
+            yield f"{path} holds hook settings, which only the user may change. {ADVICE}"
+        if written and _is(path, self._locked):
+            yield f"{path} is a lock file: run its package manager to update it. {ADVICE}"
+        if (written or not self._readable) and _is(path, self._secrets) and not _is(path, self._examples):
+            yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}. {ADVICE}"
 
 
 def _is(path: str, globs: list[str]) -> bool:

@@ -29,7 +29,7 @@ from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.model import Hook
     from hookrun.shell.git_call import GitCall
@@ -94,19 +94,7 @@ PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd",
 @RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, None for any other."""
-    args = context.get("tool_args")
-    if not isinstance(args, dict):
-        return None
-    watch = Watch(context)
-    line = shell_line(args)
-    reason = watch.of_command(context, line) if line is not None else None
-    for name in PATH_ARGUMENTS:
-        path = args.get(name)
-        if isinstance(path, str) and context.get("tool_name") != "read":
-            reason = reason or watch.of_file(path)
-    if reason is None:
-        return None
-    return block(f"{reason}. Ask the user to do it in their own terminal.")
+    return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
 DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
@@ -117,21 +105,28 @@ class Watch:
     """The protected files of one run."""
 
     def __init__(self, context: Mapping[str, object]) -> None:
+        self._context = context
         self._home = os.environ.get("HOME", "/")
         self._root = project_directory()
         self._found: dict[str, str] = {}
         self._links = LinkedFiles()
         self._directory = line_directory(context)
 
-    def of_file(self, path: str) -> str | None:
-        """Return why a file must not be changed, None if it may."""
+    def reasons(self) -> Iterator[str]:
+        """Yield why the call must not run."""
+        args = self._context.get("tool_args")
+        line = shell_line(args)
+        if line is not None and may_decide(line):
+            yield from self._of_line(line)
+        if isinstance(args, dict) and self._context.get("tool_name") != "read":
+            for path in filter(None, map(args.get, PATH_ARGUMENTS)):
+                yield from self._of_file(path) if isinstance(path, str) else ()
+
+    def _of_file(self, path: str) -> Iterator[str]:
         given = os.path.join(self._directory, self._from_home(path))
-        path = os.path.normpath(given)
         for each in spellings(given):
-            what = self._what(each)
-            if what is not None:
-                return f"{path} is {what}, which only the user may change"
-        return None
+            if (what := self._what(each)) is not None:
+                yield f"{os.path.normpath(given)} is {what}, which only the user may change"
 
     def _from_home(self, path: str) -> str:
         for start in ("~/", "$HOME/", "${HOME}/"):
@@ -155,42 +150,37 @@ class Watch:
             self._found = guarded_files(self._root)
         return self._found
 
-    def of_command(self, context: Mapping[str, object], line: str) -> str | None:
-        """Return why a shell line must not run, None if it may."""
-        if not may_decide(line):
-            return None
+    def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.recipes.git_repository import Configuration, calls
 
-        parsed = parse(context, line)
-        for command, git in calls(context, parsed, Configuration()):
+        parsed = parse(self._context, line)
+        for command, git in calls(self._context, parsed, Configuration()):
             if _decides(command):
-                return "Only the user may decide which hooks run"
-            reason = self._of_changes(command) or (self._of_cleaning(git) if git is not None else None)
-            if reason is not None:
-                return reason
-        return unreadable(parsed, self._may_change)
+                yield "Only the user may decide which hooks run"
+            yield from self._of_changes(command)
+            if git is not None:
+                yield from self._of_cleaning(git)
+        yield from unreadable(parsed, self._may_change)
 
-    def _of_changes(self, command: SimpleCommand) -> str | None:
+    def _of_changes(self, command: SimpleCommand) -> Iterator[str]:
         directory = command.directory or self._directory
         for file in named_files(command):
             path = absolute(file.path, directory)
             if not file.written or path is None:
                 continue
-            # What find looks for may be further down.
-            deep = command.program == "find" or "find" in command.wrappers
-            given = os.path.join(directory, file.path)
-            reason = self._of_pattern(path, deep=deep) if file.word.globs else self.of_file(given)
+            if file.word.globs:  # what find looks for may be further down
+                yield from self._of_pattern(path, deep=command.program == "find" or "find" in command.wrappers)
+            else:
+                yield from self._of_file(os.path.join(directory, file.path))
             if file.removed or (file.restored and path != self._root):
-                trees = (path, physical(file.path, directory) or path)
-                reason = reason or next(filter(None, map(self._of_tree, trees)), None)
-            if reason is not None:
-                return reason
-        changed = command.words[1:] if command.program in OF_MODES else []
-        paths = [path for word in changed if (path := absolute(word.text, directory)) is not None]
-        return next(filter(None, map(self.of_file, paths)), None)
+                yield from self._of_tree(path)
+                yield from self._of_tree(physical(file.path, directory) or path)
+        for word in command.words[1:] if command.program in OF_MODES else ():
+            if (path := absolute(word.text, directory)) is not None:
+                yield from self._of_file(path)
 
-    def _of_pattern(self, pattern: str, *, deep: bool) -> str | None:
-        """Return why the files that a pattern matches must not be changed."""
+    def _of_pattern(self, pattern: str, *, deep: bool) -> Iterator[str]:
+        """Yield why the files that a pattern matches must not be changed."""
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
@@ -198,23 +188,21 @@ class Watch:
             else:
                 matches = path.count("/") == pattern.count("/") and glob(pattern, path)
             if matches and os.path.lexists(path):
-                reason = self.of_file(path)
-                if reason is not None:
-                    return reason
-        return next(filter(None, map(self.of_file, self._links.of(pattern))), None)
+                yield from self._of_file(path)
+        for path in self._links.of(pattern):
+            yield from self._of_file(path)
 
-    def _of_tree(self, full: str) -> str | None:
-        """Return why a directory, or all in it (`/*`), must not be removed or replaced."""
+    def _of_tree(self, full: str) -> Iterator[str]:
+        """Yield why a directory, or all in it (`/*`), must not be removed or replaced."""
         full = full.removesuffix("/*") or "/"
         for each in self._held():
             if is_within(each, full):
-                return f"{full} contains {each}, which only the user may change"
-        return None
+                yield f"{full} contains {each}, which only the user may change"
 
-    def _of_cleaning(self, git: GitCall) -> str | None:
-        """Return why `git clean` must not run: it removes untracked files."""
+    def _of_cleaning(self, git: GitCall) -> Iterator[str]:
+        """Yield why `git clean` must not run: it removes untracked files."""
         if git.command != "clean" or any(each[:1] == "-" and each[1:2] != "-" and "n" in each for each in git.texts):
-            return None
+            return
         from hookrun.recipes.git_repository import run
 
         for path in [each for each in git.texts if each[:1] != "-"] or ["."]:
@@ -222,13 +210,12 @@ class Watch:
             held = [each for each in self._held() if full is not None and is_within(each, full)]
             here = [each for each in held if is_within(each, self._root)]
             if len(held) > len(here) or (here and run(self._root, "ls-files", "--others", "--", *here)):
-                return f"{full} contains {held[0]}, which only the user may change"
-        return None
+                yield f"{full} contains {held[0]}, which only the user may change"
 
     def _may_change(self, text: str) -> bool:
         """Return whether a part of a line that cannot be read as shell may be one of those that are blocked."""
         words = text.translate(ENDS).split()
-        named = any(self.of_file(word) is not None for word in words if "." in word or "/" in word)
+        named = any(any(self._of_file(word)) for word in words if "." in word or "/" in word)
         return IN_CODE.search(text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
 
     def _held(self) -> Iterable[str]:

@@ -104,23 +104,23 @@ class LinkedFiles:
         return found
 
 
-def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] = lambda _: False) -> str | None:
-    """Return why a line cannot be checked, None if it can.
+def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterator[str]:
+    """Yield why a line cannot be checked.
 
     It cannot if it is too long or nested too deeply, or if a part of it cannot be parsed as shell and is `dangerous`,
     a function of that part without quotes.
     """
     if parsed.problem in {"too deep", "too long"}:
-        return f"This line is {parsed.problem} to check. Split it, or put it in a script"
+        yield f"This line is {parsed.problem} to check. Split it, or put it in a script"
     for part in parsed.unparsed:
         bare = part.replace("\\\n", "").translate(QUOTES)
         if dangerous(bare) or dangerous(bare.translate(BRACES)):  # `{rm,-rf,/}`
             near = " ".join(part.split())
             near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
-            return f"This line cannot be read as shell (near `{near}`). Write it more simply"
-    return None
+            yield f"This line cannot be read as shell (near `{near}`). Write it more simply"
 
 
-def block(reason: str) -> dict[str, object]:
-    """Return the verdict that blocks a call."""
-    return {"action": "block", "message": reason}
+def block(reasons: Iterator[str]) -> dict[str, object] | None:
+    """Return the verdict that blocks a call for the first of the reasons, None if there is none."""
+    reason = next(reasons, None)
+    return None if reason is None else {"action": "block", "message": reason}

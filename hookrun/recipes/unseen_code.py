@@ -17,7 +17,7 @@ from hookrun.shell.wrappers import STDIN, nested_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
@@ -54,32 +54,28 @@ VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 """Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
 
 
-def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> str | None:
-    """Return why a line is blocked that starts a program whose commands no hook would see, None for any other."""
+def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
+    """Yield why a line is blocked: it starts a program whose commands no hook would see."""
     if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
-        return None
-    program = terminal_reader(parsed)
-    if program is None:
-        return None
-    return (
-        f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to hooks. "
-        "Pass the commands in the line: `bash -c ...`, a script or a here-document"
-    )
+        return
+    for program in terminal_readers(parsed):
+        yield (
+            f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to "
+            "hooks. Pass the commands in the line: `bash -c ...`, a script or a here-document"
+        )
 
 
-def terminal_reader(parsed: ParsedLine) -> str | None:
-    """Return the first command of a line that would read commands from the terminal, None if there is none."""
+def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
+    """Yield the commands of a line that would read commands from the terminal."""
     passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
     for command in parsed.commands:
         reads_elsewhere = (each.reads and each.target.text not in TERMINAL for each in command.redirections)
         if not command.words or command.stdin is not None or any(reads_elsewhere):
             continue
         if command.program in {"cat", "tee"} and not command.piped:
-            operands = [text for text in command.arguments if text[:1] != "-" or text == "-"]
-            passed_on = passed_on or command.program == "tee" or all(text in TERMINAL for text in operands)
+            passed_on = passed_on or command.program == "tee" or TERMINAL.issuperset(command.operands)
         elif (passed_on or not command.piped) and _reads(command):
-            return " ".join((*command.wrappers, command.program))
-    return None
+            yield " ".join((*command.wrappers, command.program))
 
 
 def _reads(command: SimpleCommand) -> bool:
@@ -93,7 +89,7 @@ def _reads(command: SimpleCommand) -> bool:
     if program in READERS or program in {".", "source"}:
         return "/dev/tty" in texts
     if program in OPENING:  # `script FILE` starts one, too
-        return len([text for text in texts if text[:1] != "-"]) <= (program == "script")
+        return len(command.operands) <= (program == "script")
     if PYTHON.fullmatch(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
     return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
@@ -185,16 +181,12 @@ class Downloads:
         program = command.words[0].text
         ran = [program] if "/" in program else []
         if _interprets(command):
-            ran.append(_operand(command))
+            ran += command.operands[:1]
         return any(absolute(each, command.directory) in self._files for each in ran)
 
 
 def _interprets(command: SimpleCommand) -> bool:
     return command.program in READERS | SOURCES or INTERPRETER.fullmatch(command.program) is not None
-
-
-def _operand(command: SimpleCommand) -> str:
-    return next((text for text in command.arguments if text[:1] != "-" or text == "-"), "")
 
 
 def _runs_stream(command: SimpleCommand) -> bool:
@@ -203,7 +195,7 @@ def _runs_stream(command: SimpleCommand) -> bool:
         return False
     if any(INLINE.match(word) for word in command.arguments):
         return UNKNOWN in command.arguments  # `python3 -c "$(curl ...)"`
-    first = _operand(command)
+    first = "".join(command.operands[:1])
     if first == UNKNOWN:
         return True
     from_stdin = command.program in READERS and any(word[:2] == "-s" for word in command.arguments)

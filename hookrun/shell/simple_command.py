@@ -87,12 +87,23 @@ class SimpleCommand:
         """The texts of the words after the program."""
         return [word.text for word in self.words[1:]]
 
+    @property
+    def operands(self) -> list[str]:
+        """The arguments that are not options."""
+        return not_options(self.arguments)
+
     def one_of(self, names: Iterable[str]) -> str | None:
         """Return which of these programs it is, None if none. `/bin/r?` is any that it may become."""
         program = self.program
         if self.words and self.words[0].globs:
             return next((each for each in names if glob(program, each)), None)
         return program if program in names else None
+
+
+def not_options(words: list[str]) -> list[str]:
+    """Return the words that are not options: `-` is none, and after `--` nothing is."""
+    cut = words.index("--") if "--" in words else len(words)
+    return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
 
 
 class ParsedLine:

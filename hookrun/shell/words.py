@@ -73,8 +73,7 @@ def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> lis
 
     `separators` are the characters at which a variable's value is cut: `$IFS`.
     """
-    if pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
-        pieces = [*_tilde(pieces[0], home), *pieces[1:]]
+    pieces = _with_home(pieces, home)
     made: list[Word] = []
     for spread in _braces(pieces):
         made.extend(_split(spread, dict.fromkeys(map(ord, separators), CUT)))
@@ -85,9 +84,7 @@ def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> lis
 
 def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
     """Return the pieces as one word that is not split: what a variable is set to, what a redirection names."""
-    pieces = list(pieces)
-    if home and pieces and pieces[0].kind == PLAIN and pieces[0].text[:1] == "~":
-        pieces = [*_tilde(pieces[0], home), *pieces[1:]]
+    pieces = _with_home(list(pieces), home) if home else list(pieces)
     if sum(len(piece.text) for piece in pieces) > MAX_LENGTH and any(piece.at is None for piece in pieces):
         return Word(UNKNOWN)
     text = "".join(" " if piece.kind == BREAK else piece.text for piece in pieces)
@@ -98,9 +95,10 @@ def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
     return Word(text, kept[0].at if len(kept) == 1 else None, globs=globs)
 
 
-def _tilde(piece: Piece, home: str) -> list[Piece]:
-    user, slash, rest = piece.text.partition("/")
-    return [Piece(home), Piece(slash + rest, PLAIN)] if user == "~" else [piece]
+def _with_home(pieces: list[Piece], home: str) -> list[Piece]:
+    """Return the pieces of a word with a `~` at its beginning replaced."""
+    user, slash, rest = pieces[0].text.partition("/") if pieces and pieces[0].kind == PLAIN else ("", "", "")
+    return [Piece(home), Piece(slash + rest, PLAIN), *pieces[1:]] if user == "~" else pieces
 
 
 def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:

@@ -96,7 +96,7 @@ APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
 
 STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
-SSH_VALUED = frozenset("BbcDEeFIiJLlmOopQRSWw")
+SSH_VALUED = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOopQRSWw")
 
 
 class Wrapped:
@@ -167,6 +167,13 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
         return option in valued
     place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)
     return place > 0 and place == len(option) - 1
+
+
+def _past_options(argv: Argv, position: int, valued: frozenset[str] = frozenset()) -> Argv:
+    """Return the words from `position` on without the options that come first."""
+    while position < len(argv) and argv[position].text[:1] == "-":
+        position += 1 + _takes_next(argv[position].text, valued)
+    return argv[position:]
 
 
 class NestedLine:
@@ -248,9 +255,7 @@ def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
             return NestedLine(Word(text))
     for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
         if command in texts and before in texts[texts.index(command) :]:
-            rest = argv[texts.index(before) + 1 :]
-            while rest and rest[0].text[:1] == "-":
-                rest = rest[1:]
+            rest = _past_options(argv, texts.index(before) + 1)
             return _line_of_command(rest, command) if rest else None
     return None
 
@@ -276,10 +281,7 @@ def _of_watch(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 
 def _of_ssh(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    position = 1
-    while position < len(argv) and argv[position].text[:1] == "-":
-        position += 1 + (argv[position].text[1:] in SSH_VALUED)
-    rest = argv[position + 1 :]
+    rest = _past_options(argv, 1, SSH_VALUED)[1:]  # past the host
     if rest and rest[0].text == "--":
         rest = rest[1:]
     return _joined(rest) if rest else NestedLine(stdin)
@@ -294,13 +296,9 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> NestedLine | None:
 
 def _of_tmux(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`tmux new -d LINE` and its like."""
-    position = 1
-    while position < len(argv) and argv[position].text not in TMUX:
-        position += 1
-    position += 1
-    while position < len(argv) and argv[position].text[:1] == "-":
-        position += 1 + _takes_next(argv[position].text, TMUX_VALUED)
-    return _joined(argv[position:]) if argv[position:] else None
+    position = next((index for index, word in enumerate(argv) if index and word.text in TMUX), len(argv))
+    rest = _past_options(argv, position + 1, TMUX_VALUED)
+    return _joined(rest) if rest else None
 
 
 def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:

@@ -147,6 +147,35 @@ def test_opencode_s_patch_is_read_into_its_files() -> None:
     assert message.to_native_args([{"file_path": "c"}, None]) is None
 
 
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (cline, {"hookName": "tool_call", "tool_call": {"name": "editor", "input": "rm -rf /"}}),
+        (copilot, {"toolName": "bash", "toolArgs": "rm -rf /"}),
+        (copilot, {"toolName": "bash", "toolArgs": '["rm", "-rf", "/"]'}),
+        (opencode, {"input": {"tool": "bash"}, "output": {"args": "rm -rf /"}}),
+    ],
+)
+def test_arguments_that_are_no_object_are_not_taken_for_none(module: Any, message: Json) -> None:
+    """Hooks do not get them, so that a guard has to block the call; a patch or a list of items is read into calls."""
+    (call,) = module.read(message, module.PRE_TOOL_EVENT).calls
+    assert (call.fields["tool_args"], call.fields.get("arguments_cut_off")) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (cline, {"hookName": "tool_call", "tool_call": {"name": "run_commands", "input": ["ls"]}}),
+        (copilot, {"toolName": "apply_patch", "toolArgs": "*** Begin Patch\n*** Delete File: b\n*** End Patch"}),
+        (copilot, {"toolName": "list_bash", "toolArgs": ""}),
+    ],
+)
+def test_arguments_that_are_read_are_not_cut_off(module: Any, message: Json) -> None:
+    """Though the agent sends them as a string or a list."""
+    (call,) = module.read(message, module.PRE_TOOL_EVENT).calls
+    assert "arguments_cut_off" not in call.fields
+
+
 @pytest.mark.parametrize("module", [copilot, gemini, opencode, qwen])
 def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
     """The wiring names it after --agent, where the message does not."""
