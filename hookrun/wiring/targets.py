@@ -250,7 +250,7 @@ class SettingsFile(HookFile):
         self._check_form(json, wanted)
         if json.blank or not json.data:
             for key, value in self._first.items():
-                json = json.add((), value, key)
+                json = json.put((key,), value)
         for event, handler in wanted.items():
             present = [each for each in self.find_own(json) if each.event == event]
             for surplus in reversed(present[1:]):
@@ -259,7 +259,7 @@ class SettingsFile(HookFile):
                 json = self._with(json, event, handler)
                 continue
             if present[0].handler != handler:
-                json = json.set(present[0].path, handler)
+                json = json.put(present[0].path, handler)
             narrowed = narrowing(json, present[0])
             if narrowed is not None:
                 json = self._widened(json, present[0], narrowed[0], handler)
@@ -290,12 +290,7 @@ class SettingsFile(HookFile):
 
     def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
         """Return the file with one more handler, in a group of its own."""
-        entry = {"hooks": [handler]} if self._nested else handler
-        if json.at(TOP) is None:
-            return json.add((), {event: [entry]}, "hooks")
-        if json.at((*TOP, event)) is None:
-            return json.add(TOP, [entry], event)
-        return json.add((*TOP, event), entry)
+        return json.add((*TOP, event), {"hooks": [handler]} if self._nested else handler)
 
     def remove_handlers(self, json: Json, before: Json | None) -> Json:
         """Return the file without our handlers, and without what is then empty, unless that was in `before`."""
