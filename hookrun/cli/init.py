@@ -15,8 +15,8 @@ from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
-from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile
+from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.events import resolve_event
@@ -215,10 +215,13 @@ class Setup:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
         yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
         for agent in failed:
-            yield (report.at.command(f"hookrun install {agent}"), "connect it, once the error is fixed")
+            yield (report.at.next_command(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield report.at.command(shlex.join(("hookrun", "try", "rm -rf /"))), "show what each hook says to a command"
-        yield report.at.command("hookrun doctor"), "check that every agent runs the hooks"
+            yield (
+                report.at.next_command(shlex.join(("hookrun", "try", "rm -rf /"))),
+                "show what each hook says to a command",
+            )
+        yield report.at.next_command("hookrun doctor"), "check that every agent runs the hooks"
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
@@ -306,7 +309,7 @@ def next_steps(
     if not approved:
         purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
-        yield report.at.command("hookrun trust"), purpose
+        yield report.at.next_command("hookrun trust"), purpose
 
 
 # --- hookrun remove
@@ -402,7 +405,7 @@ def _remove(
 
 
 def _files_of(hook: Hook, root: str) -> Iterator[str]:
-    for word in (*file_words(hook.kind, hook.target), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
+    for word in (*file_words(hook.kind, hook.target, hook.dialect), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
         path = os.path.normpath(os.path.join(root, word))
         if path.startswith(f"{root}/") and os.path.isfile(path):
             yield path

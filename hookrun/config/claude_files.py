@@ -30,32 +30,26 @@ MAX_CHARACTERS = 64 << 10
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
-def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's settings; every path that affects the result is added to `looked_for`."""
+def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the administrator's and the user's settings, without plugins, that are not among `files`.
+
+    Every path that affects the result is added to `looked_for`.
+    """
     base = found.claude_managed
     more = f"{base}/{MORE_MANAGED}"
-    looked_for += [more] if more not in looked_for else []
+    looked_for.append(more)
     try:
         names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
     except OSError:
         names = []
-    return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for, own=True)
-
-
-def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's settings, without plugins."""
-    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
-
-
-def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's and the administrator's settings that are not among `files`: their hooks are not included."""
+    managed = _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
+    above = [*managed, *_there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)]
     read = {os.path.realpath(file.path) for file in files}
-    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
     return [file for file in above if os.path.realpath(file.path) not in read]
 
 
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return those settings if any of `files` are settings with hooks.
+    """Return the settings above if any of `files` are settings with hooks.
 
     Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
     so their problems are left out, unless they cannot be read at all.
@@ -72,28 +66,23 @@ def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: lis
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
     """Return the settings of the project at `root`: the shared ones and the user's."""
     base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"
-    return [
-        file
-        for name, layer in PROJECT_LAYERS.items()
-        for file in _there([f"{base}/{name}"], layer, looked_for, own=root)
-    ]
+    return [file for name, layer in PROJECT_LAYERS.items() for file in _there([f"{base}/{name}"], layer, looked_for)]
 
 
 def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
     """Mark the user's and administrator's settings, under any path, as read by Claude Code everywhere."""
-    everywhere = {os.path.realpath(path) for path in (f"{found.claude[0]}/{CLAUDE_FILES[0]}", found.claude_managed)}
+    managed = found.claude_managed
+    paths = (f"{found.claude[0]}/{CLAUDE_FILES[0]}", managed, f"{managed}/{MORE_MANAGED}")
+    everywhere = set(map(os.path.realpath, paths))
     for file in files:
         real = os.path.realpath(file.path)
         if file.claudes and not everywhere.isdisjoint((real, os.path.dirname(real))):
             file.own = True
 
 
-def _there(paths: list[str], layer: str, looked_for: list[str], *, own: bool | str) -> list[ConfigFile]:
-    looked_for += [path for path in paths if path not in looked_for]
-    files = [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
-    for file in files:
-        file.own = own
-    return files
+def _there(paths: list[str], layer: str, looked_for: list[str]) -> list[ConfigFile]:
+    looked_for += paths
+    return [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
 
 
 def switch_off(files: list[ConfigFile]) -> None:
@@ -287,7 +276,7 @@ class Plugins:
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
         if path is None:
             return
-        self._note(path)
+        self._looked_for.append(path)
         if os.path.lexists(path) and os.path.realpath(path) not in self._taken:
             self._taken.add(os.path.realpath(path))
             file = load_file(path, layer, claudes=True)
@@ -303,15 +292,11 @@ class Plugins:
                 return root.rstrip("/") if isinstance(root, str) and os.path.isabs(root) else None
         return None
 
-    def _note(self, path: str) -> None:
-        if path not in self._looked_for:
-            self._looked_for.append(path)
-
     def _document(self, path: str) -> Document:
         """Return a file of Claude Code's, NOT_READ if there is none; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = NOT_READ
-            self._note(path)
+            self._looked_for.append(path)
             if os.path.lexists(path):
                 try:
                     self._documents[path] = read(path)

@@ -1,7 +1,6 @@
-"""Find the files that a hook's command names, without running it, for `look` and for approvals.
+"""Find the program and the script that a hook's command begins with, without running it: its `look`.
 
-A program and a script are named only where the shell, an option and chance leave no other reading. Any word that may be
-a path is covered by the approval.
+A program and a script are named only where the shell, an option and chance leave no other reading.
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ VARIABLES = (
     *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
 )
 """Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
+
+FILLED_IN = ("${CLAUDE_PROJECT_DIR}/", "${CLAUDE_PLUGIN_ROOT}/")
+"""Beginnings of words in `args` that Claude's dialect fills in before they run."""
 
 HERE, NAMED = "\uf8f0", "\uf8f1"
 """Begin the directories that are known only at a run: each level of the working directory, a variable's."""
@@ -70,33 +72,20 @@ PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
 BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
 """Before words that only bash expands, and values that depend on whether a variable is set."""
 
-LONGEST_WORD = 4096
-"""Limit on the characters of a path (PATH_MAX in limits.h)."""
-
-RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
-"""A piece of a text without the characters that a shell or an option puts around a path."""
-
-FROM_VARIABLE = re.compile(rf"\$\{{?({'|'.join(VARIABLES)})\}}?\"?(/[^\s'\"`$(){{}}<>|&;\\,*?\[\]]+)")
-"""A path that begins with one of the variables whose value is known, anywhere in a text."""
-
-# An approval that covered a log would be asked for again after each run.
-WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
-"""A redirection to a file: the output of a hook, such as a log, is not part of it."""
-
 
 def is_slow_to_parse(line: str) -> bool:
     """Return whether parsing a line would be slow: its time grows with the square of some tokens."""
     return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
-def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
+def program_and_script(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
     """Return the program's word and, if it is an interpreter, its script's: no, one or two words.
 
-    `kind` is the hook's field (`command` or `args`), `target` its value; `filled` are the beginnings of words in `args`
-    that are filled in before they run. The first word is looked up as a shell does (on the PATH if it has no slash).
-    The second is a path; a shell looks for one without a slash on the PATH as well.
+    `kind` is the hook's field (`command` or `args`), `target` its value. The first word is looked up as a shell does
+    (on the PATH if it has no slash). The second is a path; a shell looks for one without a slash on the PATH as well.
     """
     if kind == "args" and not isinstance(target, str):
+        filled = FILLED_IN if dialect == "claude" else ()
         words = [word if word.startswith(filled) or not word.startswith(("~/", "${")) else None for word in target]
         return [word for word, _ in _named(words)]
     if kind != "command" or not isinstance(target, str):
@@ -201,34 +190,3 @@ def _as_path(word: Word) -> str | None:
         name, slash, rest = text[2:].partition("/")
         text = f"~{slash}{rest}" if name == "HOME" else f"${{{name}}}{slash}{rest}"
     return None if NAMED in text or "$_" in text else text
-
-
-def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
-    """Return the words of a hook's command that may name a file, each once and in order; none for another `kind`.
-
-    Besides the words as the shell would see them, these are the pieces of each: `--require=./early.js` has one, and so
-    has `sh -c 'hooks/a.sh && hooks/b.sh'`. They begin with `~/` and `${NAME}` as in `program_and_script`. A word too
-    many costs little: it counts only where a file has that name.
-    """
-    from hookrun.shell.parse_line import parse_line  # as above
-
-    texts: list[str] = []
-    if kind == "command" and isinstance(target, str):
-        line = WRITTEN.sub(" ", target)
-        commands = parse_line(line, variables=KNOWN_VALUES).commands
-        texts = [*(_as_path(word) or "" for each in commands for word in each.words), line]
-    elif kind == "args" and not isinstance(target, str):
-        texts = [*target]
-    words = dict.fromkeys(piece for text in texts for piece in _pieces(text))
-    return [
-        word
-        for word in words
-        if 0 < len(word) <= LONGEST_WORD and word[0] != "-" and "\0" not in word and "\n" not in word
-    ]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    yield text
-    yield from RUN.findall(text)
-    for name, rest in FROM_VARIABLE.findall(text):
-        yield f"${{{name}}}{rest}"

@@ -14,14 +14,7 @@ from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
 from hookrun.state import NoHomeError, home_directory
-from hookrun.text import (
-    closest,
-    one_line,
-    print_message,
-    quote,
-    write_all,
-    write_stderr,
-)
+from hookrun.text import closest, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
