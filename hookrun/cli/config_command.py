@@ -322,8 +322,6 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
             rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
         rest_text = json_text(rest_data, 2) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
-        if text.at(("hookrun",)) is None:
-            text = text.put(("hookrun",), {})
         text = _with(text, ("hookrun", "include"), [name], now)
     if migrated.hooks or migrated.rest:
         text = _not_included(text, now.path, path, home, migrated)
@@ -360,7 +358,7 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
     """Return the text with items at the end of the list at a path, which is created if missing."""
     listed = text.at(path)
     if listed is None:
-        return text.add(path[:-1], list(items), path[-1])
+        return text.put(path, list(items))
     if not isinstance(listed, list):
         msg = f"{relative_path(now.path)}: `{'.'.join(path)}` is not a list\nhint: add the output of `--json` by hand"
         raise FileError(msg)

@@ -156,7 +156,7 @@ def _known(fields: dict[str, object]) -> dict[str, object]:
 
 def case_as_text(case: dict[str, object], path: str = "a.yaml") -> str:
     """Return the text of a new file with this case, in the format that the name of the file asks for."""
-    return editor_for(path, "").add((), [case], "cases").text
+    return editor_for(path, "").add(("cases",), case).text
 
 
 def append_case(path: str, case: dict[str, object]) -> None:
