@@ -19,7 +19,7 @@ from hookrun.config.schema import TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts
 from hookrun.events import EVENTS
 from hookrun.model import as_object
-from hookrun.shell.fire_call import fire_calls
+from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.text import closest, did_you_mean, quote
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
@@ -189,7 +189,7 @@ def validate_handler(
         at.type_error(handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
         checked.for_file = [*checked.problems]
         return checked
-    calls = fire_calls(str(handler.get("command")))
+    calls = fire_calls(str(handler_line(handler)))
     if calls:  # our own installation: it runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
         if others:
