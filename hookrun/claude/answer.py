@@ -162,7 +162,8 @@ class Interpretation:
             self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
-            self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))
+            shown = f": {_shown(reason)}" if reason else ""
+            self._note(f"its exit status 2 has no effect at {self.native}{shown}")
             return
         verdict = self.verdict
         if self.rules.exit_2 == PERSON:

@@ -134,11 +134,12 @@ class Recipe:
 
     def wrong_value(self, name: str, value: str) -> str | None:
         """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
-        found = next((each for each in self.options if each.name == name), None)
-        if found is None or found.check is None:
-            return None
         try:
-            found.check(self.configured({found.variable: value}.get), name)
+            found = self.option(name)
+            if found.check is not None:
+                found.check(self.configured({found.variable: value}.get), name)
+        except KeyError:
+            return None
         except WrongOptionError as error:
             return error.expected
         return None

@@ -153,11 +153,10 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
         usage = response.get("usageMetadata") if finished else None  # in a stream only the last piece has the totals
     else:
         usage = context.get("token_usage") or context.get("usage")
-    model = context.get("model") or request.get("model")
+    named = context.get("model") or request.get("model")
+    model = named if isinstance(named, str) else ""
     counts = _counts(usage)
-    return (
-        Inference(str(context.get("request_id")), model if isinstance(model, str) else "", counts) if counts else None
-    )
+    return Inference(str(context.get("request_id")), model, counts) if counts else None
 
 
 def _of_line(line: bytes) -> Iterator[Inference]:

@@ -14,8 +14,6 @@ MADE_UP = ("$", "`", "{", "\0")
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
 """Shells: they run what they read, which any other program may have written."""
 
-SHELLS = tuple(READERS)
-
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
 """Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
@@ -74,7 +72,7 @@ def may_run_input(line: str) -> bool:
     """Return whether a program may run what it reads, and reads what is not in the line as it is written there."""
     bare = line.replace("\\\n", "").translate(QUOTES)
     return any(sign in bare for sign in FEEDING) and any(
-        program in RUN_INPUT or (word[0] == "-" and word.endswith(SHELLS)) for word, program in _programs(line)
+        program in RUN_INPUT or (word[0] == "-" and word.endswith(tuple(READERS))) for word, program in _programs(line)
     )
 
 

@@ -153,32 +153,25 @@ class Streams:
 class ShellScope:
     """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
 
-    __slots__ = (
-        "beside", "depth", "directory", "functions", "piped", "positional", "previous", "reads", "variables", "within",
-        "wrappers",
-    )  # fmt: skip
+    previous: str | None = None
+    positional: list[Word] | None = None
+    wrappers: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    beside = piped = False
+    depth = 0
 
     def __init__(
         self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]
     ) -> None:
         self.variables = {"IFS": SPACES, **variables}
         self.directory = directory
-        self.previous: str | None = None
         self.functions: dict[str, tuple[Node, Source]] = {}
-        self.positional: list[Word] | None = None
-        self.wrappers: tuple[str, ...] = ()
-        self.within: tuple[str, ...] = ()
-        self.beside = False
-        self.piped = False
-        self.depth = 0
         self.reads = reads
 
     def copy(self) -> ShellScope:
         """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
         other = ShellScope.__new__(ShellScope)
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name))
-        other.variables, other.functions = {**self.variables}, {**self.functions}
+        other.__dict__.update(self.__dict__, variables={**self.variables}, functions={**self.functions})
         return other
 
     @property

@@ -361,8 +361,8 @@ def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
         read = [Word(each) for each in stdin.text.replace("\0", " ").split()]
     else:
         read = [Word(UNKNOWN)]
-    marks = [word.text for word in wrapped.options]
-    mark = marks[marks.index("-I") + 1] if "-I" in marks[:-1] else next((m[2:] for m in marks if m[:2] == "-I"), "{}")
+    options = [*(word.text for word in wrapped.options), ""]
+    mark = next((text[2:] or after for text, after in pairwise(options) if text[:2] == "-I"), "{}")
     return _put_in(words, mark, read) if any(mark in word.text for word in words) else [*words, *read]
 
 
