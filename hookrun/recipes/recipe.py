@@ -27,8 +27,6 @@ class Option:
     The value is one of `choices`, or a list of the words `list_of`, where these are given.
     """
 
-    __slots__ = ("check", "default", "description", "known", "name")
-
     def __init__(
         self,
         name: str,
@@ -66,8 +64,6 @@ class Recipe:
     documentation, with `- ` before each item. Options are read from `environment`. `version` is raised when the recipe
     blocks more or less than before; an old version has a module of its own, and `until` is the last hookrun with it.
     """
-
-    __slots__ = ("_catches", "_misses", "environment", "hooks", "name", "options", "summary", "until", "version")
 
     def __init__(
         self,

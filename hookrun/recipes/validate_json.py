@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -241,6 +242,7 @@ class Unclear(Exception):  # noqa: N818  # not an error: a reason for the model
     """The content of a file after an edit cannot be determined, so it cannot be checked."""
 
 
+@dataclass(eq=False)
 class ValidateJSON:
     """Block writing a JSON file (`pre_tool_use` of write and edit) that does not match its rule.
 
@@ -267,18 +269,16 @@ class ValidateJSON:
     - /total: must be of type integer, not "12" (a string)
     """
 
-    def __init__(
-        self,
-        rules: Iterable[Rule],
-        output_dir: str | os.PathLike[str] | None = None,
-        *,
-        timeout: float = 30.0,
-        name: str = "validate-json",
-    ) -> None:
-        self.rules = tuple(rules)
-        self.output_dir = None if output_dir is None else os.path.abspath(output_dir)
-        self.timeout = timeout
-        self.name = name
+    rules: Iterable[Rule]
+    output_dir: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    timeout: float = 30.0
+    name: str = "validate-json"
+
+    def __post_init__(self) -> None:
+        self.rules = tuple(self.rules)
+        if self.output_dir is not None:
+            self.output_dir = os.path.abspath(self.output_dir)
 
     def register(self, engine: Engine) -> None:
         """Register for `pre_tool_use` of the tools that write; in a thread, since a large file takes long."""

@@ -114,8 +114,6 @@ class NamedFile:
     `removed` is whether the command removes it with all its content, `restored` whether it restores an earlier state.
     """
 
-    __slots__ = ("path", "removed", "restored", "word", "written")
-
     def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
         self.path = path
         self.word = word

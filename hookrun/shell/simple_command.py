@@ -32,8 +32,6 @@ NAMING_CODE = frozenset(_NAMING_CODE.split())
 class Redirection:
     """One redirection: its operator, the file that it names, and the descriptor before it ("" if none)."""
 
-    __slots__ = ("descriptor", "operator", "target")
-
     def __init__(self, operator: str, target: Word, descriptor: str = "") -> None:
         self.operator = operator
         self.target = target
@@ -61,8 +59,6 @@ class SimpleCommand:
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
-    __slots__ = ("assignments", "beside", "directory", "piped", "redirections", "stdin", "within", "words", "wrappers")
-
     def __init__(
         self, words: list[Word], streams: Streams, scope: ShellScope, assignments: Mapping[str, str] | None = None
     ) -> None:
@@ -114,8 +110,6 @@ class ParsedLine:
     commands that run others, which are among `commands`: `sudo rm x` for `rm x`.
     """
 
-    __slots__ = ("commands", "problem", "unparsed", "wrappers")
-
     def __init__(self) -> None:
         self.commands: list[SimpleCommand] = []
         self.wrappers: list[SimpleCommand] = []
@@ -134,8 +128,6 @@ class Streams:
     `later` are the words of another command that the parser has put there. `own_stdin` is whether `stdin` is its own,
     not the output of the command before it in a pipeline.
     """
-
-    __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
 
     def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
         self.redirections = redirections or []
