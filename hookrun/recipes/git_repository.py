@@ -120,10 +120,7 @@ def _settings(directory: str) -> list[tuple[str, str]]:
 
 
 class Configuration:
-    """The settings of aliases, remotes and branches in git's configuration.
-
-    Those that the line sets itself (`git config alias.x ...`) count everywhere behind it.
-    """
+    """Git's settings of aliases, remotes and branches; those that the line sets itself count everywhere behind it."""
 
     def __init__(self) -> None:
         self._set: list[tuple[str, str]] = []

@@ -290,10 +290,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _starts(git: GitCall, command: SimpleCommand) -> list[str]:
-    """Return where the paths of a call start: in its work tree, and where it runs, as some commands have it.
-
-    The command's own directory is "", and so is one that is not known.
-    """
+    """Return where a call's paths may start: in its work tree, and where it runs; "" is the command's, or unknown."""
     starts = dict.fromkeys((git.start, git.directory))
     return [each if each is not None and each != command.directory else "" for each in starts]
 

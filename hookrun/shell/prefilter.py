@@ -46,10 +46,7 @@ MAX_PATTERN, MAX_PATTERNS = 64, 16
 
 
 def shell_line(args: object) -> str | None:
-    """Return the shell line in the arguments of a call, None if there is none.
-
-    Some agents give a list of words instead, of which one alone is a line.
-    """
+    """Return the line in a call's arguments, None without one. Of a list of words, one alone is a line."""
     command = args.get("command") if isinstance(args, dict) else None
     if isinstance(command, list):
         words = [str(each) for each in command]

@@ -70,10 +70,7 @@ class Word:
 
 
 def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
-    """Return the words that the pieces of one become: none, if all of it is an empty variable, or several.
-
-    `separators` are the characters at which a variable's value is cut: `$IFS`.
-    """
+    """Return the words that the pieces of one become, none or several; `separators`, `$IFS`, cut variables' values."""
     pieces = _with_home(pieces, home)
     made: list[Word] = []
     for spread in _braces(pieces):
