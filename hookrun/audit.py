@@ -274,8 +274,6 @@ class Log:
     forked process.
     """
 
-    __slots__ = ("_file", "_path", "_settings", "_stay_open")
-
     def __init__(self, home: str, settings: object, *, stay_open: bool = False) -> None:
         self._stay_open = stay_open
         self._path = path(home)
@@ -317,8 +315,6 @@ class Log:
 
 class _File:
     """An open file, closed with its last reference."""
-
-    __slots__ = ("_identity", "_seen", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -124,8 +124,6 @@ AMBIGUOUS = ("sk-", "rk-")
 class SecretMatch:
     """A credential found in a text: its `kind`, for people, and its `value`."""
 
-    __slots__ = ("kind", "value")
-
     def __init__(self, kind: str, value: str) -> None:
         self.kind = kind
         self.value = value

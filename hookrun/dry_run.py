@@ -15,7 +15,7 @@ from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
 from hookrun.text import closest
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.trust.approvals import UserDecisions
 from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
@@ -35,8 +35,6 @@ MAX_KEYS = 6
 class KnownFields:
     """Which fields of a context are known: all `but` these, or `only` these."""
 
-    __slots__ = ("_but", "_only")
-
     def __init__(self, *, but: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> None:
         self._but = but
         self._only = only
@@ -53,8 +51,6 @@ class Prediction:
     the user's decision about a hook of the project, or empty if it needs no approval. A hook that was `never_approved`
     is not checked once the chain has ended.
     """
-
-    __slots__ = ("depends", "failure", "hook", "never_approved", "state", "trust", "why")
 
     def __init__(self, hook: Hook) -> None:
         self.hook = hook
@@ -85,7 +81,7 @@ class DryRun:
         refused = self._trust.check_before(hook)
         off = "mode is off" if hook.mode == "off" else self._off(hook) or self._trust.why_off(hook)
         prediction.never_approved = self._trust.refusal(hook) is not None
-        if hook.layer in UNTRUSTED_LAYERS and isinstance(self._trust, Approvals):
+        if hook.layer in UNTRUSTED_LAYERS and self._trust.need_approval:
             prediction.trust = _trust_state(hook, off, refused)
         decidable, prediction.depends = _split(hook, context, known)
         mismatch = explain_mismatch(decidable, context)
@@ -125,6 +121,11 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
             and apply_policies(hook, each.failure).action in TERMINAL_ACTIONS
         ):
             ended_by, beside = hook, hook.parallel
+
+
+def is_unapproved(failure: Failure | None) -> bool:
+    """Return whether a hook failed because the user has not approved it."""
+    return failure is not None and failure.kind == "untrusted"
 
 
 def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:

@@ -55,8 +55,6 @@ class Failure:
     Failure('exception', 'it raised ZeroDivisionError: division by zero')
     """
 
-    __slots__ = ("detail", "exception", "kind")
-
     def __init__(self, kind: str, detail: str, exception: BaseException | None = None) -> None:
         self.kind = kind
         self.detail = detail

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
+from hookrun.cli.commands import COMMANDS, CONFIG, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
 from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import UserError, escape
@@ -66,15 +66,15 @@ class Commands(click.Group):
         """Return the names of all commands."""
         return list(self.table)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
         """Import a command and return it, also by a former name; None for an unknown one."""
-        if cmd_name not in self.table:
-            old = OLD_NAMES.get(cmd_name) if self.table is COMMANDS else None
-            command: click.Command | None = self if old else None
-            for word in (old or "").split():
-                command = command.get_command(ctx, word) if isinstance(command, click.Group) else None
-            return command
-        command = load_command(cmd_name, self.table)
+        table = self.table
+        if cmd_name not in table and table is COMMANDS and cmd_name in OLD_NAMES:
+            group, _, cmd_name = OLD_NAMES[cmd_name].rpartition(" ")
+            table = CONFIG if group else COMMANDS
+        if cmd_name not in table:
+            return None
+        command = load_command(cmd_name, table)
         if "_HOOKRUN_COMPLETE" in os.environ:
             from hookrun.cli.help import attach  # only where a shell asks
 

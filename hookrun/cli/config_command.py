@@ -39,6 +39,7 @@ from hookrun.config import claude_settings, origins
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.document import errors_in
 from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
@@ -230,9 +231,10 @@ def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, 
     settings = _read(path)
     target = _target(path, at.home) if settings.plugin is None else _beside_project(settings.plugin, at)
     now = existing(target)
-    declared = _parsed(now).at(("hooks",))
+    text = _parsed(now)
+    declared = text.at(("hooks",))
     migrated = migrate(settings, declared if isinstance(declared, list) else [])
-    changes = _planned(now, migrated, path, at.home) if write or not as_json else []
+    changes = _planned(now, text, migrated, path, at.home) if write or not as_json else []
     if as_json:
         report = {
             "target": target,
@@ -252,7 +254,7 @@ def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, 
 def _read(path: str) -> ConfigFile:
     """Return a file in Claude Code's form. Raises click.ClickException for any other."""
     file = load_file(path, "project", claudes=True)
-    errors = [problem for problem in file.problems if problem.severity == "error"]
+    errors = errors_in(file.problems)
     if errors and not file.handlers:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
@@ -299,14 +301,14 @@ def _parsed(now: ExistingFile) -> Json:
         raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
 
 
-def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> list[FileChange]:
+def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, home: str) -> list[FileChange]:
     """Return the files to write for the settings at `path`. Raises FileError where they cannot be added to."""
     directory = os.path.dirname(now.path)
     for name in ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml"):
         if os.path.exists(f"{directory}/{name}"):
             msg = f"{relative_path(directory)}/{name}: cannot add to YAML\nhint: add the output of `--json` by hand"
             raise FileError(msg)
-    text = _parsed(now)
+    text = before
     if not isinstance(text.data, dict):
         raise FileError(f"{relative_path(now.path)}: not an object with hooks\nhint: correct the file first")
     changes: list[FileChange] = []
@@ -320,12 +322,12 @@ def _planned(now: ExistingFile, migrated: Migrated, path: str, home: str) -> lis
             rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
         rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
-        if "hookrun" not in (text.data if isinstance(text.data, dict) else {}):
-            text = text.add((), {}, "hookrun")
+        if text.at(("hookrun",)) is None:
+            text = text.put(("hookrun",), {})
         text = _with(text, ("hookrun", "include"), [name], now)
     if migrated.hooks or migrated.rest:
         text = _not_included(text, now.path, path, home, migrated)
-    if text.data != _parsed(now).data:
+    if text.data != before.data:
         written = text.text if text.text.endswith("\n") else text.text + "\n"
         changes.insert(0, FileChange(now.path, now, now.encoded(written)))
     return [change for change in changes if change.has_effect]

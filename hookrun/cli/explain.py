@@ -29,19 +29,20 @@ from hookrun.cli.printing import (
     Line,
     count,
     print_json,
+    print_paragraphs,
     print_problems,
     print_table,
     print_wrapped,
 )
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
-from hookrun.trust.approvals import Approvals, UserDecisions, quoted
+from hookrun.trust.approvals import UserDecisions, quoted
 
 if TYPE_CHECKING:
-    from hookrun.cli.explain_run import AgentSide
+    from hookrun.cli.explain_run import AgentSide, ExplainRun
 
 STATES = {
     RUNS: ("runs", OK),
@@ -77,9 +78,7 @@ STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
 @click.option("--hook", metavar="NAME", help="Explain only this hook.")
 @click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
-@click.pass_context
 def explain_command(
-    ctx: click.Context,
     event: str,
     *,
     agent: str | None,
@@ -90,7 +89,7 @@ def explain_command(
     args: tuple[str, ...],
     running: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Show which hooks would run for EVENT, and why the others would not. The first line is the answer.
 
     What you do not give is unknown, and hooks may depend on it. The explanation is for an agent's event, for which a
@@ -108,23 +107,17 @@ def explain_command(
     if query.directory is not None:
         sources = ConfigSources(at, query.directory)
     explanation = Explanation(query, sources, hook, running=running)
-    report = explanation.json() if as_json else {}
-    status = FAILED if sources.problems else 0
-    shown = explanation.show
+    result: Explanation | ExplainRun = explanation
     if running:
         from hookrun.cli.explain_run import run  # only where hooks are run
 
         result = run(explanation)
-        if as_json:
-            report["answer"], report["run"] = result.summary_line() or report["answer"], result.json()
-        status = INTERRUPTED if result.interrupted else status
-        shown = result.show
     if as_json:
-        print_json(report)
+        print_json(result.json())
     else:
-        shown()
+        result.show()
         print_problems(sources.problems)
-    ctx.exit(status)
+    return INTERRUPTED if result.interrupted else FAILED if sources.problems else 0
 
 
 class Explanation:
@@ -132,6 +125,8 @@ class Explanation:
 
     With `running` the hooks are run afterwards; without an agent this is `for_user`, which needs no approvals.
     """
+
+    interrupted = 0
 
     def __init__(self, query: EventQuery, sources: ConfigSources, hook: str | None, *, running: bool) -> None:
         self.query = query
@@ -154,7 +149,7 @@ class Explanation:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         project, settings, home = self.sources.project, self.sources.settings, self.sources.home
         environment = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
-        trust = (UserDecisions if self.for_user else Approvals)(home, project, environment, settings)
+        trust = UserDecisions(home, project, environment, settings, need_approval=not self.for_user)
         return DryRun(trust, environment, self._skipped).predict(self.hooks, context, self.query.known)
 
     def _skipped(self, hook: Hook) -> str | None:
@@ -195,8 +190,7 @@ class Explanation:
         lines += self._other_lines()
         if lines:
             click.echo()
-        for text, style in lines:
-            print_wrapped(text, style=style)
+        print_paragraphs(lines)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
         """Return the rows of the selected hooks, in running order."""
@@ -293,19 +287,15 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
 # --- the words for predictions
 
 
-def _is_unapproved(prediction: Prediction) -> bool:
-    return prediction.failure is not None and prediction.failure.kind == "untrusted"
-
-
 def state(prediction: Prediction) -> str:
     """Return how a table shows the state of a prediction."""
-    return UNAPPROVED if _is_unapproved(prediction) else STATES[prediction.state][0]
+    return UNAPPROVED if is_unapproved(prediction.failure) else STATES[prediction.state][0]
 
 
 def why_not(prediction: Prediction) -> str:
     """Return why a hook does not run, or what that depends on."""
     why, failure = prediction.why, prediction.failure
-    if failure is not None and _is_unapproved(prediction):
+    if failure is not None and is_unapproved(failure):
         why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
     if failure is not None and prediction.state == FAILS:
         why += f" ({'blocks the call' if _blocks(prediction) else 'the call continues'})"
@@ -323,7 +313,7 @@ def _depends(prediction: Prediction) -> str:
 def phrase(prediction: Prediction) -> str:
     """Return what would happen to one hook, as part of a sentence."""
     name, why = prediction.hook.name, prediction.why
-    if prediction.failure is not None and _is_unapproved(prediction):
+    if prediction.failure is not None and is_unapproved(prediction.failure):
         why = prediction.failure.detail
         return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
     if why.startswith(CHOICES):

@@ -12,7 +12,7 @@ from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.commands import MAX_ANSWER
 from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch
+from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch, is_unapproved
 from hookrun.edit.file_change import FileError
 from hookrun.engine import combine
 from hookrun.fastjson import format_value
@@ -250,15 +250,17 @@ class ExplainRun:
             yield f"{name}: {DEGRADATIONS[name]}", WARNING
 
     def json(self) -> dict[str, object]:
-        """Return the results as a JSON object."""
+        """Return the explanation as a JSON object, with the results."""
         for_agent = self.explanation.query.agent is not None
-        return {
+        report = self.explanation.json()
+        run = {
             "fires": [self._fire_to_json(fire, verdict) for fire, verdict in self.fires],
             "told": self.stdout.decode() if for_agent else None,
             "exit": self.status if for_agent else None,
             "degraded": self.degraded,
             "problems": self.problems,
         }
+        return {**report, "answer": self.summary_line() or report["answer"], "run": run}
 
     def _fire_to_json(self, fire: EventFire, verdict: Verdict) -> dict[str, object]:
         before, after = arguments(fire)
@@ -375,7 +377,7 @@ def _result(run: HookResult) -> tuple[str, str, str]:
     notes = ["again, on the changed arguments"] if run.recheck else []
     notes += [f"changed {', '.join(run.changed)}"] if run.changed else []
     if run.failure is not None:
-        unapproved = run.failure.kind == "untrusted"
+        unapproved = is_unapproved(run.failure)
         detail = run.failure.detail.removeprefix(f"{UNAPPROVED}: ")
         action = UNAPPROVED if unapproved else "failed"
         return action, took, "; ".join([detail if unapproved else f"{run.failure.kind}: {detail}", *notes, *run.notes])

@@ -352,8 +352,8 @@ HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
-    **dict.fromkeys(("config", "db", "source"), FILE),
-    **dict.fromkeys(("home", "project"), DIRECTORY),
+    **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
+    **dict.fromkeys(("home", "probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),
     "declared_recipe": DECLARED_RECIPE,
@@ -362,13 +362,6 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
     "what": DIRECTORY,
 }
 """A parameter of any command -> what is offered for it."""
-
-FIRE_VALUES: dict[str, click.ParamType[Any]] = {
-    "--agent": AGENT,
-    **dict.fromkeys(("--config", "--ctx"), FILE),
-    **dict.fromkeys(("--home", "--probe"), DIRECTORY),
-}
-"""An option of `fire`, which parses its command line itself -> what is offered after it."""
 
 
 def attach(command: click.Command) -> None:
@@ -379,14 +372,3 @@ def attach(command: click.Command) -> None:
         kind = BY_NAME.get(param.name or "")
         if kind is not None and not isinstance(param.type, click.Choice) and not getattr(param, "is_flag", False):
             param.type = kind
-
-
-def complete_fire(ctx: click.Context, before: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
-    """Return what is offered for `fire` after these words."""
-    if incomplete.startswith("-"):
-        from hookrun.fire.command import TAKE_VALUE  # as above
-
-        options = sorted({*TAKE_VALUE, "--explain", "--help"})
-        return [CompletionItem(option) for option in options if option.startswith(incomplete)]
-    after = FIRE_VALUES.get(before[-1]) if before else None
-    return after.shell_complete(ctx, ctx.command.params[0], incomplete) if after else completions(_events, incomplete)

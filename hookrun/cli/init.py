@@ -10,42 +10,22 @@ from collections.abc import Collection, Iterator
 import click
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    agents_named,
-    command,
-    parse_pairs,
-    report_options,
-    unknown_hook,
-)
+from hookrun.cli.commands import agents_named, command, parse_pairs, report_options, unknown_hook
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
-from hookrun.config.command_words import file_words
 from hookrun.config.config_file import ConfigFile
+from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.model import Hook
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import (
-    ADDED,
-    ConfiguredRecipes,
-    kinds,
-    recipe_of,
-    suggest,
-    template_language,
-)
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, recipe_of, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
-from hookrun.scaffold.new_hook import (
-    CASES_SUFFIX,
-    HOOKS_DIRECTORY,
-    LANGUAGES,
-    HookPlan,
-    HookTemplateRequest,
-    plan_hook,
-)
+from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 from hookrun.text import one_of, quote
 from hookrun.trust.project import refuse_if_run_by_agent
 
@@ -422,7 +402,7 @@ def _remove(
 
 
 def _files_of(hook: Hook, root: str) -> Iterator[str]:
-    for word in (*file_words(hook.kind, hook.target), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
+    for word in (*file_words(hook.kind, hook.target, hook.dialect), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
         path = os.path.normpath(os.path.join(root, word))
         if path.startswith(f"{root}/") and os.path.isfile(path):
             yield path

@@ -6,6 +6,9 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import ne
 
 import click
 import orjson
@@ -79,7 +82,7 @@ TEXTS = (("additional_context", "model"), ("system_message", "user"))
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
 def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> None:
     """Show the latest runs of this project, newest last: the call, the result, and what each hook answered."""
-    tail = AuditTail(runs.home) if follow else None
+    last = next(audit_reader.newest_first(runs.home), None)
     found = runs.latest(limit)
     if not found and not follow and not as_json:
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
@@ -87,11 +90,9 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
         _show(run, as_json=as_json)
     _note_gap(runs, found)
     seen = {run.request_id for run in found}
-    while tail is not None:
-        for run in tail.new():
-            if runs.selects(run) and (run.fire is None or run.request_id not in seen):
-                _show(run, as_json=as_json)
-        time.sleep(FOLLOW_INTERVAL)
+    for run in _ended_runs(runs.home, last) if follow else ():
+        if runs.selects(run) and (run.fire is None or run.request_id not in seen):
+            _show(run, as_json=as_json)
 
 
 def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
@@ -191,52 +192,22 @@ def _problems(header: Record) -> Iterator[str]:
             yield f"{label}: {each}"
 
 
-class AuditTail:
-    """Read the records that are appended to an audit from now on."""
-
-    def __init__(self, home: str) -> None:
-        self._path = audit.path(home)
-        self._inode, self._offset = self._state()
-        self._open: dict[str, FireRecords] = {}
-
-    def _state(self) -> tuple[int, int]:
-        try:
-            status = os.stat(self._path)
-        except FileNotFoundError:
-            return 0, 0
-        return status.st_ino, status.st_size
-
-    def new(self) -> Iterator[FireRecords]:
-        """Yield the runs that have finished since the last call; a rotated file is read to its end first."""
-        inode, size = self._state()
-        if inode != self._inode:
-            if self._inode:
-                yield from self._read(f"{self._path}.1")
-            self._inode, self._offset = inode, 0
-        if size > self._offset:
-            yield from self._read(self._path)
-
-    def _read(self, path: str) -> Iterator[FireRecords]:
-        try:
-            with open(path, "rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except FileNotFoundError:
-            return
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        for line in whole.splitlines():
-            record = audit_reader.parse(line)
-            if record is None:
-                continue
-            name = str(record.get("request_id"))
-            run = self._open.setdefault(name, FireRecords(name))
-            if record.get("kind") in (audit_reader.HOOK, audit_reader.BACKGROUND):
+def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
+    """Yield the runs that end from now on, until Ctrl-C; `last` is the newest record that is there already."""
+    begun: dict[str, FireRecords] = {}
+    while True:
+        newer = list(takewhile(partial(ne, last), audit_reader.newest_first(home)))
+        for record in reversed(newer):
+            name, kind = str(record.get("request_id")), record.get("kind")
+            run = begun.setdefault(name, FireRecords(name))
+            if kind in (audit_reader.HOOK, audit_reader.BACKGROUND):
                 run.hooks.append(record)
             else:
                 run.add(record)
-            if record.get("kind") in (audit_reader.FIRE, audit_reader.BACKGROUND):
-                yield self._open.pop(name)
+            if kind in (audit_reader.FIRE, audit_reader.BACKGROUND):
+                yield begun.pop(name)
+        last = newer[0] if newer else last
+        time.sleep(FOLLOW_INTERVAL)
 
 
 # --- hookrun why

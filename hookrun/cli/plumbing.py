@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli.commands import Workspace, command, home_option, json_option
 from hookrun.cli.printing import print_json, print_line
+from hookrun.fire.command import TAKE_VALUE, main
 from hookrun.server_socket import socket_base, socket_here
 from hookrun.state import make_private_dir
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 # --- hookrun fire
 
 
-def _complete(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[CompletionItem]:
-    """Return what can come after the words so far."""
-    from hookrun.cli.help import complete_fire  # only where a shell asks
-
-    return complete_fire(ctx, tuple(ctx.params.get("arguments") or ()), incomplete)
+SEE_HELP = "See `hookrun fire --help`."
 
 
 class FireCommand(click.Command):
-    """A command that parses its options itself, and offers them to a shell."""
+    """A command that parses its options itself: those that click knows are offered to a shell."""
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the options that begin like this."""
-        return _complete(ctx, None, incomplete)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave the arguments as they are, unless a shell asks what can come next."""
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        ctx.params["arguments"] = args
+        return []
 
 
 @click.command(
     name="fire",
     cls=FireCommand,
     add_help_option=False,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    params=[
+        click.Argument(["event"], nargs=-1),
+        *(click.Option([name], help=SEE_HELP) for name in sorted(TAKE_VALUE)),
+        *(click.Option([name], is_flag=True, help=SEE_HELP) for name in ("--explain", "--help")),
+    ],
 )
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=_complete)
 @click.pass_context
-def fire_command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+def fire_command(ctx: click.Context, arguments: list[str]) -> None:
     """Run the hooks for an event and print their verdict."""
-    from hookrun.fire.command import main  # it sets the process up for a run
-
-    ctx.exit(main(list(arguments)))
+    ctx.exit(main(arguments))
 
 
 # --- hookrun serve

@@ -93,14 +93,8 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
     declarations = project.declarations
     wanted = {name: value for name, value in filters.items() if value is not None}
     hooks = _selected(declarations, **wanted)
-    problems = [*declarations.problems]
-    decisions: list[dict[str, str]] = [{} for _ in hooks]
-    known = True
-    try:
-        decisions = [_decisions(each, project) for each in hooks]
-    except StoreError as error:
-        problems.append(str(error))
-        known = False
+    decisions, states, errors = _inspect_hooks(hooks, project)
+    problems = [*declarations.problems, *errors]
     if as_json:
         undecided = {"trust": None, "paused": None}
         report = {
@@ -115,7 +109,7 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
     elif wanted and not hooks:
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
-        rows = [_row(each, made if known else _unknown(each)) for each, made in zip(hooks, decisions, strict=True)]
+        rows = list(map(_row, hooks, states))
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
@@ -141,16 +135,23 @@ def _selected(
     return hooks
 
 
+def _inspect_hooks(hooks: Sequence[Hook], project: Project) -> tuple[list[dict[str, str]], list[str], list[str]]:
+    """Return the decisions about each hook (`trust`, until when it is `paused`), its state, and what keeps them unread.
+
+    Where they cannot be read no hook of a project counts as approved.
+    """
+    try:
+        decisions = [_decisions(each, project) for each in hooks]
+    except StoreError as error:
+        unknown = [_state(each, {"trust": "unknown"} if each.layer in UNTRUSTED_LAYERS else {}) for each in hooks]
+        return [{} for _ in hooks], unknown, [str(error)]
+    return decisions, list(map(_state, hooks, decisions)), []
+
+
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
-    """Return the state of `trust` of a hook, and until when it is `paused`."""
     decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
     paused = project.paused_until(hook)
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
-
-
-def _unknown(hook: Hook) -> dict[str, str]:
-    """Return the decisions about a hook where they cannot be read: then no hook of a project counts as approved."""
-    return {"trust": "unknown"} if hook.layer in UNTRUSTED_LAYERS else {}
 
 
 def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
@@ -164,14 +165,9 @@ def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
     return decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
 
 
-def _row(hook: Hook, decisions: Mapping[str, str]) -> list[str]:
-    return [
-        hook.name,
-        ", ".join(hook.events),
-        _matcher(hook),
-        _state(hook, decisions),
-        relative_path(hook.source) if hook.source else "-",
-    ]
+def _row(hook: Hook, state: str) -> list[str]:
+    file = relative_path(hook.source) if hook.source else "-"
+    return [hook.name, ", ".join(hook.events), _matcher(hook), state, file]
 
 
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
@@ -205,16 +201,15 @@ def _matcher(hook: Hook) -> str:
 def status_command(at: Workspace, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
     project = at.project()
-    errors = [*project.declarations.problems, *(each.error for each in project.declarations.hooks if each.error)]
+    hooks = project.declarations.hooks
+    errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
     agents = [agent for agent in _inspected(at) if agent.is_here or agent.scopes]
-    states: Counter[str] = Counter()
+    states = Counter(_inspect_hooks(hooks, project)[1])
     try:
-        states.update(_state(hook, _decisions(hook, project)) for hook in project.declarations.hooks)
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
         pauses = []
         errors.append(str(error))
-        states = Counter(_state(hook, _unknown(hook)) for hook in project.declarations.hooks)
     to_approve = sum(states[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
     try:

@@ -12,14 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.commands import (
-    FAILED,
-    Workspace,
-    agents_named,
-    command,
-    hook_filters,
-    json_option,
-)
+from hookrun.cli.commands import FAILED, Workspace, agents_named, command, hook_filters, json_option
 from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
 from hookrun.conditions import ConditionEvaluator
 from hookrun.events import UnknownEventError, resolve_event

@@ -13,15 +13,7 @@ from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    FAILED,
-    INTERRUPTED,
-    Workspace,
-    agents_named,
-    command,
-    config_options,
-    hooks_named,
-)
+from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, agents_named, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
     BOLD,
@@ -39,6 +31,7 @@ from hookrun.cli.printing import (
     print_table,
     warn,
 )
+from hookrun.dry_run import is_unapproved
 from hookrun.events import resolve_event
 from hookrun.files import read_or_none
 from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
@@ -197,7 +190,7 @@ class Trial:
         return [each for fire, _ in self.fires for each in not_run(fire) if each[0] not in left_out]
 
     def _unapproved(self) -> list[str]:
-        found = [run.name for run in self._all_runs() if _is_unapproved(run)]
+        found = [run.name for run in self._all_runs() if is_unapproved(run.failure)]
         for fire, _ in self.fires:
             if fire.chain is not None and fire.candidates is not None and fire.trust is not None:
                 found += [hook.name for hook, _ in unapproved_behind(fire.chain, fire.candidates, fire.trust)]
@@ -226,7 +219,7 @@ class Trial:
     def _row(self, run: HookResult) -> list[str]:
         word = run.action
         if run.failure is not None and run.action == "continue":
-            word = "skipped" if _is_unapproved(run) else "failed"
+            word = "skipped" if is_unapproved(run.failure) else "failed"
         elif runs_in_background(run):
             word = "background"
         times = self._times.get(run.name, [])
@@ -323,7 +316,7 @@ class Trial:
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
-    if _is_unapproved(run):
+    if is_unapproved(run.failure):
         yield "not approved, which blocks the call" if run.action == "block" else "not approved"
         return
     if run.failure is not None:
@@ -338,10 +331,6 @@ def _reasons(run: HookResult) -> Iterator[str]:
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:
             yield _shown(f"{name}: {text}")
-
-
-def _is_unapproved(run: HookResult) -> bool:
-    return run.failure is not None and run.failure.kind == "untrusted"
 
 
 def _shown(text: str) -> str:

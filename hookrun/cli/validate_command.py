@@ -17,7 +17,7 @@ from hookrun import __version__
 from hookrun.cli.commands import FAILED, Workspace, command, config_options
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import count, print_json
-from hookrun.config.document import Diagnostic
+from hookrun.config.document import Diagnostic, errors_in
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.files import read_or_none, relative_path
@@ -91,7 +91,7 @@ def validate_command(
         problems = [replace(problem, severity="error") for problem in problems]
     files = [file.path for file in examined.files if file.is_effective]
     hooks = sum(file.count for file in examined.files)
-    errors = sum(problem.severity == "error" for problem in problems)
+    errors = len(errors_in(problems))
     paths = [problem.path for problem in problems]
     problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
     if as_json or form == "json":

@@ -42,8 +42,11 @@ TEXTS: Schema = {"type": "array", "items": TEXT}
 LIST: Schema = {"type": "array"}
 
 
-def _object(title: str, required: Schema, **optional: Schema) -> Schema:
-    return {"title": title, "type": "object", "required": list(required), "properties": {**required, **optional}}
+def _object(title: str, required: Schema, optional: Schema | None = None) -> Schema:
+    """Return the schema of an object; a key holds the names, with spaces between them, of all members of a schema."""
+    members = {name: schema for names, schema in required.items() for name in names.split()}
+    others = {name: schema for names, schema in (optional or {}).items() for name in names.split()}
+    return {"title": title, "type": "object", "required": list(members), "properties": {**members, **others}}
 
 
 def _list_of(item: Schema) -> Schema:
@@ -53,91 +56,72 @@ def _list_of(item: Schema) -> Schema:
 SIGNATURE = _object(
     "Signature",
     {
-        "library": TEXT,
+        "library context": TEXT,
         "function": NAME,
         "params": LIST,
-        "param_types": OBJECT,
-        "defaults": OBJECT,
+        "param_types defaults": OBJECT,
         "imports": MAYBE_TEXT,
         "line": COUNT,
-        "context": TEXT,
     },
-    method_chain=MAYBE_TEXT,
-    raw_code=MAYBE_TEXT,
+    {"method_chain raw_code": MAYBE_TEXT},
 )
 EXAMPLE = _object(
     "Example",
     {
-        "library": TEXT,
-        "language": TEXT,
-        "code": TEXT,
-        "has_main": YES_OR_NO,
-        "is_executable": YES_OR_NO,
+        "library language code context": TEXT,
+        "has_main is_executable": YES_OR_NO,
         "line": COUNT,
-        "context": TEXT,
         "dependencies": TEXTS,
     },
-    imports=MAYBE_TEXT,
+    {"imports": MAYBE_TEXT},
 )
 DOCUMENT_ANALYSIS = _object(
     "DocumentAnalysis",
     {
-        "page": NAME,
-        "library": NAME,
-        "language": NAME,
+        "page library language processed_at": NAME,
         "signatures": _list_of(SIGNATURE),
         "examples": _list_of(EXAMPLE),
-        "processed_at": NAME,
-        "total_signatures": COUNT,
-        "total_examples": COUNT,
+        "total_signatures total_examples": COUNT,
         "warnings": TEXTS,
     },
-    version=MAYBE_TEXT,
-    processing_time_ms=MAYBE_NUMBER,
+    {"version": MAYBE_TEXT, "processing_time_ms": MAYBE_NUMBER},
 )
 EXTRACTION_SUMMARY = _object(
     "ExtractionSummary",
-    {"total_documents": COUNT, "total_signatures": COUNT, "total_examples": COUNT},
-    processed=COUNT,
-    timestamp=TEXT,
-    extraction_duration_seconds=MAYBE_NUMBER,
-    documents=_list_of(OBJECT),
+    {"total_documents total_signatures total_examples": COUNT},
+    {
+        "processed": COUNT,
+        "timestamp": TEXT,
+        "extraction_duration_seconds": MAYBE_NUMBER,
+        "documents": _list_of(OBJECT),
+    },
+)
+CHECKED = _object(
+    "Summary",
+    {
+        "total_signatures_checked valid invalid not_found": COUNT,
+        "accuracy_score": {"type": "number", "minimum": 0},
+    },
+)
+VALIDATION = _object(
+    "Validation",
+    {
+        "signature_id function status": NAME,
+        "library": TEXT,
+        "documented": OBJECT,
+        "issues": LIST,
+    },
+    {"actual": {"type": ["object", "null"]}},
 )
 VALIDATION_OUTPUT = _object(
     "ValidationOutput",
     {
-        "validation_id": NAME,
-        "validated_at": NAME,
-        "source_file": TEXT,
-        "library": TEXT,
+        "validation_id validated_at": NAME,
+        "source_file library language": TEXT,
         "version": MAYBE_TEXT,
-        "language": TEXT,
-        "summary": _object(
-            "Summary",
-            {
-                "total_signatures_checked": COUNT,
-                "valid": COUNT,
-                "invalid": COUNT,
-                "not_found": COUNT,
-                "accuracy_score": {"type": "number", "minimum": 0},
-            },
-        ),
-        "validations": _list_of(
-            _object(
-                "Validation",
-                {
-                    "signature_id": NAME,
-                    "function": NAME,
-                    "library": TEXT,
-                    "status": NAME,
-                    "documented": OBJECT,
-                    "issues": LIST,
-                },
-                actual={"type": ["object", "null"]},
-            )
-        ),
-        "environment": OBJECT,
-        "processing": OBJECT,
+        "summary": CHECKED,
+        "validations": _list_of(VALIDATION),
+        "environment processing": OBJECT,
         "warnings": TEXTS,
     },
 )

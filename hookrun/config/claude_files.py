@@ -39,12 +39,12 @@ def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]
         names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
     except OSError:
         names = []
-    return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for, own=True)
+    return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
 
 
 def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the user's settings, without plugins."""
-    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for, own=True)
+    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)
 
 
 def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
@@ -72,28 +72,23 @@ def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: lis
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
     """Return the settings of the project at `root`: the shared ones and the user's."""
     base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"
-    return [
-        file
-        for name, layer in PROJECT_LAYERS.items()
-        for file in _there([f"{base}/{name}"], layer, looked_for, own=root)
-    ]
+    return [file for name, layer in PROJECT_LAYERS.items() for file in _there([f"{base}/{name}"], layer, looked_for)]
 
 
 def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
     """Mark the user's and administrator's settings, under any path, as read by Claude Code everywhere."""
-    everywhere = {os.path.realpath(path) for path in (f"{found.claude[0]}/{CLAUDE_FILES[0]}", found.claude_managed)}
+    managed = found.claude_managed
+    paths = (f"{found.claude[0]}/{CLAUDE_FILES[0]}", managed, f"{managed}/{MORE_MANAGED}")
+    everywhere = set(map(os.path.realpath, paths))
     for file in files:
         real = os.path.realpath(file.path)
         if file.claudes and not everywhere.isdisjoint((real, os.path.dirname(real))):
             file.own = True
 
 
-def _there(paths: list[str], layer: str, looked_for: list[str], *, own: bool | str) -> list[ConfigFile]:
+def _there(paths: list[str], layer: str, looked_for: list[str]) -> list[ConfigFile]:
     looked_for += [path for path in paths if path not in looked_for]
-    files = [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
-    for file in files:
-        file.own = own
-    return files
+    return [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
 
 
 def switch_off(files: list[ConfigFile]) -> None:

@@ -10,8 +10,9 @@ from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import validate
+from hookrun.config.command_words import FILLED_IN
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.document import Document, Invalid, Location
+from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import TRUSTED_LAYERS, WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
@@ -54,9 +55,6 @@ NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle
 
 VOID = " (Claude Code rejects the whole file)"
 """What Claude Code does with a file that it cannot read (measured with 2.1.329); hookrun runs its other hooks."""
-
-FILLED = ("${CLAUDE_PROJECT_DIR}/",)
-"""Prefixes of words in `args` that are expanded when the hook runs."""
 
 FROM_DEFAULTS = (
     "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
@@ -207,7 +205,7 @@ def validate_handler(
     if scope.layer in TRUSTED_LAYERS:
         validate.reject_relative_paths({kind: target}, at)
     _doubtful(entry.event, handler, given, at)
-    errors = [problem.text for problem in checked.problems if problem.severity == "error"]
+    errors = [problem.text for problem in errors_in(checked.problems)]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
     fields |= _meaning(entry.event, {"onFailure": fields.get("on_failure") or "continue", **handler}, given, ends_in)
     claude: dict[str, object] = {"event": entry.event}
@@ -223,7 +221,7 @@ def validate_handler(
         "error": "; ".join([*errors, *([error] if error else [])]) or None,
         "claude": claude,
     }
-    checked.hook = validate.make_hook(fields, kind, target, at, scope, filled=FILLED)
+    checked.hook = validate.make_hook(fields, kind, target, at, scope)
     return checked
 
 
@@ -272,7 +270,7 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
 
 def _name(kind: str, target: str | list[str], scope: validate.Scope) -> str:
     if isinstance(target, list):  # the name of a script does not depend on where the project is
-        target = [word.removeprefix(FILLED[0]) for word in target]
+        target = [word.removeprefix(FILLED_IN[0]) for word in target]
     return validate.default_name(kind, target, scope)
 
 

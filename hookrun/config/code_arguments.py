@@ -19,6 +19,10 @@ NO_FILES = STDIN | {"", ".", "/dev/null", "/dev/tty"}
 """Words that name no file of code but the command's input."""
 
 
+RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
+"""A piece of a text without the characters that a shell or an option puts around a path."""
+
+
 def looks_like_code(path: str) -> bool:
     """Return whether a path has the suffix of a program or a library."""
     name, dot, suffix = path.rpartition("/")[2].rpartition(".")

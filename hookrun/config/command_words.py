@@ -1,24 +1,31 @@
-"""Find the files that a hook's command names, without running it, for `look` and for approvals.
+"""Find the program and the script that a hook's command begins with, without running it: its `look`.
 
-A program and a script are named only where the shell, an option and chance leave no other reading. Any word that may be
-a path is covered by the approval.
+A program and a script are named only where the shell, an option and chance leave no other reading.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
-from hookrun.shell.syntax_tree import parse
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+from hookrun.shell.syntax_tree import ALL_ENDS, join, split, substitutions
+from hookrun.shell.words import Word
 
 VARIABLES = (
     *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
 )
 """Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
+
+FILLED_IN = ("${CLAUDE_PROJECT_DIR}/", "${CLAUDE_PLUGIN_ROOT}/")
+"""Beginnings of words in `args` that Claude's dialect fills in before they run."""
+
+HERE, NAMED = "\uf8f0", "\uf8f1"
+"""Begin the directories that are known only at a run: each level of the working directory, a variable's."""
+
+KNOWN_VALUES = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
+"""The values of those variables, and of `~`, while a line is read."""
 
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
 """The beginning of a line that first changes to the project's directory."""
@@ -62,48 +69,8 @@ BUILTINS = frozenset(SHELL_WORDS.split())
 PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
 """Words that run the command after them."""
 
-PREFIX_PROGRAMS = frozenset({"env", "nohup"})
-"""Those of them that are programs and may follow each other."""
-
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-BLANK = " \t"
-KNOWN = "|".join(VARIABLES)
-BEGINS = re.compile(rf"(\"?)\$(?:\{{({KNOWN})\}}|({KNOWN})(?!\w))", re.ASCII)
-PARTS = re.compile(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|(\\.|[^'\"\\]+|.)", re.DOTALL)
-IN_QUOTES = frozenset("$`\\")
-IN_THE_OPEN = frozenset("$`\\*?[]{}")
-
-LEAVING = frozenset(
-    ["||", "&", "|&", "&>", "&>>", "(", ")", "((", "))", "<<", "<<-", "<<<", "$(", "$((", "`", "<(", ">("]
-)
-"""Tokens after which the line continues, or may continue, even if its first command could not run."""
-
-QUOTING = frozenset({"ansi_c_string", "concatenation", "raw_string", "string", "variable_assignment"})
-"""Nodes of the tree in which a line may end without ending a command."""
-
-LONGEST_WORD = 4096
-"""Limit on the characters of a path (PATH_MAX in limits.h)."""
-
-SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^ \t\n;&|<>()'"`\\])+""", re.DOTALL)
-"""A word of a line, also of one that is not shell."""
-
-RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
-"""A piece of a text without the characters that a shell or an option puts around a path."""
-
-FROM_VARIABLE = re.compile(rf"\$\{{?({KNOWN})\}}?\"?(/[^\s'\"`$(){{}}<>|&;\\,*?\[\]]+)")
-"""A path that begins with one of the variables whose value is known, anywhere in a text."""
-
-# An approval that covered a log would be asked for again after each run.
-WRITTEN = re.compile(r">{1,2}[|&]?[ \t]*(?:\"[^\"]*\"|'[^']*'|[^\s;&|<>()'\"]+)")
-"""A redirection to a file: the output of a hook, such as a log, is not part of it."""
-
-
-class ShellWord(NamedTuple):
-    """One word of a shell line: `text` without quotes, `raw` as written; `plain` if the shell has nothing to expand."""
-
-    text: str
-    raw: str
-    plain: bool
+BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
+"""Before words that only bash expands, and values that depend on whether a variable is set."""
 
 
 def is_slow_to_parse(line: str) -> bool:
@@ -111,21 +78,24 @@ def is_slow_to_parse(line: str) -> bool:
     return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
-def program_and_script(kind: str, target: str | Sequence[str], *, filled: tuple[str, ...] = ()) -> list[str]:
+def program_and_script(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
     """Return the program's word and, if it is an interpreter, its script's: no, one or two words.
 
-    `kind` is the hook's field (`command` or `args`), `target` its value; `filled` are the beginnings of words in `args`
-    that are filled in before they run. The first word is looked up as a shell does (on the PATH if it has no slash).
-    The second is a path; a shell looks for one without a slash on the PATH as well.
+    `kind` is the hook's field (`command` or `args`), `target` its value. The first word is looked up as a shell does
+    (on the PATH if it has no slash). The second is a path; a shell looks for one without a slash on the PATH as well.
     """
     if kind == "args" and not isinstance(target, str):
-        words = [ShellWord(word, word, word.startswith(filled) or not word.startswith(("~/", "${"))) for word in target]
+        filled = FILLED_IN if dialect == "claude" else ()
+        words = [word if word.startswith(filled) or not word.startswith(("~/", "${")) else None for word in target]
         return [word for word, _ in _named(words)]
     if kind != "command" or not isinstance(target, str):
         return []
     into = INTO_PROJECT.match(target)
-    words, alone = _first_command(target[into.end() :] if into else target)
-    found = [word for word, _ in _named(_without_prefixes(words))] if alone else []
+    parsed, is_all = _first_part(target[into.end() :] if into else target)
+    command = _outermost(parsed) if is_all else None
+    if command is None or ("/" not in command.words[0].text and "PATH" in command.assignments):
+        return []
+    found = [word for word, _ in _named(map(_as_path, command.words))]
     return [_within(f"${{{into[2]}}}", word, index) for index, word in enumerate(found)] if into else found
 
 
@@ -140,32 +110,33 @@ def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
 
     A program without a slash is looked up on the PATH and is not relative; a script without one is.
     """
+    commands: list[Iterable[str | None]] = []
     if kind == "args" and not isinstance(target, str):
-        words = [ShellWord(word, word, plain=True) for word in target]
+        commands = [target]
     elif kind == "command" and isinstance(target, str):
-        words = _without_prefixes(_first_command(target)[0], sure=False)
-    else:
-        return []
+        found = _first_part(target)[0].commands
+        here = [each for each in found if PREFIXES.issuperset(each.wrappers) and each.directory is None]
+        commands = [map(_as_path, each.words) for each in here]
     anchors = ("/",) if kind == "args" else ("/", "~/", "${")
-    named = _named(words, sure=False)
+    named = [each for words in commands for each in _named(words, sure=False)]
     return [word for word, is_program in named if not word.startswith(anchors) and ("/" in word or not is_program)]
 
 
-def _named(words: list[ShellWord], *, sure: bool = True) -> Iterator[tuple[str, bool]]:
+def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[str, bool]]:
     """Yield the program's word, then the script's if it has one; each with whether it is the program's.
 
-    Unless `sure`, a script is also what the interpreter may resolve to another file name.
+    A word is None if it is known only at a run. Unless `sure`, a script is also what the interpreter may resolve to
+    another file name.
     """
-    if not words or not words[0].plain or not words[0].text or words[0].text.endswith("/"):
+    program, *rest = *words, None
+    if not program or program.endswith("/"):
         return
-    program = words[0].text
     yield program, True
     name = program.rpartition("/")[2]
     versioned = VERSIONED.fullmatch(name)
     name = versioned[1] if versioned else name
-    for word in words[1:] if name in SCRIPT_FLAGS else ():
-        text = word.text
-        if not word.plain or not text:
+    for text in rest if name in SCRIPT_FLAGS else ():
+        if not text:
             return
         if not text.startswith(("-", "+")):
             if name not in RESOLVING or text.endswith(SCRIPT_SUFFIXES) or (not sure and "/" in text):
@@ -176,111 +147,46 @@ def _named(words: list[ShellWord], *, sure: bool = True) -> Iterator[tuple[str, 
             return
 
 
-def _without_prefixes(words: list[ShellWord], *, sure: bool = True) -> list[ShellWord]:
-    """Return the words from the program's on; none if it is a builtin or, with `sure`, if it is in doubt."""
-    path_changes = False
-    prefix = ""
-    for index, word in enumerate(words):
-        assignment = ASSIGNMENT.match(word.raw)
-        if assignment and prefix in {"", "env"}:
-            path_changes |= assignment.group(1) == "PATH"
-        elif word.raw in (PREFIX_PROGRAMS if prefix else PREFIXES):
-            prefix = word.raw
-        elif assignment or word.text in BUILTINS or (prefix and word.text.startswith("-")):
-            return []
-        else:
-            return [] if sure and path_changes and "/" not in word.text else words[index:]
-    return []
+def _first_part(line: str) -> tuple[ParsedLine, bool]:
+    """Return the commands of a line up to its first operator, and whether the rest runs only if these can run.
 
-
-def _first_command(line: str) -> tuple[list[ShellWord], bool]:
-    """Return the words of a line's first simple command, and whether the line depends on it to its end."""
-    line = line.strip(BLANK + "\n")
-    if len(line) > LONGEST_LINE or is_slow_to_parse(line):
-        return [], False
-    data = line.encode("utf-8", "surrogatepass")
-    root = parse(data)
-    node = root
-    while node.type in {"program", "list", "pipeline", "redirected_statement"} and node.children:
-        node = node.children[0]
-    if node.type != "command" or node.has_error:
-        return [], False
-    words: list[ShellWord] = []
-    for child in node.children:
-        if child.type.endswith(("_redirect", "process_substitution")):
-            break
-        before = child.prev_sibling
-        gap = data[before.end_byte : child.start_byte] if before is not None else b""
-        if b"\\" in gap:  # a line continuation, inside a word if no blank precedes it
-            words = [*(words if gap[:1].isspace() else words[:-1]), ShellWord("", "\\", plain=False)]
-        words.append(_word(_text(child)))
-    return words, not root.has_error and _is_one_chain(root, data)
-
-
-def _is_one_chain(root: Node, data: bytes) -> bool:
-    """Return whether a line is one command, or runs the rest only if that can run: `a && b`, `a | b`."""
-    if any(node.type in LEAVING for node in _nodes(root)):
-        return False
-    end = 0
-    for node in _nodes(root, QUOTING):
-        gap = data[end : node.start_byte].replace(b"\\\n", b"")
-        if b"\n" in gap or (node.type == ";" and node.end_byte < len(data)):
-            return False
-        end = node.end_byte
-    return True
-
-
-def _nodes(root: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """Yield the leaves of the tree, in order; those of `whole` types are not looked into."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.type in whole or not node.child_count:
-            yield node
-        else:
-            waiting.extend(reversed(node.children))
-
-
-def _text(node: Node) -> str:
-    return node.text.decode("utf-8", "surrogatepass") if node.text else ""
-
-
-def _word(raw: str) -> ShellWord:
-    begins = BEGINS.match(raw)
-    text, plain = "", True
-    for single, double, bare in PARTS.findall(begins[1] + raw[begins.end() :] if begins else raw):
-        text += single or double or bare
-        plain = plain and IN_QUOTES.isdisjoint(double) and IN_THE_OPEN.isdisjoint(bare)
-    if begins:
-        text = f"${{{begins[2] or begins[3]}}}{text}"
-    elif not raw.startswith("~/"):
-        plain = plain and not text.startswith(("~", "${"))
-    return ShellWord(text, raw, plain)
-
-
-def file_words(kind: str, target: str | Sequence[str]) -> list[str]:
-    """Return the words of a hook's command that may name a file, each once and in order; none for another `kind`.
-
-    Besides the words as the shell would see them, these are the pieces of each: `--require=./early.js` has one, and so
-    has `sh -c 'hooks/a.sh && hooks/b.sh'`. They begin with `~/` and `${NAME}` as in `program_and_script`. A word too
-    many costs little: it counts only where a file has that name.
+    There are none where another shell may read that part otherwise.
     """
-    texts: list[str] = []
-    if kind == "command" and isinstance(target, str):
-        line = WRITTEN.sub(" ", target)
-        texts = [*(_word(raw).text for raw in SHELL_WORD.findall(line)), line]
-    elif kind == "args" and not isinstance(target, str):
-        texts = [*target]
-    words = dict.fromkeys(piece for text in texts for piece in _pieces(text))
-    return [
-        word
-        for word in words
-        if 0 < len(word) <= LONGEST_WORD and word[0] != "-" and "\0" not in word and "\n" not in word
-    ]
+    from hookrun.shell.parse_line import parse_line  # a third of the shell's reader: not for a config without commands
+
+    line = line.strip()
+    if len(line) > LONGEST_LINE or is_slow_to_parse(line):
+        return ParsedLine(), False
+    segments = split(line, ALL_ENDS)
+    first = join(line, segments[:1])
+    parsed = parse_line(BASH_ONLY.sub("$_", first), variables=KNOWN_VALUES)
+    if parsed.problem or first.startswith("!"):
+        return ParsedLine(), False
+    operators = [line[before.end : after.start] for before, after in pairwise(segments)]
+    if operators[-1:] == [";"] and segments[-1].start == len(line):
+        operators.pop()
+    continues = "&>" in first or "<<" in first or any(substitutions(line))
+    return parsed, not continues and {"&&", "|"}.issuperset(operators)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    yield text
-    yield from RUN.findall(text)
-    for name, rest in FROM_VARIABLE.findall(text):
-        yield f"${{{name}}}{rest}"
+def _outermost(parsed: ParsedLine) -> SimpleCommand | None:
+    """Return the first command with the program that begins it, behind prefixes; None for a builtin, and in doubt."""
+    first = parsed.commands[:1]
+    for command in (*(parsed.wrappers if first and first[0].wrappers else ()), *first):
+        program, option = (*(word.text for word in command.words[:2]), "", "")[:2]
+        if program not in PREFIXES:
+            return None if not program or program in BUILTINS or "=" in program else command
+        if option.startswith("-"):
+            return None
+    return None
+
+
+def _as_path(word: Word) -> str | None:
+    """Return a word as `look` has it, beginning with `~/` or `${NAME}` if its shell fills that in; None if unknown."""
+    text = word.text
+    if not word.known or word.globs or text.startswith(("~", "${")):
+        return None
+    if text.startswith(f"/{NAMED}"):
+        name, slash, rest = text[2:].partition("/")
+        text = f"~{slash}{rest}" if name == "HOME" else f"${{{name}}}{slash}{rest}"
+    return None if NAMED in text or "$_" in text else text

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hookrun import __version__
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings
-from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, read
+from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, errors_in, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
@@ -62,7 +62,7 @@ class ConfigFile:
         if not isinstance(self.document.data, dict):
             return True
         keys = (*TOP, *SWITCHES) if self.claudes else TOP
-        return any(key in self.data for key in keys) or any(each.severity == "error" for each in self.problems)
+        return any(key in self.data for key in keys) or bool(errors_in(self.problems))
 
     @property
     def was_read(self) -> bool:

@@ -71,6 +71,11 @@ class Diagnostic:
         return {"severity": self.severity, **asdict(self), "text": self.text}
 
 
+def errors_in(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the errors among the diagnostics, without the warnings."""
+    return [problem for problem in problems if problem.severity == "error"]
+
+
 def problem_message(problem: str) -> str:
     r"""Return an error that is kept as one line (`Diagnostic.text`) as a message: short path, the hint on its own line.
 

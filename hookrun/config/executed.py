@@ -15,8 +15,16 @@ from shlex import quote
 from typing import NamedTuple
 
 from hookrun.config import interpreters
-from hookrun.config.code_arguments import NO_FILES, Arguments, directories, looks_like_code
-from hookrun.config.command_words import BUILTINS, LONGEST_LINE, MAX_SLOW, RUN, VARIABLES, is_slow_to_parse
+from hookrun.config.code_arguments import NO_FILES, RUN, Arguments, directories, looks_like_code
+from hookrun.config.command_words import (
+    BUILTINS,
+    HERE,
+    KNOWN_VALUES,
+    LONGEST_LINE,
+    MAX_SLOW,
+    NAMED,
+    is_slow_to_parse,
+)
 from hookrun.config.discovery import UNREAD
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
@@ -24,13 +32,13 @@ from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import WRAPPERS, nested_line
 
-HERE, NAMED = "\uf8f0", "\uf8f1"
-"""Begin the directories that are known only at a run: each level of the working directory, a variable's."""
-
 DEPTH = 16
 """Levels of the working directory that a line may leave by `cd ..`."""
 
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH
+KNOWN = {**KNOWN_VALUES, "PATH": UNKNOWN, TOPLEVEL: KNOWN_VALUES["HOOKRUN_PROJECT_DIR"]}
+"""The variables of which something is known while a line is read."""
+
 MAX_REFERENCES = 2000
 """References of one hook; a command with more cannot be approved."""
 
@@ -73,6 +81,23 @@ def executed(
     return Executed([*reader.code], [*reader.unknown])
 
 
+def file_words(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
+    """Return the paths that a hook's command may name, each once and in order: of code and of data.
+
+    They are its words and the pieces of each, as references have them. One too many costs little: it counts only where
+    a file has that name. Files that the command writes, such as logs, are left out.
+    """
+    reader = CodeReader({})
+    parsed = parse_line(_line_of(kind, target, dialect), directory=WORKING_DIRECTORY, variables=KNOWN)
+    for command in parsed.commands:
+        for word in (*command.words, *(each.target for each in command.redirections if each.reads)):
+            reader.maybe(word, command.directory)
+    for part in parsed.unparsed:
+        reader.maybe(Word(part), WORKING_DIRECTORY)
+    found = (reference.partition(":") for reference in reader.code)
+    return [path for kind, _, path in found if kind == "maybe"]
+
+
 def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
     if kind == "command" and isinstance(target, str):
         return target
@@ -81,7 +106,7 @@ def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
     words = list(target)
     if dialect == "claude":
         for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"):
-            words = [word.replace(f"${{{name}}}", f"/{NAMED}{name}") for word in words]
+            words = [word.replace(f"${{{name}}}", KNOWN_VALUES[name]) for word in words]
     return " ".join(map(quote, words))
 
 
@@ -100,13 +125,11 @@ class CodeReader:
 
     def line(self, line: str, directory: str | None = WORKING_DIRECTORY) -> None:
         """Read a line."""
-        known = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
-        known |= {"PATH": UNKNOWN, TOPLEVEL: f"/{NAMED}HOOKRUN_PROJECT_DIR"}
         if self._depth > MAX_NESTED_LINES or (HERE in line.replace(WORKING_DIRECTORY, "")):
             self._add("unread", "its command has lines within lines, or characters, that are not read")
             return
         self._depth += 1
-        parsed = parse_line(line, directory=directory, variables={**known, **self._values})
+        parsed = parse_line(line, directory=directory, variables={**KNOWN, **self._values})
         if parsed.problem in {"too long", "too deep"}:
             self._add("unread", f"its command is {parsed.problem} to be read")
         elif parsed.problem:

@@ -132,14 +132,9 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
 
 
 MCP = "mcp__"
-NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-SERVER, MARK, MARKED, TOOL = range(len(MCP) + 1, len(MCP) + 5)
-STEPS = (
-    *((state, char, state + 1) for state, char in enumerate(MCP)),
-    *((len(MCP), NAME, SERVER), (SERVER, NAME, SERVER), (SERVER, "_", MARK), (MARK, "_", MARKED)),
-    *((MARKED, NAME, TOOL), (TOOL, f"{NAME}./", TOOL)),
-)
-"""The states of reading `mcp__SERVER__TOOL`: in one, these characters lead to the other."""
+EXAMPLE = f"{MCP}a__a"
+MCP_TOOL = re.compile(r"[m?][c?][p?][_?]{2}[\w?-]+[_?]{2}[\w?-][\w?./-]*", re.ASCII)
+"""`mcp__SERVER__TOOL`, whatever the two are called, with `?` for any character."""
 
 
 def can_be_mcp(pattern: str) -> bool:
@@ -148,25 +143,10 @@ def can_be_mcp(pattern: str) -> bool:
     >>> can_be_mcp("mcp__git*"), can_be_mcp("mcp__.*"), can_be_mcp("mcp__git")
     (True, False, False)
     """
-    states = {0}
-    position = 0
-    while position < len(pattern) and states:
-        char = pattern[position]
-        position += 1
-        if char == "*":
-            before: set[int] = set()
-            while before != states:
-                before, states = states, states | _after(states, None)
-            continue
-        if char == "[" and (end := pattern.find("]", position + 1)) >= 0:
-            char, position = "?", end + 1
-        states = _after(states, None if char == "?" else char)
-    return TOOL in states
-
-
-def _after(states: set[int], char: str | None) -> set[int]:
-    """Return the states that follow on a character; None is any character."""
-    return {after for before, chars, after in STEPS if before in states and (char is None or char in chars)}
+    begins, star, ends = re.sub(r"\[.[^]]*\]", "?", pattern, flags=re.DOTALL).partition("*")
+    # The first `*` can complete a name and the others be empty: what follows is in the tool's name then.
+    fillings = [EXAMPLE[index:] for index in range(len(EXAMPLE) + 1)] if star else [""]
+    return any(MCP_TOOL.fullmatch(begins + filling + ends.replace("*", "")) for filling in fillings)
 
 
 # --- conditions

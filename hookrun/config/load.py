@@ -11,7 +11,7 @@ from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, GitInclude, included_path, internal_problem, load_file
 from hookrun.config.discovery import ConfigFiles
-from hookrun.config.document import Diagnostic, Location
+from hookrun.config.document import Diagnostic, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, TRUSTED_SETTINGS
@@ -77,7 +77,7 @@ class LoadedConfig:
     def add_problems(self, problems: list[Diagnostic]) -> None:
         """Add the problems of a whole file, whose errors leave its hooks unknown."""
         self.problems += problems
-        self.declarations.problems += [problem.text for problem in problems if problem.severity == "error"]
+        self.declarations.problems += [problem.text for problem in errors_in(problems)]
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:

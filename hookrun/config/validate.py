@@ -11,15 +11,13 @@ from urllib.parse import urlsplit
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
 from hookrun.config import command_words, schema
 from hookrun.config.discovery import UNREAD
-from hookrun.config.document import Diagnostic, Document, Location
+from hookrun.config.document import Diagnostic, Document, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote
-
-Filled = tuple[str, ...]
 
 MAX_PROJECT_HOOKS = 500
 """Limit on the hooks of a project whose commands are read, and that can be approved."""
@@ -68,15 +66,13 @@ def validate_hook(
         from hookrun.config.lint import warn_suspicious  # a run does without: no warning changes what a hook does
 
         warn_suspicious(effective, events, entry, at, scope.events)
-    errors = [problem for problem in checked.problems if problem.severity == "error"]
-    if errors and not _on_failure_is_known(entry):
+    if errors_in(checked.problems) and not _on_failure_is_known(entry):
         effective["on_failure"] = "block"
     checked.problems[:0] = checked.for_file
     checked.hook = _hook(effective, events, at, scope)
-    errors = [problem for problem in checked.problems if problem.severity == "error"]
     # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
     # file, is a problem of the whole fire.
-    checked.hook.error = "; ".join(problem.text for problem in errors) or None
+    checked.hook.error = "; ".join(problem.text for problem in errors_in(checked.problems)) or None
     return checked
 
 
@@ -181,27 +177,17 @@ def _hook(values: dict[str, object], events: list[str], at: Location, scope: Sco
     return hook
 
 
-def make_hook(
-    fields: dict[str, object],
-    kind: str,
-    target: str | list[str],
-    at: Location,
-    scope: Scope,
-    *,
-    filled: Filled = (),
-) -> Hook:
-    """Return the hook of an entry, with what it executes, or only the reason if its command is not read.
-
-    `filled` are the beginnings of words in `args` that are filled in before they run.
-    """
+def make_hook(fields: dict[str, object], kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
+    """Return the hook of an entry, with what it executes, or only the reason if its command is not read."""
     from hookrun.config.executed import executed
 
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
         variables = {name: str(text) for name, text in as_object(fields.get("env")).items()}
-        look = command_words.program_and_script(kind, target, filled=filled)
-        words = executed(kind, target, variables, str(fields.get("dialect", ""))).code
+        dialect = str(fields.get("dialect", ""))
+        look = command_words.program_and_script(kind, target, dialect)
+        words = executed(kind, target, variables, dialect).code
     return Hook.from_dict(
         {
             **fields,

@@ -333,14 +333,11 @@ class EventFire:
 
     def _decisions(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
         command = self.invocation
-        from hookrun.trust.approvals import Approvals, UserDecisions
+        from hookrun.trust.approvals import UserDecisions
 
-        root, settings = command.project_root(), command.settings
-        trust = (
-            Approvals(command.home, root, environment, settings, given=command.trusted)
-            if command.asks_approval
-            else UserDecisions(command.home, root, environment, settings)
-        )
+        asks, given = command.asks_approval, command.trusted
+        home, root = command.home, command.project_root()
+        trust = UserDecisions(home, root, environment, command.settings, need_approval=asks, given=given)
         trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
         return trust
 

@@ -264,11 +264,6 @@ class TimeLimited:
     coroutine that never waits needs none of this.
     """
 
-    __slots__ = (
-        "_before", "_coroutine", "_deadline", "_first", "_grace", "_ours", "_over", "_task", "_timer", "_undelivered",
-        "closed", "dropped", "expired",
-    )  # fmt: skip
-
     _task: asyncio.Task[Any]
 
     def __init__(

@@ -280,6 +280,9 @@ class EngineFire:
         if services.journal is not None:
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
+        if self._made is not None:
+            # The chain refers to the fire: in a cycle both would wait for the garbage collector.
+            self._given, self._made, self._processes = self._made.context, None, None
         return result
 
     def _context_after(self) -> Context:

@@ -16,7 +16,7 @@ from hookrun.model import Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
 from hookrun.process.runner import classify_failure
 from hookrun.state import home_directory
-from hookrun.trust.approvals import Approvals, UserDecisions
+from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -230,13 +230,13 @@ class Processes:
         """The user's decisions, read again for each fire: they may change while the program runs."""
         if self._asked is None:
             services = self._services
-            kind = UserDecisions if services.trusted else Approvals
-            self._asked = kind(
+            self._asked = UserDecisions(
                 services.home or home_directory(),
                 services.project,
                 self._environment,
                 services.settings,
                 services.decisions.load,
+                need_approval=not services.trusted,
             )
             self._asked.deadline = self._deadline
         return self._asked

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, TypedDict
 
 from hookrun.conditions import ConditionEvaluator
-from hookrun.config.document import Diagnostic, Document, Location, key_text
+from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
@@ -210,7 +210,7 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
         raise RegistrationError(f"hooks: {error}: pass a list of hook entries as in a config file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
-    errors = [problem.text for problem in problems if problem.severity == "error"]
+    errors = [problem.text for problem in errors_in(problems)]
     if errors:
         raise RegistrationError("\n".join(errors))
     for hook in hooks:

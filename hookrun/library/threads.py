@@ -34,8 +34,6 @@ class Job:
     `begun` is set when a thread takes it, `left` when it is abandoned.
     """
 
-    __slots__ = ("begun", "done", "function", "left")
-
     def __init__(self, function: Callable[[], object]) -> None:
         self.function = function
         self.done: Future[Any] = Future()

@@ -33,8 +33,8 @@ CHUNK = 1 << 16
 """Bytes read at a time."""
 MAX_WRITE = 1 << 20
 """Bytes of stdin written at a time."""
-NO_PIDFD, CLOSED, NOT_YET = -1, -2, -3
-"""Instead of a pidfd: the system has none; it reported the exit and is closed; not needed yet."""
+NO_PIDFD, CLOSED = -1, -2
+"""Instead of a pidfd: there is none; it reported the exit and is closed."""
 
 
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
@@ -64,8 +64,6 @@ class Task:
     `line` is that of a program that answers lines (coprocess.py).
     """
 
-    __slots__ = ("deadline", "lease", "line", "lock", "marker", "max_output", "start", "stdin", "timeout")
-
     def __init__(
         self,
         start: Start,
@@ -92,11 +90,6 @@ class Task:
 class Process:
     """A running hook. Times are those of the monotonic clock."""
 
-    __slots__ = (
-        "closing", "deadline", "done", "ending", "err", "err_data", "exited", "family", "inp", "lock_fd", "out",
-        "out_data", "outcome", "pid", "pidfd", "started", "status", "stdin", "task",
-    )  # fmt: skip
-
     def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
         self.outcome = outcome
@@ -104,7 +97,7 @@ class Process:
         self.deadline = NEVER
         self.pid = 0
         self.inp = self.out = self.err = self.lock_fd = -1
-        self.pidfd = NOT_YET
+        self.pidfd = NO_PIDFD
         self.stdin = memoryview(task.stdin)
         self.out_data = bytearray()
         self.err_data = bytearray()

@@ -89,8 +89,6 @@ class Line:
     same as when it was started.
     """
 
-    __slots__ = ("early", "keeper", "kept", "marker", "number", "owner", "place", "state")
-
     def __init__(
         self, owner: Owner, keeper: Coprocesses | None = None, *, state: object = None, place: object = None
     ) -> None:
@@ -275,8 +273,6 @@ def _excerpt(data: bytes | bytearray) -> str:
 class Coprocess:
     """A program between two lines."""
 
-    __slots__ = ("err", "inp", "marker", "out", "owner", "pid", "pidfd", "place", "since", "state")
-
     def __init__(self, line: Line, process: Process) -> None:
         self.owner, self.state, self.place = line.owner, line.state, line.place
         self.marker, self.pid, self.pidfd = process.task.marker, process.pid, process.pidfd
@@ -311,8 +307,6 @@ class Coprocess:
 
 class _EndOfInput(Line):
     """The end of a program's input, instead of a line."""
-
-    __slots__ = ("_coprocess",)
 
     def __init__(self, coprocess: Coprocess) -> None:
         super().__init__(coprocess.owner)

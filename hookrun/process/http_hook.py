@@ -5,7 +5,9 @@ Runs in a child process, so that the hook's timeout covers the whole exchange, n
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from base64 import b64encode
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -14,31 +16,12 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Protocol
+    from typing import Any
 
-    class Request(Protocol):
-        """The fields of a hook that define the request."""
-
-        @property
-        def target(self) -> str | Sequence[str]:
-            """The URL."""
-
-        @property
-        def headers(self) -> Mapping[str, str] | None:
-            """Further headers."""
-
-        @property
-        def allowed_env(self) -> Sequence[str]:
-            """The variables that headers may contain."""
-
-        @property
-        def max_output(self) -> int:
-            """Limit on the bytes of a response."""
-
+    from hookrun.model import Hook
 
 REQUEST = b"HOOKRUN_URL_REQUEST"
-"""Environment variable with the request, used when this file runs as a script."""
-FIELDS = ("target", "headers", "allowed_env", "max_output")
+"""Environment variable with the arguments of `run` as JSON, used when this file runs as a script."""
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
@@ -46,14 +29,19 @@ FAILED = 1
 """Exit status of the child if the exchange failed; the reason is on its stderr."""
 
 
-def run(hook: Request) -> int:
+def arguments_of(hook: Hook) -> dict[str, Any]:
+    """Return the arguments of `run` for a hook."""
+    return {name: getattr(hook, name) for name in ("target", "headers", "allowed_env", "max_output")}
+
+
+def run(target: str, headers: Mapping[str, str] | None, allowed_env: Sequence[str], max_output: int) -> int:
     """POST stdin to the hook's URL, write the response to stdout and return 0; or FAILED, with the reason on stderr."""
     with open(0, "rb", closefd=False) as stdin:
         body = stdin.read()
     try:
-        answer = _exchange(str(hook.target), body, _headers(hook), hook.max_output)
+        answer = _exchange(target, body, _headers(target, headers or {}, allowed_env), max_output)
     except (HTTPException, OSError, ValueError) as error:
-        print(f"{_place(urlsplit(str(hook.target)))}: {error or type(error).__name__}", file=sys.stderr)
+        print(f"{_place(urlsplit(target))}: {error or type(error).__name__}", file=sys.stderr)
         return FAILED
     view = memoryview(answer)
     while view:
@@ -61,31 +49,28 @@ def run(hook: Request) -> int:
     return 0
 
 
-def _headers(hook: Request) -> dict[str, str]:
+def _headers(target: str, own: Mapping[str, str], allowed_env: Sequence[str]) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hookrun"}
-    user = urlsplit(str(hook.target))
+    user = urlsplit(target)
     if user.username is not None:
         name_and_password = f"{unquote(user.username)}:{unquote(user.password or '')}".encode()
         headers["Authorization"] = "Basic " + b64encode(name_and_password).decode()
-    for name, value in (hook.headers or {}).items():
-        headers[name] = expand(value, hook.allowed_env)
+    for name, value in own.items():
+        headers[name] = expand(value, allowed_env)
         if not headers[name].isprintable() or not headers[name].isascii():
             raise ValueError(f"the value of header {name} contains control or non-ASCII characters")
     return headers
 
 
-def expand(value: str, allowed: object) -> str:
+def expand(value: str, allowed: Sequence[str]) -> str:
     """Return a header's value with `$NAME` and `${NAME}` replaced, for `allowed` variables only.
 
     Raises ValueError if such a variable is not set.
     """
-    import re
-
-    names = frozenset(allowed) if isinstance(allowed, (list, tuple)) else frozenset()
 
     def replace(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        if name not in names:
+        if name not in allowed:
             return found[0]
         if name not in os.environ:
             raise ValueError(f"environment variable {name}, used in a header, is not set")
@@ -144,15 +129,5 @@ def _shown(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text).strip()
 
 
-def as_environment(hook: Request) -> bytes:
-    """Return the value of REQUEST for an interpreter that runs this file as a script."""
-    import json
-
-    return json.dumps({name: getattr(hook, name) for name in FIELDS}).encode()
-
-
 if __name__ == "__main__":
-    import json
-    from types import SimpleNamespace
-
-    sys.exit(run(SimpleNamespace(**json.loads(os.environb.pop(REQUEST)))))
+    sys.exit(run(**json.loads(os.environb.pop(REQUEST))))

@@ -12,7 +12,6 @@ from hookrun.process.child import (
     ENDED,
     NEVER,
     NO_PIDFD,
-    NOT_YET,
     WATCHER,
     CannotStart,
     Process,
@@ -52,8 +51,6 @@ ENDING = frozenset({1, 2, 15})
 """Signals that are accepted: a hook can write any number into an inherited descriptor."""
 POLLIN, POLLOUT, POLLHUP = 1, 4, 16
 """As in `select`, which is loaded while the first hook runs."""
-PIDFD_AFTER = 0.02
-"""Seconds after which a pidfd is opened: most hooks exit sooner, and close their pipes when they do."""
 
 
 class Loop:
@@ -223,6 +220,8 @@ class Loop:
             self._watch(process, process.inp, POLLOUT)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, POLLIN)
+        else:
+            self._watch_exit(process)
 
     # --- polling
 
@@ -231,9 +230,7 @@ class Loop:
         until = min(self._meanwhile[0][0] if self._meanwhile else NEVER, now + POLL_INTERVAL if self._retry else NEVER)
         for process in self._live:
             until = min(until, process.closing if process.ending or process.exited else process.deadline)
-            if process.pidfd == NOT_YET:
-                until = min(until, process.started + PIDFD_AFTER)
-            elif process.pidfd == NO_PIDFD and not process.exited:
+            if process.pidfd == NO_PIDFD and not process.exited:
                 closed = process.out < 0 and process.err < 0
                 until = min(until, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
         return until
@@ -281,9 +278,7 @@ class Loop:
         stubborn: list[Process] = []
         done: list[Process] = []
         for process in self._live:
-            if process.pidfd == NOT_YET:
-                self._wait_for_exit(process, now)
-            elif process.pidfd == NO_PIDFD and not process.exited and process.is_gone():
+            if process.pidfd == NO_PIDFD and not process.exited and process.is_gone():
                 self._on_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
@@ -332,16 +327,6 @@ class Loop:
 
     # --- the end of a process
 
-    def _wait_for_exit(self, process: Process, now: float) -> None:
-        """Open a pidfd for a process that runs long, or that has closed its pipes without exiting."""
-        if process.out < 0 and process.err < 0:
-            if process.is_gone():
-                self._on_exit(process)
-        elif now < process.started + PIDFD_AFTER:
-            return
-        if not process.exited:
-            self._watch_exit(process)
-
     def _watch_exit(self, process: Process) -> None:
         # One more descriptor in the same poll: no thread and no signal handler is needed to see an exit.
         lease = process.task.lease
@@ -367,8 +352,6 @@ class Loop:
         if any(process.task.line is None for process in processes):
             Loop.has_ended_hooks = True
         for process in processes:
-            if process.pidfd == NOT_YET:
-                self._watch_exit(process)
             process.family = orphans.ProcessFamily(process.pid, process.task.marker)
             process.ending = TERM
             process.closing = now + TERM_GRACE

@@ -57,8 +57,6 @@ class ProcessFamily:
     A member is (process id, start time in clock ticks).
     """
 
-    __slots__ = ("known", "marker", "pid")
-
     def __init__(self, pid: int, marker: bytes) -> None:
         self.pid = pid
         self.marker = marker

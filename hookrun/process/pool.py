@@ -33,8 +33,6 @@ class ClosedError(RuntimeError):
 class Batch:
     """Hooks given to the pool together. `done` is called once, with their outcomes in order, when all have ended."""
 
-    __slots__ = ("done", "outcomes", "taken", "tasks", "unfinished")
-
     def __init__(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> None:
         self.tasks = tasks
         self.outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]

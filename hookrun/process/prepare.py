@@ -326,11 +326,14 @@ def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environme
 def _start_url(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
     from hookrun.process import http_hook, spawn
 
+    arguments = http_hook.arguments_of(hook)
     if environment.may_fork:
-        return spawn.function(lambda: http_hook.run(hook), variables, cwd)
+        return spawn.function(lambda: http_hook.run(**arguments), variables, cwd)
     if not sys.executable:
         return _no_python(hook)
-    variables[http_hook.REQUEST] = http_hook.as_environment(hook)
+    import json
+
+    variables[http_hook.REQUEST] = json.dumps(arguments).encode()
     return environment.program((sys.executable, "-I", "-S", http_hook.__file__), variables, cwd)
 
 

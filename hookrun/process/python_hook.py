@@ -7,12 +7,20 @@ import os
 import select
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    Loads = Callable[[str], Any]
+    Dumps = Callable[[object], str]
+
 NOT_FOUND = 127
 """Exit status, as a shell's, for a missing function; stderr then begins with NOT_FOUND_MARK."""
 NOT_FOUND_MARK = "hookrun: "
 
 
-def run(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as json's
+def run(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps | None" = None) -> int:
     """Call the function with the context from stdin, print its result as JSON, return the exit status.
 
     Whatever the function prints goes to stderr: stdout is for the verdict.
@@ -27,7 +35,7 @@ def run(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ig
         function = _find(target)
         if function is None:
             return NOT_FOUND
-        text = _answer(function, context, dumps or _dumps)  # type: ignore[no-untyped-call]
+        text = _answer(function, context, dumps or _dumps)
         if text is not None:
             with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
                 stdout.write(text)
@@ -36,19 +44,19 @@ def run(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ig
         os.close(answer_to)
 
 
-def _loads(text):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a JSON value
+def _loads(text: str) -> "Any":  # a JSON value
     import json
 
     return json.loads(text)
 
 
-def _dumps(data):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a text
+def _dumps(data: object) -> str:
     import json
 
     return json.dumps(data)
 
 
-def serve(target: str, directory: str, loads=None, dumps=None) -> int:  # type: ignore[no-untyped-def]  # noqa: ANN001  # as json's
+def serve(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps | None" = None) -> int:
     """Do the same for each line of stdin: answer `{"id", "hook", "context"}` with `{"id", "verdict"}`."""
     lines, stdout = open(os.dup(0), "rb"), open(os.dup(1), "wb")  # noqa: SIM115  # until the end of the process
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # neither the function nor its programs may read the next line
@@ -59,21 +67,21 @@ def serve(target: str, directory: str, loads=None, dumps=None) -> int:  # type: 
     if function is None:
         return NOT_FOUND
     versions: dict[str, object] = {}
-    while not _have_changed(directory, versions):  # type: ignore[no-untyped-call]
+    while not _have_changed(directory, versions):
         line = lines.readline()
         if not line:
             break
         asked = (loads or _loads)(line.decode())
-        text = _answer(function, asked["context"], dumps or _dumps)  # type: ignore[no-untyped-call]
+        text = _answer(function, asked["context"], dumps or _dumps)
         sys.stdout.flush()
         stdout.write(f'{{"id":"{asked["id"]}","verdict":{text or "null"}}}\n'.encode())
         stdout.flush()
-        _have_changed(directory, versions)  # type: ignore[no-untyped-call]
+        _have_changed(directory, versions)
         select.select([lines], [], [])  # a line that is not read goes to a new process
     return 0
 
 
-def _have_changed(directory, versions):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a bool
+def _have_changed(directory: str, versions: "dict[str, object]") -> bool:
     """Note the files of the modules below the directory; return whether one is no longer as it was noted first."""
     below, changed = os.path.join(os.path.abspath(directory), ""), False
     for path in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
@@ -87,24 +95,24 @@ def _have_changed(directory, versions):  # type: ignore[no-untyped-def]  # noqa:
     return changed
 
 
-def _answer(function, context, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # JSON, or None
+def _answer(function: "Callable[..., Any]", context: "dict[str, object]", dumps: "Dumps") -> "str | None":
     """Call the function and return its verdict as JSON, None if it returns nothing."""
     try:
         answer = function(context)
         if hasattr(answer, "__await__"):
             import asyncio
 
-            answer = asyncio.run(_awaited(answer))  # type: ignore[no-untyped-call]
+            answer = asyncio.run(_awaited(answer))
     except Exception as error:
-        answer = _meant(error, str(context.get("event")))  # type: ignore[no-untyped-call]
+        answer = _meant(error, str(context.get("event")))
         if answer is None:
             raise
     if answer is None:
         return None
-    return _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)  # type: ignore[no-untyped-call]
+    return _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)
 
 
-def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a verdict, or None
+def _meant(error: Exception, event: str) -> "Any":  # it has `to_dict`
     """Return the verdict that an exception of hookrun stands for, or None for any other exception."""
     if "hookrun" not in sys.modules:
         return None
@@ -113,7 +121,7 @@ def _meant(error, event):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
     return from_exception(error, event)
 
 
-def _as_json(data, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever the function returned
+def _as_json(data: object, dumps: "Dumps") -> str:
     """Return the answer as JSON; fields of a refusal that have no JSON form become text."""
     try:
         return dumps(data)
@@ -123,24 +131,24 @@ def _as_json(data, dumps):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
         fields = {}
         for name, value in data.items():
             try:
-                fields[str(name)] = _loads(dumps(value))  # type: ignore[no-untyped-call]
+                fields[str(name)] = _loads(dumps(value))
             except (TypeError, ValueError, RecursionError):
-                fields[str(name)] = _as_text(value)  # type: ignore[no-untyped-call]
+                fields[str(name)] = _as_text(value)
         return dumps(fields)
 
 
-def _as_text(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # a text
+def _as_text(value: object) -> str:
     try:
         return str(value)
     except Exception:  # a program's own object
         return type(value).__name__
 
 
-async def _awaited(answer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # whatever can be awaited
+async def _awaited(answer: "Awaitable[object]") -> object:
     return await answer
 
 
-def _find(target: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  # whatever the module holds
+def _find(target: str) -> "Any":  # what the module has by that name
     """Return the function `package.module:function`, or None with the reason on stderr."""
     name, _, path = target.partition(":")
     try:

@@ -85,8 +85,6 @@ class Hosts:
 class Host:
     """A child that runs hooks, as its parent sees it."""
 
-    __slots__ = ("control", "directory", "inherited", "layer", "pid")
-
     def __init__(self, layer: str, directory: str, inherited: Variables, control: _socket.socket) -> None:
         self.layer = layer
         self.directory = directory

@@ -46,10 +46,6 @@ _before: dict[int, object] = {}
 _supervisors: set[int] = set()
 """Supervisors that are children of this process and may have ended."""
 
-NOT_FOUND = 127
-NOT_FOUND_MARK = "hookrun: "
-"""How `python_hook` reports a missing function; not imported from there, because it imports `json`."""
-
 
 class ProcessRunner:
     """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
@@ -165,8 +161,11 @@ def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment)
     said = outcome.stderr.decode("utf-8", "replace").strip()
     if hook.kind == "url" and outcome.exit_code > 0:
         outcome.failure = Failure("http", said)
-    elif hook.kind == "python" and outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
-        outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
+    elif hook.kind == "python":
+        from hookrun.process.python_hook import NOT_FOUND, NOT_FOUND_MARK
+
+        if outcome.exit_code == NOT_FOUND and said.startswith(NOT_FOUND_MARK):
+            outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
     elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
         outcome.failure = _no_interpreter(hook, environment)
     return outcome

@@ -267,26 +267,16 @@ TEMPLATE_LANGUAGES = {"Python": "python", "Node": "node", "Go": "go", "Ruby": "r
 OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
 """Lock files of package managers that agents forget: they call npm or pip."""
 
-FORMATTERS = {
-    "Python": (
-        ("ruff", "ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff"),
-        ("black", "pyproject.toml:[tool.black"),
-    ),
-    "Node": (
-        (
-            "prettier",
-            ".prettierrc",
-            ".prettierrc.json",
-            ".prettierrc.yaml",
-            "prettier.config.js",
-            'package.json:"prettier"',
-        ),
-        ("biome", "biome.json", "biome.jsonc"),
-    ),
-    "Go": (("gofmt", "go.mod"),),
-    "Rust": (("rustfmt", "Cargo.toml"),),
-}
-"""Kind of project -> formatters, each with the files (or `FILE:TEXT`) that show that the project uses it."""
+FORMATTERS = (
+    ("Python", "ruff", "ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff"),
+    ("Python", "black", "pyproject.toml:[tool.black"),
+    ("Node", "prettier", ".prettierrc", ".prettierrc.json", ".prettierrc.yaml", "prettier.config.js"),
+    ("Node", "prettier", 'package.json:"prettier"'),
+    ("Node", "biome", "biome.json", "biome.jsonc"),
+    ("Go", "gofmt", "go.mod"),
+    ("Rust", "rustfmt", "Cargo.toml"),
+)
+"""Formatters: the kind of project, the program, and the files (or `FILE:TEXT`) that show that the project uses it."""
 
 MAX_BYTES = 1 << 20
 
@@ -310,17 +300,14 @@ def suggest(root: str) -> dict[str, bool]:
     if any(_has(root, name) for name in OTHER_LOCKS):
         offered["package-manager"] = True
     if found:
-        offered["format-on-edit"] = any(_uses_formatter(root, kind) for kind in found)
+        offered["format-on-edit"] = any(_uses(root, *rest) for kind, *rest in FORMATTERS if kind in found)
         offered["run-tests-at-stop"] = False
     return {**offered, "protect-hooks": False, "secret-scan": False, "notify": False}
 
 
-def _uses_formatter(root: str, kind: str) -> bool:
-    return any(
-        any(_has(root, mark) for mark in marks)
-        and (shutil.which(program) is not None or _has(root, f"node_modules/.bin/{program}"))
-        for program, *marks in FORMATTERS.get(kind, ())
-    )
+def _uses(root: str, program: str, *marks: str) -> bool:
+    installed = shutil.which(program) is not None or _has(root, f"node_modules/.bin/{program}")
+    return installed and any(_has(root, mark) for mark in marks)
 
 
 def _has(root: str, mark: str) -> bool:

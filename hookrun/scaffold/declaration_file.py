@@ -14,11 +14,11 @@ from io import BytesIO
 from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
-from hookrun.config.document import YAML_SUFFIXES, Diagnostic, Document
+from hookrun.config.document import YAML_SUFFIXES, Diagnostic, Document, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
-from hookrun.config.validate import Scope, explicit_names
+from hookrun.config.validate import Scope, explicit_names, unique_name
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
@@ -70,6 +70,10 @@ class DeclarationFile:
         """Return whether a hook has this name."""
         return name in explicit_names(expanded(self.entries))
 
+    def unused(self, name: str) -> str:
+        """Return the name, with a number if a hook already has it."""
+        return unique_name(name, Scope(self.layer, reserved=explicit_names(expanded(self.entries))))
+
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
         if self._text.at(self._entries_path) is None:
@@ -110,9 +114,8 @@ class DeclarationFile:
         document = Document(self.path, self._text.text, read(self._text.text))
         checked = validate_entry(document, (*self._entries_path, index), entries[index], scope)
         problems = [problem for each in checked for problem in each.problems]
-        for problem in problems:
-            if problem.severity == "error":
-                raise ScaffoldError(f"{problem}\nnote: nothing was written")
+        for error in errors_in(problems):
+            raise ScaffoldError(f"{error}\nnote: nothing was written")
         return problems
 
 
@@ -125,9 +128,8 @@ def _start(path: str) -> str:
 
 def _refuse_broken(file: ConfigFile) -> None:
     """Raise ScaffoldError for a file that cannot be edited safely."""
-    errors = [problem for problem in file.problems if problem.severity == "error"]
-    if errors:
-        raise ScaffoldError(f"{errors[0]}\nnote: nothing was written")
+    for error in errors_in(file.problems):
+        raise ScaffoldError(f"{error}\nnote: nothing was written")
     if file.handlers is not None:
         raise ScaffoldError(
             f"{relative_path(file.path)}: its hooks are in Claude Code's format, so nothing was written\n"

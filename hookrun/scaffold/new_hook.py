@@ -170,7 +170,7 @@ def _usual_event(request: HookTemplateRequest) -> str:
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: DeclarationFile) -> dict[str, object]:
     template, language = PURPOSES[purpose], LANGUAGES[request.language]
-    name = request.name if request.name is not None else unused_name(template.name, config_file)
+    name = request.name if request.name is not None else config_file.unused(template.name)
     if not HOOK_NAME.fullmatch(name):
         raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
     if config_file.named(name):
@@ -190,15 +190,6 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: 
     if template.on_failure != "continue":
         entry["on_failure"] = template.on_failure
     return entry
-
-
-def unused_name(name: str, config_file: DeclarationFile) -> str:
-    """Return the name, with a number if a hook already has it."""
-    free, number = name, 1
-    while config_file.named(free):
-        number += 1
-        free = f"{name}-{number}"
-    return free
 
 
 def purpose_of(event: str, matcher: str | None) -> str:

@@ -49,8 +49,6 @@ class ProtocolError(Exception):
 class RunRequest:
     """What a client wants to be run, and as what."""
 
-    __slots__ = ("argv", "descriptors", "environment", "umask")
-
     def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
         self.argv = argv
         self.environment = environment

@@ -9,7 +9,7 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
-from hookrun import launcher_file
+from hookrun import boot_writer, launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.edit.file_change import FileError
 from hookrun.process.spawn import restore_signals
@@ -36,44 +36,6 @@ if TYPE_CHECKING:
 
     from hookrun.serve.watched_package import WatchedPackage
 
-PRELOADED = (
-    "json",
-    "hookrun.agents.reply",
-    "hookrun.claude.answer",
-    "hookrun.claude.matcher",
-    "hookrun.claude.hook_protocol",
-    "hookrun.conditions",
-    "hookrun.config.discovery",
-    "hookrun.credentials",
-    "hookrun.engine",
-    "hookrun.fire.agent",
-    "hookrun.globs",
-    "hookrun.process.loop",
-    "hookrun.process.prepare",
-    "hookrun.process.python_hook",
-    "hookrun.process.python_host",
-    "hookrun.process.python_state",
-    "hookrun.process.runner",
-    "hookrun.recipes.block_destructive_commands",
-    "hookrun.recipes.commit_message_check",
-    "hookrun.recipes.git_repository",
-    "hookrun.recipes.looks",
-    "hookrun.recipes.no_force_push",
-    "hookrun.recipes.package_manager",
-    "hookrun.recipes.protect_files",
-    "hookrun.recipes.protect_hooks",
-    "hookrun.recipes.rate_limit",
-    "hookrun.recipes.secret_scan",
-    "hookrun.session",
-    "hookrun.shell.parse_line",
-    "hookrun.trust.approvals",
-    "hookrun.trust.digest",
-    "hookrun.trust.hook_files",
-    "hookrun.trust.store",
-    "hookrun.verdicts",
-)
-"""Modules that every worker has from the start; all agents' are added."""
-
 CHANGED = "hookrun was changed while it was loaded"
 """Why a server ends before it serves; the next run starts another."""
 ANSWERS_WITHIN = 2.0
@@ -81,8 +43,8 @@ ANSWERS_WITHIN = 2.0
 
 
 def preload() -> None:
-    """Import what runs need, so that workers share it."""
-    for name in PRELOADED:
+    """Import what runs need, so that workers share it: the modules of cold runs, and all agents'."""
+    for name in ("json", *" ".join(boot_writer.GROUPS).split()):
         importlib.import_module(name)
     for agent in AGENTS:
         load(agent)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import audit
 from hookrun.config.discovery import find
-from hookrun.config.document import Document
+from hookrun.config.document import Document, errors_in
 from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.shapes import list_at, texts
@@ -107,7 +107,7 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     settings, wrong = validate_settings(document, document.top.get("hookrun", {}), "project")
     entries, events = list_at(document.top, "hooks"), texts(settings, "events")
     hooks, problems = hooks_from_data(document, ("hooks",), entries, events, as_object(settings.get("defaults")))
-    errors = [str(problem) for problem in [*wrong, *problems] if problem.severity == "error"]
+    errors = [str(problem) for problem in errors_in([*wrong, *problems])]
     return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 

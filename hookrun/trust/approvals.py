@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class UserDecisions:
-    """The user's decisions in one run: hooks that are denied, disabled or paused.
+    """The user's decisions in one run: hooks that are denied, disabled or paused, and with `need_approval` approvals.
 
-    `off` maps the names of skipped hooks to the reason. Inspection stops at `deadline` (a time of the monotonic
-    clock) or once `is_interrupted` returns true.
+    A project's hook must then be approved, and stay unchanged while it runs. `given` are digests approved for this run
+    only, besides those of the store and of the user's settings. `off` maps the names of skipped hooks to the reason.
+    Inspection stops at `deadline` (a time of the monotonic clock) or once `is_interrupted` returns true.
     """
 
     def __init__(
@@ -35,7 +36,15 @@ class UserDecisions:
         environment: HookEnvironment,
         settings: Mapping[str, object],
         load: Callable[[str, Iterable[int]], Store] = stores.load,
+        *,
+        need_approval: bool = False,
+        given: Iterable[str] = (),
     ) -> None:
+        self.need_approval = need_approval
+        listed = settings.get("trusted")
+        self._given = {*given, *(listed if isinstance(listed, list) else ())}
+        self._running: dict[int, Inspection] = {}
+        self._approved_here: set[str] | None = None
         self.deadline = float("inf")
         self.is_interrupted: Callable[[], bool] = lambda: False
         self._home = home
@@ -94,85 +103,9 @@ class UserDecisions:
         """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
-    def refusal(self, hook: Hook) -> Failure | None:  # noqa: ARG002  # as approvals have it
-        """Return why the hook may not run, judging by its declaration alone, or None; reads no file."""
-        return None
-
-    def check_before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, or None. Call it right before the hook starts."""
-        if self._store_error is None or hook.layer not in UNTRUSTED_LAYERS:
-            return None
-        return Failure("untrusted", f"the approvals cannot be read: {one_line(self._store_error)}")
-
-    def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:  # noqa: ARG002  # as approvals have it
-        """Return the outcome of a finished hook."""
-        return outcome
-
-    def keep(self) -> None:
-        """Cache the digests for the next run."""
-        if self._inspector is not None:
-            self._inspector.keep()
-
-
-def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
-    """Return whether an entry of the store names a hook of the project at `root`, or one of this digest anywhere.
-
-    By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
-    """
-    if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
-        return True
-    return digest != "" and refused["digest"] == digest
-
-
-def active_pause(pauses: list[Pause], name: str) -> Pause | None:
-    """Return the pause that applies to a hook now, or None.
-
-    A pause that begins in the future was set before the clock was set back: it has ended. One longer than MAX_PAUSE
-    was not written by hookrun.
-    """
-    if not pauses:
-        return None
-    now = now_ns() / 1e9
-    for pause in pauses:
-        begin, until = pause["begin"], pause["until"]
-        if pause["hook"] in (None, name) and begin <= now < until <= begin + stores.MAX_PAUSE:
-            return pause
-    return None
-
-
-def clock(seconds: float) -> str:
-    """Return a Unix time as local HH:MM:SS."""
-    return strftime("%H:%M:%S", localtime(seconds))
-
-
-PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
-
-
-class Approvals(UserDecisions):
-    """The user's decisions and approvals in one run: a project's hook must be approved and stay unchanged.
-
-    `given` are digests approved for this run only, besides those of the store and of the user's settings.
-    """
-
-    def __init__(
-        self,
-        home: str,
-        root: str,
-        environment: HookEnvironment,
-        settings: Mapping[str, object],
-        load: Callable[[str, Iterable[int]], Store] = stores.load,
-        *,
-        given: Iterable[str] = (),
-    ) -> None:
-        super().__init__(home, root, environment, settings, load)
-        listed = settings.get("trusted")
-        self._given = {*given, *(listed if isinstance(listed, list) else ())}
-        self._running: dict[int, Inspection] = {}
-        self._approved_here: set[str] | None = None
-
     def refusal(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, judging by its declaration alone, or None; reads no file."""
-        if hook.layer not in UNTRUSTED_LAYERS:
+        if not self.need_approval or hook.layer not in UNTRUSTED_LAYERS:
             return None
         if hook.error is not None:
             return Failure("declaration", hook.error)
@@ -181,12 +114,14 @@ class Approvals(UserDecisions):
         return self._unapproved(hook)
 
     def check_before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, or None if it is trusted or approved."""
-        if hook.layer not in UNTRUSTED_LAYERS or hook.error is not None:
+        """Return why the hook may not run, or None. Call it right before the hook starts."""
+        if hook.layer not in UNTRUSTED_LAYERS or (self.need_approval and hook.error is not None):
             return None
-        refused = super().check_before(hook)
-        if refused is not None:
-            return refused
+        if self._store_error is not None:
+            return Failure("untrusted", f"the approvals cannot be read: {one_line(self._store_error)}")
+        return self._check_approval(hook) if self.need_approval else None
+
+    def _check_approval(self, hook: Hook) -> Failure | None:
         declared = None if self._given else self.inspector.approved_declaration(hook, self._store)
         if declared is None and not self._given:
             return self._unapproved(hook)
@@ -256,6 +191,45 @@ class Approvals(UserDecisions):
 
                 what = change_since_approval(self._home, self._store, hook.name, self.root, files)
         return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
+
+    def keep(self) -> None:
+        """Cache the digests for the next run."""
+        if self._inspector is not None:
+            self._inspector.keep()
+
+
+def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
+    """Return whether an entry of the store names a hook of the project at `root`, or one of this digest anywhere.
+
+    By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
+    """
+    if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
+        return True
+    return digest != "" and refused["digest"] == digest
+
+
+def active_pause(pauses: list[Pause], name: str) -> Pause | None:
+    """Return the pause that applies to a hook now, or None.
+
+    A pause that begins in the future was set before the clock was set back: it has ended. One longer than MAX_PAUSE
+    was not written by hookrun.
+    """
+    if not pauses:
+        return None
+    now = now_ns() / 1e9
+    for pause in pauses:
+        begin, until = pause["begin"], pause["until"]
+        if pause["hook"] in (None, name) and begin <= now < until <= begin + stores.MAX_PAUSE:
+            return pause
+    return None
+
+
+def clock(seconds: float) -> str:
+    """Return a Unix time as local HH:MM:SS."""
+    return strftime("%H:%M:%S", localtime(seconds))
+
+
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
 
 
 def quoted(path: str) -> str:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.agents import env_markers
-from hookrun.config.command_words import file_words
-from hookrun.config.executed import executed
+from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.files import relative_path
 from hookrun.model import UNTRUSTED_LAYERS, Hook
@@ -138,7 +137,7 @@ class Project:
         variables, cwd = self.environment.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
         data = []
-        for word in file_words(hook.kind, hook.target):
+        for word in file_words(hook.kind, hook.target, hook.dialect):
             path = os.path.realpath(expand(word, variables, cwd))
             if os.path.isfile(path) and within(path, os.path.realpath(self.root)) and path not in covered:
                 covered.add(path)

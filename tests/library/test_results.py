@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -123,6 +124,23 @@ def test_fire_sync_in_an_async_handler_of_fire_sync(engine: Engine, recwarn: pyt
     assert "use `await engine.fire(...)`" in found[0]
     gc.collect()
     assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_no_part_of_a_fire_waits_for_the_garbage_collector(engine: Engine, fire: Fire) -> None:
+    """A program that fires often would have the collector run often; the context after the chain is still there."""
+    engine.register("pre_tool_use", answers(Verdict.patch({"n": 2})), name="a")
+    engine.register("pre_tool_use", answers(Verdict.block("no")), name="b")
+    gc.collect()
+    gc.disable()
+    try:
+        result = fire(engine)
+        runs = [weakref.ref(run) for run in result.runs]
+        assert result.context is not None
+        assert result.context.tool_args["n"] == 2
+        del result
+        assert [run() for run in runs] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("other", [True, False])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -218,19 +216,7 @@ def test_strange_texts(causes: CauseChains) -> None:
         causes.record_fix(chain, message)
 
 
-@pytest.fixture(params=["fts5", "without"])
-def indexed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Run a test with the index of words, and in an SQLite that has none."""
-    if request.param == "without":
-        monkeypatch.setattr(error_chains, "has_fts5", lambda _: False)
-        return False
-    with closing(sqlite3.connect(":memory:")) as db:
-        if not error_chains.has_fts5(db):
-            pytest.skip("this SQLite has no FTS5")
-    return True
-
-
-def test_similar_errors(causes: CauseChains, store: ObserverDatabase, indexed: bool) -> None:
+def test_similar_errors(causes: CauseChains) -> None:
     """The best comes first, with its score and fix; what has nothing in common is not found."""
     described = {
         "ModuleNotFoundError: No module named 'yaml' (line 7)": "pip install pyyaml",
@@ -246,32 +232,14 @@ def test_similar_errors(causes: CauseChains, store: ObserverDatabase, indexed: b
     assert 0.3 <= found[1].score < 0.9
     assert len(causes.similar(NO_YAML, limit=1)) == 1
     assert causes.similar("zebra quux") == []
-    with store.read() as db:
-        there = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'error_words'").fetchone()[0]
-    assert there == int(indexed)
 
 
-def test_the_index_finds_what_the_latest_would_not(
-    causes: CauseChains, indexed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With an index any error is found however many came after it; without one the latest are compared."""
-    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 5)
+def test_an_error_is_found_however_many_came_after_it(causes: CauseChains) -> None:
+    """Not only the latest ones are compared."""
     causes.record_error("the turbine is out of alignment again")
-    for word in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"):
-        causes.record_error(f"nothing else than {word}")
-    found = [each.chain.message for each in causes.similar("turbine alignment is out")]
-    assert ("the turbine is out of alignment again" in found) is indexed
-
-
-def test_errors_kept_without_an_index_are_found_with_one(causes: CauseChains, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes of several SQLites share the file: what one could not index the next one does."""
-    causes.record_error("the turbine is out of alignment")
-    with monkeypatch.context() as patch:
-        patch.setattr(error_chains, "has_fts5", lambda _: False)
-        causes.record_error("the rudder is out of alignment")
-    causes.record_error("the keel is out of alignment")
-    monkeypatch.setattr(error_chains, "MAX_UNINDEXED", 0)
-    assert len(causes.similar("which rudder is out of alignment")) == 3
+    for number in range(300):
+        causes.record_error(f"nothing else than {chr(0x4E00 + number)}")
+    assert causes.similar("turbine alignment is out")[0].chain.message == "the turbine is out of alignment again"
 
 
 def test_of_one_kind_the_telling_one_is_found(causes: CauseChains, clock: Clock) -> None:

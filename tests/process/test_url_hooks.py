@@ -416,7 +416,7 @@ def test_only_allowed_variables_are_expanded(monkeypatch: pytest.MonkeyPatch) ->
     text = "$HOME ${PATH} $TEAM_TOKENS ${TEAM_TOKEN}s"
     assert expand(text, ["TEAM_TOKEN"]) == text.replace("${TEAM_TOKEN}", TOKEN)
     assert expand("$TEAM_TOKEN", []) == "$TEAM_TOKEN"
-    assert expand("$TEAM_TOKEN", None) == "$TEAM_TOKEN"
+    assert expand("$TEAM_TOKEN", ()) == "$TEAM_TOKEN"
 
 
 def test_what_a_variable_holds_is_not_expanded_again(project: Project) -> None:
