@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from hookrun.files import is_within
 from hookrun.globs import glob
+from hookrun.model import as_object
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
@@ -114,13 +115,13 @@ class Watch:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run."""
-        args = self._context.get("tool_args")
+        args = as_object(self._context.get("tool_args"))
         line = shell_line(args)
         if line is not None and may_decide(line):
             yield from self._of_line(line)
-        if isinstance(args, dict) and self._context.get("tool_name") != "read":
-            for path in filter(None, map(args.get, PATH_ARGUMENTS)):
-                yield from self._of_file(path) if isinstance(path, str) else ()
+        for name in PATH_ARGUMENTS if self._context.get("tool_name") != "read" else ():
+            if isinstance(path := args.get(name), str):
+                yield from self._of_file(path)
 
     def _of_file(self, path: str) -> Iterator[str]:
         given = os.path.join(self._directory, self._from_home(path))

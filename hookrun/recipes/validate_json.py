@@ -11,6 +11,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
+from hookrun.fastjson import type_name
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.paths import WRITING_TOOLS, named_file
@@ -36,8 +37,6 @@ MAX_SHOWN, MAX_COUNTED = 10, 1000
 """Problems listed one by one, and problems looked for at all."""
 MAX_VALUE, MAX_MESSAGE = 60, 240
 """Characters of a value, and of a message of a validator, which may quote the whole file."""
-KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-"""The JSON names of types; the rest are numbers."""
 EXPECTED = {
     "type": "of type {}",
     "enum": "one of {}",
@@ -132,7 +131,7 @@ def pointer(path: Iterable[str | int]) -> str:
 
 def shown(value: object) -> str:
     """Return a value, shortened, with its type: `"12" (a string)`."""
-    kind = KINDS.get(type(value), "a number")
+    kind = type_name(value)
     if value is None or isinstance(value, (dict, list)):
         return f"an empty {kind.split()[1]}" if value in ({}, []) else kind
     text = json.dumps(value, ensure_ascii=False, default=str)
