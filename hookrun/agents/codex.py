@@ -9,7 +9,6 @@ from __future__ import annotations
 from hookrun.agents import patch
 from hookrun.agents.base import NameMap, read_claude_style, string_in
 from hookrun.agents.formats import Reply, claude_formats, render_pre_tool
-from hookrun.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,15 +22,20 @@ NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
 TESTED_VERSIONS = "0.169.0, `codex exec`"
 
-SHARED_EVENTS = (
-    "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact",
-    "PostCompact", "SubagentStart", "SubagentStop", "Stop",
-)  # fmt: skip
-"""Its events that have Claude Code's names."""
 EVENTS = {
-    **{native: CLAUDE_EVENTS[native] for native in SHARED_EVENTS},
+    "SessionStart": "session_start",
+    "SessionEnd": "session_end",
+    "UserPromptSubmit": "user_prompt_submit",
     "PreModelRequest": "before_inference",
     "PostModelRequest": "after_inference",
+    "PreToolUse": "pre_tool_use",
+    "PermissionRequest": "permission_request",
+    "PostToolUse": "post_tool_use",
+    "PreCompact": "pre_compact",
+    "PostCompact": "post_compact",
+    "SubagentStart": "subagent_start",
+    "SubagentStop": "subagent_stop",
+    "Stop": "stop",
 }
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
