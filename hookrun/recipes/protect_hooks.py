@@ -233,7 +233,7 @@ def _decides(command: SimpleCommand) -> bool:
     """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
     code = [*texts, command.stdin.text] if command.stdin is not None else texts
-    if not any("hookrun" in text for text in code) and not (texts and command.words[0].globs):
+    if not any("hookrun" in text.lower() for text in code) and not (texts and command.words[0].globs):
         return False  # as of most lines, without an expression
     interprets = INTERPRETERS.fullmatch(command.program) is not None
     if interprets and any(IN_CODE.search(text) for text in code):
