@@ -135,7 +135,7 @@ def timeout_for(agent: Agent, event: str) -> float:
 
 
 def deadline_for(seconds: float) -> float:
-    """Return hookrun's deadline in seconds, by which it has answered and ended its hooks, for an agent's timeout."""
+    """Return the seconds in which hookrun answers and ends its hooks, for an agent's timeout."""
     return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 

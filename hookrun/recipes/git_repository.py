@@ -175,7 +175,7 @@ def calls(
 
 
 def branch(directory: str) -> str | None:
-    """Return the branch that is checked out in a directory, None if there is none. Reads files: git is not needed."""
+    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
     own = _git_directory(directory)
     head = _line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"

@@ -147,7 +147,7 @@ class Notify:
         return _notice(ctx, level, omitted) if omitted is not None else None, usable, "\n".join(missing) or None
 
     def _count_omitted(self, event: str) -> int | None:
-        """Return how many notifications of this event were omitted before this one; None if it is to be omitted too."""
+        """Return how many of this event's notifications were omitted before; None to omit this one, too."""
         now = self.clock()
         with self._lock:
             last, omitted = self._last.get(event, (float("-inf"), 0))

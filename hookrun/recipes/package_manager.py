@@ -283,7 +283,7 @@ def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
 
 
 def _upwards(directory: str | None) -> list[str]:
-    """Return the directory and its parents up to the project's root, outside of it up to a repository's root or `/`."""
+    """Return the directory and its parents up to the project's root; outside it, to a repository's or `/`."""
     root = project_directory()
     if directory is None or is_within(directory, root):
         return upwards(directory or root, root)

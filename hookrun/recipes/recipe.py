@@ -129,7 +129,7 @@ class Recipe:
         raise KeyError(f"{self.name} has no option {name!r}")
 
     def wrong_value(self, name: str, value: str) -> str | None:
-        """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
+        """Return what a valid value is if this one is not; None for a valid one and an unknown option."""
         try:
             found = self.option(name)
             if found.check is not None:

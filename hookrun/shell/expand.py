@@ -105,7 +105,7 @@ def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) ->
 def redirect(
     node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander
 ) -> list[tuple[str, Node]]:
-    """Add a redirection to the streams; return the statements that the parser has put into it, with what joins them."""
+    """Add a redirection to the streams; return statements that the parser put into it, with what joins them."""
     if node.type == "heredoc_redirect":
         return _document(node, source, scope, streams, expand)
     named = [child for child in node.named_children if child.type != "file_descriptor"]

@@ -170,7 +170,7 @@ def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _operands(command: SimpleCommand) -> Iterator[Word]:
-    """Yield the words that may name files: no options, no pattern, nothing that an option takes which is no file."""
+    """Yield the words that may name files: no options, patterns or values of options that are no files."""
     givers = PATTERN_FIRST.get(command.program)
     skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
     options = True
@@ -199,7 +199,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
 
 
 def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
-    """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
+    """Yield the files that options name for writing, and those that `curl -O` names by their URL."""
     short, long = WRITING_OPTIONS.get(program, ("", ""))
     for index, text in enumerate(arguments if short else ()):
         name, equals, value = text.partition("=")
@@ -309,7 +309,7 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Yield what of a word may be a path: all of it, and what is behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
+    """Yield what may be a path: the word, and its part behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
     for sign in "=@":
         if sign in text:
             yield text.rpartition(sign)[2]

@@ -55,7 +55,7 @@ def shell_line(args: object) -> str | None:
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:
-    """Return whether the line may run one of the programs (in lower case): False only where it surely runs none."""
+    """Return whether a line may run one of the programs (in lower case). False is certain."""
     if any(sign in line for sign in MADE_UP) or may_run_input(line):
         return True
     names = tuple(names)
@@ -74,7 +74,7 @@ def may_run_input(line: str) -> bool:
 
 
 def may_read_terminal(line: str) -> bool:
-    """Return whether the line may run a program that reads commands from the terminal: False only where it does not."""
+    """Return whether a line may run a program that reads commands from the terminal. False is certain."""
     if any(sign in line for sign in MADE_UP) or _may_match(line, tuple(INTERACTIVE)):
         return True
     return any(program in INTERACTIVE or program.startswith(("python", "pypy")) for _, program in _programs(line))

@@ -127,7 +127,7 @@ BEFORE_COMMENT = " \t\n;&|("
 
 
 class Segment:
-    """A part of a text: its position, and the here-documents that begin in it, each with its position in the text."""
+    """A part of a text, and the here-documents that begin in it, each with its position."""
 
     def __init__(self, start: int) -> None:
         self.start = start

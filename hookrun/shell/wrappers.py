@@ -345,7 +345,7 @@ MAX_ARGUMENTS = 64
 
 
 def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
-    """Return the command that xargs or parallel runs, with what it reads, where that is known, or one unknown word."""
+    """Return the command that xargs or parallel runs, with what it reads or one unknown word."""
     words = wrapped.words
     texts = [word.text for word in words]
     cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
