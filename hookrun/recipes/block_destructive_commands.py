@@ -131,7 +131,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     guard = Guard(context, line)
     blocked = block(guard.reasons())
-    return blocked or ({"action": "ask", "message": f"{guard.question}."} if guard.question is not None else None)
+    if blocked is None and guard.question is not None:
+        return {"action": "ask", "message": f"{guard.question}."}
+    return blocked
 
 
 class Guard:

@@ -167,9 +167,8 @@ def _cuts(chars: list[Piece], start: int) -> list[int]:
 
 def quoted(words: Iterable[Word]) -> str:
     """Return words as a shell reads them; a pattern, or what is not known, stays without quotes."""
-    return " ".join(
-        word.text if word.globs or not word.known else "'" + word.text.replace("'", "'\\''") + "'" for word in words
-    )
+    texts = [(word.text, word.known and not word.globs) for word in words]
+    return " ".join("'" + text.replace("'", "'\\''") + "'" if is_plain else text for text, is_plain in texts)
 
 
 def absolute(path: str, directory: str | None) -> str | None:
