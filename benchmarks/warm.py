@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 import tempfile
 import textwrap
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import environments
@@ -41,10 +40,7 @@ from peers import PEERS, UnavailableError
 from warm_cases import Warm, fires
 
 COMPARED = frozenset({"lefthook", "prek"})
-"""The peers that are as quick as a process without an interpreter can be.
-
-Each is started directly, as in fire.py, and as agents start every hook, by `sh -c`: a wired line is compared with that.
-"""
+"""The peers that are as quick as a process without an interpreter can be; started as Claude Code starts hookrun."""
 
 RATIO, MILLISECONDS, PROCESSOR = "wall", "wall, ms more", "processor"
 
@@ -79,22 +75,16 @@ class Bar:
 BARS = (
     Bar("cold: no match / bare", "no-match-wired", BASE, 1.0),
     Bar("cold: one sh hook / bare", "sh-wired", BASE, 1.25),
-    Bar("cold: one sh hook / prek by sh", "sh-wired", "prek-wired", 1.0),
+    Bar("cold: one sh hook / prek", "sh-wired", "prek-one", 1.0),
     Bar("cold: five recipes, a harmless line / bare", "recipes-five-wired", BASE, 1.6),
     Bar("cold: eight recipes, a harmless line / bare", "recipes-eight-wired", BASE, 1.8),
     Bar("cold: eight recipes, a line for their parser / bare", "recipes-parsed-wired", BASE, 2.8),
     Bar("warm: no match / bare", "no-match-warm", BASE, 0.15),
     Bar("warm: one sh hook - the hook alone", "sh-warm", "sh-direct", 3.0, MILLISECONDS),
-    Bar("warm: one sh hook / prek by sh", "sh-warm", "prek-wired", 0.5),
+    Bar("warm: one sh hook / prek", "sh-warm", "prek-one", 0.5),
     Bar("warm: eight recipes, a harmless line / bare", "recipes-eight-warm", BASE, 0.6),
     Bar("warm: five Node coprocesses / five processes", "node-five-served-warm", "node-five-direct", 0.1, PROCESSOR),
 )
-
-NOT_HELD = (
-    Bar("cold: one sh hook / prek without a shell", "sh-wired", "prek-one", 1.0),
-    Bar("warm: one sh hook / prek without a shell", "sh-warm", "prek-one", 0.5),
-)
-"""Shown only: here hookrun alone pays for the shell."""
 
 
 def main() -> int:
@@ -170,7 +160,7 @@ def _cases(bench: Bench, warm: Warm, options: argparse.Namespace) -> tuple[list[
             continue
         try:
             direct = peer.cases(bench, environments.install(options.cache, peer.name, [peer.name]))[0]
-            cases += [each for case in direct for each in (case, _by_shell(case, warm.sh))]
+            cases += direct
         except (InstallError, UnavailableError) as error:
             absent.append(f"{peer.name}: {error}")
     only = set(filter(None, options.only.split(",")))
@@ -178,13 +168,6 @@ def _cases(bench: Bench, warm: Warm, options: argparse.Namespace) -> tuple[list[
     if only and len(kept) == 1:
         raise BrokenCaseError(f"--only {options.only}: no such set")
     return kept, absent
-
-
-def _by_shell(case: Case, sh: str) -> Case:
-    """Return a peer's case as an agent would start it."""
-    line = f"exec {shlex.join(case.argv)}"
-    about = f"{case.name}, started as a wired line is: by sh -c 'exec ...'"
-    return replace(case, name=f"{case.name.rpartition('-')[0]}-wired", about=about, argv=(sh, "-c", line))
 
 
 def _all_as_verified(cases: list[Case], before: dict[str, int]) -> None:
@@ -227,9 +210,6 @@ def _print_report(
         print(f"\nBeside the same hooks run directly\n{columns([('case', 'wall, paired [IQR]', 'processor'), *alone])}")
     if rows:
         print(f"\nBars: median of the pairs / minima\n{columns(rows)}")
-    shown = [_row(bar.claim, bar.limit, bar.kind, bar.measured(samples))[:3] for bar in NOT_HELD if bar.known(samples)]
-    if shown:
-        print(f"\nWithout a bar\n{columns(shown)}")
 
 
 if __name__ == "__main__":

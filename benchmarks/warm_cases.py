@@ -135,8 +135,10 @@ class Warm:
         project = self.bench.directory(f"{name}/project")
         (project / ".git").mkdir()
         message = self.bench.write(f"{name}/message.json", claude_message(project, command, size))
-        shells = [("direct", "no hookrun", direct, self.env | {"MESSAGE": str(message)})] if direct else []
-        shells = [(way, told, f'{line} <"$MESSAGE"' if line == HOOK else line, env) for way, told, line, env in shells]
+        started: list[tuple[str, str, tuple[str, ...], dict[str, str]]] = []
+        if direct:
+            line = f'{direct} <"$MESSAGE"' if direct == HOOK else direct
+            started.append(("direct", "no hookrun", (self.sh, "-c", line), self.env | {"MESSAGE": str(message)}))
         for way, told in (
             ("cold", "hookrun fire"),
             ("wired", "the line of `hookrun install`"),
@@ -147,24 +149,24 @@ class Warm:
             self.declare(hooks, project if layer == "project" else home, home, warm=way == "warm")
             env = self.env | {"HOME": str(home)}
             if way == "cold":
-                line = shlex.join([str(self.hookrun.program("hookrun")), "fire", "--agent", "claude"])
-                line += f" PreToolUse --home {shlex.quote(str(home))}"
+                words = [str(self.hookrun.program("hookrun")), "fire", "--agent", "claude", "PreToolUse"]
+                argv = (self.sh, "-c", shlex.join([*words, "--home", str(home)]))
             else:
-                line = self.wire(home, project, env)
+                argv = self.wire(home, project, env)
             if way != "warm" or (self.package / "serve").exists():
-                shells.append((way, told, line, env))
+                started.append((way, told, argv, env))
         return [
             Case(
                 f"{name}-{way}",
                 f"{about}; {told}",
-                (self.sh, "-c", line),
+                argv,
                 env,
                 project,
                 message,
                 _ran_all if way == "direct" else _no_objection(hooks if layer == "user" else [], Path(env["HOME"])),
                 server=self.server(env) if way == "warm" else None,
             )
-            for way, told, line, env in shells
+            for way, told, argv, env in started
         ]
 
     def declare(self, hooks: list[Hook], place: Path, home: Path, *, warm: bool) -> None:
@@ -179,14 +181,16 @@ class Warm:
             self.bench.write(str(own), json.dumps({"hooks": [hook(event="file_changed")], "hookrun": settings}))
         self.bench.directory(f"{home}/.local/share").chmod(0o700)
 
-    def wire(self, home: Path, project: Path, env: dict[str, str]) -> str:
-        """Wire hookrun for Claude Code, as a user does, and return the line that it runs before a tool."""
+    def wire(self, home: Path, project: Path, env: dict[str, str]) -> tuple[str, ...]:
+        """Wire hookrun for Claude Code, as a user does, and return what it starts before a tool."""
         argv = [self.hookrun.program("hookrun"), "install", "claude", "--all-events", "--from-here"]
         done = subprocess.run(argv, env=env, cwd=project, capture_output=True, text=True, check=False)
         if done.returncode:
             raise BrokenCaseError(f"hookrun install: {done.stdout}{done.stderr}")
         settings = json.loads((home / ".claude" / "settings.json").read_text())
-        return str(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"])
+        handler = settings["hooks"]["PreToolUse"][0]["hooks"][0]
+        command = str(handler["command"])
+        return (command, *handler["args"]) if "args" in handler else (self.sh, "-c", command)
 
     def server(self, env: dict[str, str]) -> Callable[[], int]:
         """Return what finds the server that the wired line of a home is sent to: once, as the look is a caller, too."""

@@ -100,8 +100,7 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
     account's and has just this mode, whatever was there. `path` must not be a symbolic link. With `durable`, file and
     directory are on disk when this returns. A killed process can leave a temporary file, which `sweep` removes.
     """
-    directory = os.path.dirname(path)
-    temporary = os.path.join(directory, f"{PREFIX}{os.urandom(6).hex()}{SUFFIX}")
+    temporary = _temporary_beside(path)
     try:
         like = None if exact else os.stat(path)
     except FileNotFoundError:
@@ -124,7 +123,22 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
         remove_if_there(temporary)
         raise
     if durable:
-        sync_directory(directory)
+        sync_directory(os.path.dirname(path))
+
+
+def atomic_link(path: str, target: str) -> None:
+    """Replace what is at `path` atomically by a symbolic link. Raises OSError."""
+    temporary = _temporary_beside(path)
+    try:
+        os.symlink(target, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        remove_if_there(temporary)
+        raise
+
+
+def _temporary_beside(path: str) -> str:
+    return os.path.join(os.path.dirname(path), f"{PREFIX}{os.urandom(6).hex()}{SUFFIX}")
 
 
 def _copy_owner_and_mode(fd: int, like: os.stat_result) -> None:

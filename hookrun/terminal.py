@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 CHOICES = ("auto", "always", "never")
 """What `--color` takes."""
 
+STYLES = {"ok": "green", "error": "red", "warning": "yellow"}
+"""Our styles, besides rich's own (`bold`, `dim`)."""
+
 LABEL_COLORS = {"error": 31, "warning": 33, "hint": 36, "note": 36}
 
 BACKQUOTED = re.compile(r"`[^`]*`")
@@ -47,11 +50,13 @@ def is_terminal(fd: int) -> bool:
 def rich_console() -> Console:
     """Return rich's console for stdout, with color or without."""
     from rich.console import Console  # only for what is styled
+    from rich.theme import Theme
 
     colors: Literal["auto", "standard"] | None = None
     if wants_color(1):
         colors = "auto" if is_terminal(1) and ColorChoice.value == "auto" else "standard"
     return Console(
+        theme=Theme(STYLES),
         highlight=False,
         markup=False,
         color_system=colors,

@@ -19,7 +19,7 @@ from hookrun.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
@@ -38,6 +38,10 @@ MAX_STDERR_TAIL = 2000
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 MAX_REASON = 10_000
 """Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
+
+
+EXCERPT = 80
+"""Bytes of an invalid output in a failure."""
 
 
 class BadVerdictError(ValueError):
@@ -119,7 +123,7 @@ def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
     return []
 
 
-def _is_broken_script(target: object, stderr: str) -> bool:
+def _is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
     """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
 
     NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
@@ -127,7 +131,7 @@ def _is_broken_script(target: object, stderr: str) -> bool:
     lines = stderr.strip().splitlines()
     name, _, rest = (lines[-1] if lines else "").partition(": ")
     number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
-    words = target.split() if isinstance(target, str) else map(str, target) if isinstance(target, (list, tuple)) else ()
+    words = target.split() if isinstance(target, str) else target
     scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
     return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 
@@ -185,14 +189,14 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         from hookrun.refusals import refusing_object
 
         utf8 = isinstance(error, UnicodeDecodeError)
-        why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {_excerpt(stdout)}"
+        why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {excerpt(stdout)}"
         msg = str(error) if isinstance(error, BadVerdictError) else f"{why} ({error})"
         data = refusing_object(stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE))
         if data is None:
             raise BadVerdictError(msg) from None
         notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
     if not isinstance(data, dict):
-        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {_excerpt(stdout)}")
+        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {excerpt(stdout)}")
     return from_object(data, notes, can_modify=can_modify)
 
 
@@ -290,9 +294,10 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
     _block_instead(verdict, notes)
 
 
-def _excerpt(output: bytes, limit: int = 80) -> str:
-    text = dumps(output[:limit].decode("utf-8", "replace"))
-    return text + "..." if len(output) > limit else text
+def excerpt(output: bytes | bytearray) -> str:
+    """Return the beginning of an output that is not what it should be, for a failure."""
+    text = dumps(output[:EXCERPT].decode("utf-8", "replace"))
+    return text + "..." if len(output) > EXCERPT else text
 
 
 def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:

@@ -17,7 +17,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.digest import HookInspector, sum_of_text
+from hookrun.trust.digest import HookInspector, declaration, sum_of_text
 from hookrun.trust.hook_files import place
 from hookrun.trust.project import locked_store
 from hookrun.trust.store import RULE
@@ -151,7 +151,7 @@ class Project:
             with locked_store(home) as decided:
                 for hook in strangers:
                     source = place(hook.source, root, home)
-                    declared = sum_of_text(examiner.declaration(hook))
+                    declared = sum_of_text(declaration(hook, root, home))
                     approved: Approved = {
                         "name": hook.name,
                         "source": source,

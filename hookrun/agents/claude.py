@@ -157,7 +157,14 @@ INSTALL: InstallSpec = {
     "user": "settings.json",
     "project": ".claude/settings.json",
     "form": "json",
-    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}", "statusMessage": "hookrun"},
+    # `args`, even none, since 2.1.139: started without a shell, which would cost as much as a warm run
+    "handler": {
+        "type": "command",
+        "command": "{command}",
+        "args": [],
+        "timeout": "{limit}",
+        "statusMessage": "hookrun",
+    },
     "shows_missing_command": True,
     "elsewhere": (".claude/settings.local.json",),
     "settings": (

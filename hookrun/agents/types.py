@@ -140,7 +140,10 @@ class InstallSpec(TypedDict):
     form: str
     """The format of these files: json, jsonc, script or plugin."""
     handler: NotRequired[dict[str, object]]
-    """In settings: one handler; `{command}` is replaced by the command line, `{limit}` by its timeout."""
+    """In settings: one handler; `{command}` is replaced by the command line, `{limit}` by its timeout.
+
+    With `args` the agent starts a line that is one word without a shell.
+    """
     per_second: NotRequired[int]
     """In settings: how many of the units of its timeouts make a second; default 1."""
     nested: NotRequired[bool]

@@ -248,7 +248,7 @@ class Workspace:
             )
         return os.path.abspath(home)
 
-    def command(self, line: str) -> str:
+    def next_command(self, line: str) -> str:
         """Return a command for the user to run next, with the same `--home`."""
         return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 

@@ -23,9 +23,6 @@ from hookrun.cli.commands import (
     json_option,
 )
 from hookrun.cli.printing import (
-    BOLD,
-    DIM,
-    ERROR,
     Line,
     is_interactive,
     localized,
@@ -63,7 +60,7 @@ PLACEHOLDERS = 0xE000
 
 MAX_VALUE = 40
 """Width of a column of values, which longer ones exceed."""
-STYLES = {OWN: "", BUILT_IN: DIM, MADE: DIM}
+STYLES = {OWN: "", BUILT_IN: "dim", MADE: "dim"}
 
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
@@ -137,18 +134,18 @@ def _value_to_json(each: Value) -> dict[str, object]:
 
 def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     settings = origins.settings(examined)
-    yield "settings", BOLD
+    yield "settings", "bold"
     for hook, values in [(None, settings), *hooks]:
         if hook is not None:
             yield "", ""
-            yield f"{hook.name} ({hook.layer})", BOLD
+            yield f"{hook.name} ({hook.layer})", "bold"
         name_width = max((len(each.name) for each in values), default=0)
         value_width = min(max((len(_text(each.value)) for each in values), default=0), MAX_VALUE)
         for each in values:
             line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {_short(each)}"
             yield line, STYLES.get(each.origin, "")
         if hook is not None and hook.error is not None:
-            yield f"  error: {localized(hook.error)}", ERROR
+            yield f"  error: {localized(hook.error)}", "error"
 
 
 def _short(value: Value) -> str:
@@ -159,16 +156,16 @@ def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
     for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:
-        yield f"# {name} is carried out already", DIM
+        yield f"# {name} is carried out already", "dim"
     yield from _yaml_settings([each for each in settings if each.name not in ("include", "include_claude")])
-    yield f"hooks:{'' if hooks else ' []'}", BOLD
+    yield f"hooks:{'' if hooks else ' []'}", "bold"
     for hook, values in hooks:
-        yield f"  # {hook.layer}", DIM
+        yield f"  # {hook.layer}", "dim"
         for number, each in enumerate(values):
             line = f"  {'  ' if number else '- '}{each.name}: {_text(each.value)}  # {each.where}"
             yield line, STYLES.get(each.origin, "")
         if hook.error is not None:
-            yield f"    # error: {hook.error}", ERROR
+            yield f"    # error: {hook.error}", "error"
 
 
 def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
@@ -177,10 +174,10 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
     Those that only managed and user files may have are comments: a project's file may not have them.
     """
     for each in (each for each in settings if each.name in TRUSTED_SETTINGS):
-        yield f"# hookrun.{each.name} of your own declarations: {_text(each.value)}  ({each.where})", DIM
+        yield f"# hookrun.{each.name} of your own declarations: {_text(each.value)}  ({each.where})", "dim"
     settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
     if settings:
-        yield "hookrun:", BOLD
+        yield "hookrun:", "bold"
     for name in dict.fromkeys(each.name for each in settings):
         same = [each for each in settings if each.name == name]
         value: object = same[-1].value
@@ -322,8 +319,6 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
             rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
         rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
-        if text.at(("hookrun",)) is None:
-            text = text.put(("hookrun",), {})
         text = _with(text, ("hookrun", "include"), [name], now)
     if migrated.hooks or migrated.rest:
         text = _not_included(text, now.path, path, home, migrated)
@@ -360,7 +355,7 @@ def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: Exist
     """Return the text with items at the end of the list at a path, which is created if missing."""
     listed = text.at(path)
     if listed is None:
-        return text.add(path[:-1], list(items), path[-1])
+        return text.put(path, list(items))
     if not isinstance(listed, list):
         msg = f"{relative_path(now.path)}: `{'.'.join(path)}` is not a list\nhint: add the output of `--json` by hand"
         raise FileError(msg)

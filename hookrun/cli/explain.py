@@ -20,20 +20,7 @@ from hookrun.cli.commands import (
     hooks_named,
 )
 from hookrun.cli.event_query import ConfigSources, EventQuery
-from hookrun.cli.printing import (
-    BOLD,
-    DIM,
-    ERROR,
-    OK,
-    WARNING,
-    Line,
-    count,
-    print_json,
-    print_paragraphs,
-    print_problems,
-    print_table,
-    print_wrapped,
-)
+from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
@@ -45,12 +32,12 @@ if TYPE_CHECKING:
     from hookrun.cli.explain_run import AgentSide, ExplainRun
 
 STATES = {
-    RUNS: ("runs", OK),
-    DEPENDS: ("may run", WARNING),
-    FAILS: ("fails", ERROR),
-    OFF: ("off", WARNING),
-    ENDED: ("not reached", WARNING),
-    NOT: ("no match", DIM),
+    RUNS: ("runs", "ok"),
+    DEPENDS: ("may run", "warning"),
+    FAILS: ("fails", "error"),
+    OFF: ("off", "warning"),
+    ENDED: ("not reached", "warning"),
+    NOT: ("no match", "dim"),
 }
 """State of a prediction -> how the table shows it, and its style."""
 PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
@@ -59,7 +46,7 @@ CHOICES = ("denied", "disabled", "paused until")
 """The user's decisions that switch a hook off."""
 MAX_NAMED = 3
 """Hooks that do not run, up to which the answer names them."""
-STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: WARNING}
+STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
 
 
 @command(
@@ -163,7 +150,7 @@ class Explanation:
     def show(self) -> None:
         """Print the explanation, the answer first."""
         line = self._answer()
-        print_wrapped(truncate(line, MAX_ANSWER), style=BOLD)
+        print_wrapped(truncate(line, MAX_ANSWER), style="bold")
         if len(line) > MAX_ANSWER and not self.hooks:
             print_wrapped(f"note: {self.localize(self.sources.why_no_hooks())}")
         for number, predictions in enumerate(self.predictions):
@@ -242,7 +229,7 @@ class Explanation:
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:
             listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
-            yield f"hooks of other events: {listed}", DIM
+            yield f"hooks of other events: {listed}", "dim"
 
     # --- as JSON
 

@@ -11,7 +11,7 @@ from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.commands import MAX_ANSWER
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, print_line, print_lines, print_table, print_wrapped
+from hookrun.cli.printing import print_line, print_lines, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch, is_unapproved
 from hookrun.edit.file_change import FileError
 from hookrun.engine import combine
@@ -43,10 +43,10 @@ ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 MAX_VALUE = 60
 """Characters of a value in the table."""
 RESULT_STYLES = {
-    **dict.fromkeys(("continue", "allow", "modify", "started"), OK),
-    **dict.fromkeys(("block", "stop", "failed"), ERROR),
-    **dict.fromkeys(("ask", "skip", UNAPPROVED), WARNING),
-    **dict.fromkeys(("not run", "no match"), DIM),
+    **dict.fromkeys(("continue", "allow", "modify", "started"), "ok"),
+    **dict.fromkeys(("block", "stop", "failed"), "error"),
+    **dict.fromkeys(("ask", "skip", UNAPPROVED), "warning"),
+    **dict.fromkeys(("not run", "no match"), "dim"),
 }
 
 
@@ -94,10 +94,10 @@ class AgentSide:
             return
         known = self.known_answer()
         if known is not None:
-            yield f"{self.agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", BOLD
+            yield f"{self.agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", "bold"
         fallbacks = ", ".join(dict.fromkeys(name for _, name in self.unsupported()))
         if fallbacks:
-            yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", DIM
+            yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
 
     def known_answer(self) -> str | None:
         """Return the agent's answer where it is known in advance, because hooks can only fail; else None."""
@@ -182,7 +182,7 @@ class ExplainRun:
         if first is None:
             self.explanation.show()
         else:
-            print_wrapped(first, style=BOLD)
+            print_wrapped(first, style="bold")
             for number, (fire, verdict) in enumerate(self.fires):
                 print_line("")
                 print_table(
@@ -197,7 +197,7 @@ class ExplainRun:
                 print_lines(_changed_arguments(fire, verdict))
             self.explanation.show_notes()
         for each in self.problems:
-            print_wrapped(f"note: {each}", style=WARNING)
+            print_wrapped(f"note: {each}", style="warning")
         print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
@@ -224,11 +224,11 @@ class ExplainRun:
         for run in runs_of(fire):
             if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
                 continue
-            yield from (("", ""), (run.name, BOLD))
+            yield from (("", ""), (run.name, "bold"))
             current, stdin = _parse_input(self.inputs.get(id(run.outcome), b""))
             if current == self._last_input:
                 stdin = []
-                yield "  input   as above", DIM
+                yield "  input   as above", "dim"
             self._last_input = current
             output, errors = shown_lines(run.outcome.stdout), shown_lines(run.outcome.stderr)
             for title, texts in (("input", stdin), ("output", output), ("stderr", errors)):
@@ -236,18 +236,18 @@ class ExplainRun:
             if run.outcome.exit_code:
                 yield f"  exit status {run.outcome.exit_code}", ""
             if runs_in_background(run):
-                yield f"  `hookrun why {fire.request_id}` shows how it ends", DIM
+                yield f"  `hookrun why {fire.request_id}` shows how it ends", "dim"
 
     def _answer_lines(self) -> Iterator[Line]:
         agent = self.explanation.query.agent
         if agent is None:
             return
         yield "", ""
-        yield f"{agent.DISPLAY_NAME} gets, with exit status {self.status}:", BOLD
+        yield f"{agent.DISPLAY_NAME} gets, with exit status {self.status}:", "bold"
         for line in shown_lines(self.stdout) or ["nothing"]:
             yield f"  {line}", ""
         for name in self.degraded:
-            yield f"{name}: {DEGRADATIONS[name]}", WARNING
+            yield f"{name}: {DEGRADATIONS[name]}", "warning"
 
     def json(self) -> dict[str, object]:
         """Return the explanation as a JSON object, with the results."""
@@ -332,12 +332,11 @@ class _RecordedAgentFire(AgentFire):
         result.fires = self.fires
         result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
         result.problems += self.errors
-        if self.invocation is not None:
-            result.add_problems(self.invocation)
+        result.add_problems(self.command)
         return result.status
 
-    def _read(self, invocation: FireInvocation) -> Message:
-        invocation.on_outcomes = self._result.watch
+    def _read(self) -> Message:
+        self.command.on_outcomes = self._result.watch
         return self._query_message
 
     def _print(self, stdout: bytes) -> str | None:
@@ -400,8 +399,8 @@ def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
 def _changed_arguments(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
     if verdict.modified_args is None:
         return
-    styles = {"+": OK, "-": ERROR, "@": DIM}
+    styles = {"+": "ok", "-": "error", "@": "dim"}
     yield "", ""
-    yield "arguments (- before, + after)", BOLD
+    yield "arguments (- before, + after)", "bold"
     for line in diff(*(dumps(each, indent=2, ensure_ascii=False) for each in arguments(fire))):
         yield f"  {line}", styles.get(line[:1], "")

@@ -215,10 +215,13 @@ class Setup:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
         yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
         for agent in failed:
-            yield (report.at.command(f"hookrun install {agent}"), "connect it, once the error is fixed")
+            yield (report.at.next_command(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield report.at.command(shlex.join(("hookrun", "try", "rm -rf /"))), "show what each hook says to a command"
-        yield report.at.command("hookrun doctor"), "check that every agent runs the hooks"
+            yield (
+                report.at.next_command(shlex.join(("hookrun", "try", "rm -rf /"))),
+                "show what each hook says to a command",
+            )
+        yield report.at.next_command("hookrun doctor"), "check that every agent runs the hooks"
 
 
 def _events(entry: object, own: list[str]) -> list[str]:
@@ -306,7 +309,7 @@ def next_steps(
     if not approved:
         purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
-        yield report.at.command("hookrun trust"), purpose
+        yield report.at.next_command("hookrun trust"), purpose
 
 
 # --- hookrun remove

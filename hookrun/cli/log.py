@@ -17,7 +17,7 @@ from hookrun import audit, audit_reader
 from hookrun.audit_reader import FireRecords, Record, local_time
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
-from hookrun.cli.printing import BOLD, DIM, ERROR, OK, WARNING, Line, count, print_json, print_message, print_paragraphs
+from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
 from hookrun.files import relative_path
 from hookrun.model import as_object
 from hookrun.text import diff, quote, truncate
@@ -55,7 +55,7 @@ VERBS = {
 }
 """The action of a run -> how it was decided."""
 
-STYLES = {"block": ERROR, "skip": ERROR, "stop": ERROR, "ask": WARNING, "modify": WARNING, "allow": OK}
+STYLES = {"block": "error", "skip": "error", "stop": "error", "ask": "warning", "modify": "warning", "allow": "ok"}
 
 CALL = (("tool", "--tool"), ("agent", "--agent"))
 """A field of a run's record -> the option of `hookrun explain` for it."""
@@ -85,7 +85,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
     last = next(audit_reader.newest_first(runs.home), None)
     found = runs.latest(limit)
     if not found and not follow and not as_json:
-        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), DIM)])
+        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
     for run in found:
         _show(run, as_json=as_json)
     _note_gap(runs, found)
@@ -109,18 +109,12 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
         return
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
-    parts = (
-        local_time(header.get("time")),
-        run.request_id[:SHORT_ID],
-        project,
-        _call(header),
-        _result(run),
-        _subject(header),
-    )
-    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), ERROR if run.failed else BOLD))]
+    about = (local_time(header.get("time")), run.request_id[:SHORT_ID], project, _call(header))
+    parts = (*about, _result(run), _subject(header))
+    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), "error" if run.failed else "bold"))]
     for record in run.hooks:
         lines += _hook_lines(record, MAX_LOG_TEXT)
-    print_paragraphs([*lines, *((f"  {problem}", WARNING) for problem in _problems(header))])
+    print_paragraphs([*lines, *((f"  {problem}", "warning") for problem in _problems(header))])
 
 
 def _call(header: Record) -> str:
@@ -156,27 +150,27 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
     timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
     reason = f": {_one_line(text, limit).removeprefix('not approved: ')}" if text else ""
-    style = ERROR if failure else STYLES.get(action, "")
+    style = "error" if failure else STYLES.get(action, "")
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
             yield f"    to the {reader}: {_one_line(record[field], limit)}", ""
     yield from _changes(record)
     notes = record.get("notes")
-    yield from ((f"    note: {note}", WARNING) for note in (notes if isinstance(notes, list) else ()))
+    yield from ((f"    note: {note}", "warning") for note in (notes if isinstance(notes, list) else ()))
 
 
 def _changes(record: Record) -> Iterator[Line]:
     changed, values = record.get("changed"), as_object(record.get("changes"))
     for name, value in values.items():
         if isinstance(value, list) and len(value) == len(("before", "after")):
-            yield f"    changed {name}:", WARNING
+            yield f"    changed {name}:", "warning"
             for line in diff(*(str(each) if each is not None else "" for each in value)):
                 if not line.startswith("@@"):
-                    yield f"      {line}", {"-": ERROR, "+": OK}.get(line[:1], "")
+                    yield f"      {line}", {"-": "error", "+": "ok"}.get(line[:1], "")
     others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
     if others:
-        yield f"    changed {', '.join(others)}", WARNING
+        yield f"    changed {', '.join(others)}", "warning"
 
 
 def _one_line(text: object, limit: int) -> str:
@@ -292,7 +286,7 @@ def _reason(record: Record) -> str:
 
 def _details(run: FireRecords) -> Iterator[Line]:
     header = run.header
-    yield _answer(run), STYLES.get(_action(run), BOLD)
+    yield _answer(run), STYLES.get(_action(run), "bold")
     ms = f", {header['ms']} ms" if "ms" in header else ""
     own = f" ({header['own_ms']} ms of it in hookrun)" if "own_ms" in header else ""
     for label, value in (
@@ -310,7 +304,7 @@ def _details(run: FireRecords) -> Iterator[Line]:
         (first, style), *more = _hook_lines(record, audit.MAX_TEXT + 100)
         yield f"{first} ({_source(record)})", style
         yield from more
-    yield from ((f"  {problem}", WARNING) for problem in _problems(header))
+    yield from ((f"  {problem}", "warning") for problem in _problems(header))
     run_count = len({str(each.get("hook")) for each in run.hooks})
     declared = header.get("declared")
     if isinstance(declared, int) and declared > run_count:
@@ -318,7 +312,7 @@ def _details(run: FireRecords) -> Iterator[Line]:
         words += [f"--arg {shlex.quote(f'{name}={header[key]}')}" for key, name in ARGUMENTS if header.get(key)]
         options = " ".join(["", *words])
         others = count(declared - run_count, "hook" if not run_count else "other hook")
-        yield f"  {others} did not run: `hookrun explain {header.get('event')}{options}` shows why", DIM
+        yield f"  {others} did not run: `hookrun explain {header.get('event')}{options}` shows why", "dim"
 
 
 def _source(record: Record) -> str:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
 
 Line = tuple[str, str]
-"""A line of text and its style on a terminal, empty for none."""
-
-OK, ERROR, WARNING, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
+"""A line of text and its style on a terminal: ok, error, warning, dim, bold, or empty."""
 
 
 def localized(text: str) -> str:
@@ -127,7 +125,7 @@ def print_table(
     lines. `styles` has the styles of cells by their text.
     """
     if title is not None:
-        print_lines([(title, BOLD)])
+        print_lines([(title, "bold")])
     screen = terminal_width(1)
     rows = _right_aligned([columns, *rows] if columns else rows)
     if screen is None and not wants_color(1):
@@ -142,7 +140,7 @@ def print_table(
     for number, row in enumerate(cells):
         *first, last = row
         parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
-        line = Text(style=DIM if columns and not number else "")
+        line = Text(style="dim" if columns and not number else "")
         for cell, width in zip(first, widths, strict=False):
             line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
         indent = " " * cell_len(line.plain)

@@ -321,4 +321,4 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.at.command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
+        yield report.at.next_command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM

@@ -28,10 +28,6 @@ from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
-    DIM,
-    ERROR,
-    OK,
-    WARNING,
     Line,
     count,
     print_json,
@@ -56,7 +52,7 @@ from hookrun.trust.store import StoreError
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 TO_APPROVE = ("not approved", "changed")
 """States of a hook that `hookrun trust` asks about."""
-STATE_STYLES = {"ready": OK, "advise": OK, "error": ERROR, "denied": ERROR, "disabled": DIM, "off": DIM}
+STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "denied": "error", "disabled": "dim", "off": "dim"}
 """State of a hook -> its style on a terminal; any other is a warning."""
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
@@ -77,7 +73,7 @@ CHECK_NAMES = {
 }
 """Check -> its name on the screen, where that differs from the one in JSON."""
 
-LEVEL_STYLES = {f"  {PROBLEM}": ERROR, f"  {NOTE}": WARNING, f"  {ALL_WELL}": OK}
+LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}": "ok"}
 
 
 # --- hookrun list
@@ -113,9 +109,9 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
-            print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], WARNING) for row in rows})
+            print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
-            print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", WARNING)])
+            print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", "warning")])
     elif not problems:
         print_line(f"no hooks are configured here: run `hookrun init`{ConfigSources(at).overlooked()}")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
@@ -173,7 +169,7 @@ def _row(hook: Hook, state: str) -> list[str]:
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
     """Yield what the table shows of a hook, and every other field that is not the default."""
     safe = to_json(hook)
-    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], WARNING)
+    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], "warning")
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
     fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
     fields |= {
@@ -235,9 +231,9 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         print_lines(_lines(project, agents, states, to_approve, "" if states else ConfigSources(at).overlooked()))
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
-            print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", WARNING)])
+            print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", "warning")])
         well, server = describe(at.home)
-        print_lines([(f"server     {server}", "" if well else WARNING)] if server else [])
+        print_lines([(f"server     {server}", "" if well else "warning")] if server else [])
         print_lines([(f"last run   {shown}", "")])
         print_problems(errors)
     return FAILED if errors else 0
@@ -265,15 +261,15 @@ def _lines(
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
-        yield (f"{'' if index else 'agents':<11}{_agent(agent)}", OK if agent.scopes else WARNING)
+        yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
     if not agents:
-        yield "agents     none found: `hookrun help agents` lists the supported ones", WARNING
+        yield "agents     none found: `hookrun help agents` lists the supported ones", "warning"
     by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
     if not states:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
     yield f"hooks      {states.total()}: {by_state}{overlooked}", ""
     if to_approve:
-        yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", WARNING
+        yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", "warning"
 
 
 def _agent(agent: AgentState) -> str:

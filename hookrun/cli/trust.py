@@ -12,10 +12,6 @@ import click
 from hookrun.cli.commands import FAILED, Workspace, command, config_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
-    DIM,
-    ERROR,
-    OK,
-    WARNING,
     Line,
     ProgressBar,
     aligned,
@@ -166,7 +162,7 @@ HELP = (
     "  q  quit",
 )
 CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
-STATE_STYLES = {"approved": OK, "denied": ERROR, "disabled": DIM}
+STATE_STYLES = {"approved": "ok", "denied": "error", "disabled": "dim"}
 FIELD_INDENT = " " * 15
 MAX_LISTED = 50
 """Hooks that the summary lists."""
@@ -210,7 +206,7 @@ def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     print_line(f"{count(len(hooks), 'hook')} in {project.root}: {counted}")
     lines = aligned([["", found.hook.name, found.state] for found in hooks[:MAX_LISTED]])
-    print_lines((line, STATE_STYLES.get(found.state, WARNING)) for line, found in zip(lines, hooks, strict=False))
+    print_lines((line, STATE_STYLES.get(found.state, "warning")) for line, found in zip(lines, hooks, strict=False))
     if len(hooks) > MAX_LISTED:
         print_line(f"  ... and {len(hooks) - MAX_LISTED} more")
 
@@ -236,7 +232,7 @@ def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> s
         print_lines([_approve(project, found, texts)])
     elif answer == "v":
         project.deny(found)
-        print_lines([(f"  denied {found.hook.name}", ERROR)])
+        print_lines([(f"  denied {found.hook.name}", "error")])
     return answer
 
 
@@ -245,9 +241,9 @@ def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
     now = project.inspect(found.hook)
     if now.digest == found.digest:
         project.approve(found, texts)
-        return f"  approved {found.hook.name}", OK
+        return f"  approved {found.hook.name}", "ok"
     changed = snapshots.named_changes(found.inspection.files, now.inspection.files) or "its declaration"
-    return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", WARNING
+    return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", "warning"
 
 
 def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:

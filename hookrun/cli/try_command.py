@@ -16,12 +16,7 @@ from hookrun.agents.types import Agent
 from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, agents_named, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import (
-    BOLD,
     CONFIG_ERRORS,
-    DIM,
-    ERROR,
-    OK,
-    WARNING,
     Line,
     count,
     print_json,
@@ -43,9 +38,9 @@ from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
 STYLES = {
-    **dict.fromkeys(("block", "stop", "skip"), ERROR),
-    **dict.fromkeys(("ask", "modify", "failed", "skipped"), WARNING),
-    **dict.fromkeys(("allow", "continue"), OK),
+    **dict.fromkeys(("block", "stop", "skip"), "error"),
+    **dict.fromkeys(("ask", "modify", "failed", "skipped"), "warning"),
+    **dict.fromkeys(("allow", "continue"), "ok"),
 }
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 MAX_TEXT = 300
@@ -231,18 +226,18 @@ class Trial:
         for number, (fire, verdict) in enumerate(self.fires, 1):
             which = f" of call {number}" if len(self.fires) > 1 else ""
             if not has_rows:
-                yield f"result{which}: continue: {self._why_nothing_runs(fire)}", BOLD
+                yield f"result{which}: continue: {self._why_nothing_runs(fire)}", "bold"
                 continue
             by = fire.chain.ended_by if fire.chain is not None else None
             word = RESULTS.get(verdict.action, verdict.action)
-            yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", BOLD
+            yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", "bold"
         if self._repeated:
-            yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", DIM
+            yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", "dim"
         if self._agent is not None:
             answer, degraded = self._answer()
             yield f"{self._agent.DISPLAY_NAME} gets: {answer or 'nothing, and continues'}", ""
             for name in degraded:
-                yield f"note: {name}: {DEGRADATIONS[name]}", WARNING
+                yield f"note: {name}: {DEGRADATIONS[name]}", "warning"
 
     def _why_nothing_runs(self, fire: EventFire) -> str:
         hooks = fire.candidates.count if fire.candidates is not None else 0

@@ -1,6 +1,7 @@
 /* The launcher that agents start: hands its command line to the warm server of this account, or becomes the cold one.
  *
- * Its file name is the agent's name, and `launcher.conf` beside it names the server's socket and the cold command. From
+ * Its file name is the agent's name, with an event where the agent passes no arguments, as in `claude.PreToolUse`, and
+ * `launcher.conf` beside it names the server's socket and the cold command. From
  * the first byte of the request on it never starts a second run; up to there anything unexpected makes it the cold
  * command, and where that cannot be started, the script `gone` beside it. It never reads its standard input. */
 
@@ -300,6 +301,25 @@ static void send_request(int working_directory, char *request, size_t size) {
     }
 }
 
+/* Take the event out of the launcher's name, where it has one, and put it before the arguments, with the home in which
+ * the launcher is: its agent reads the name alone, and so does another agent that runs the first one's hooks. */
+static void take_event(int argc) {
+    static const char inside[] = "/.local/share/hookrun/";
+    char *event = strchr(agent, '.'), **words;
+    size_t home = strlen(directory) - strlen(inside);
+    if (!event)
+        return;
+    *event++ = 0;
+    if (strlen(directory) < strlen(inside) || strcmp(directory + home, inside) != 0 ||
+        !(words = malloc(((size_t)argc + 3) * sizeof *words)))
+        gone();
+    words[0] = event;
+    words[1] = "--home";
+    words[2] = strndup(directory, home);
+    memcpy(words + 3, argument, (size_t)argc * sizeof *words); /* with the NULL */
+    argument = words;
+}
+
 int main(int argc, char **argv) {
     char *slash = argc > 0 && argv[0] ? strrchr(argv[0], '/') : NULL;
     char answer[2];
@@ -309,6 +329,7 @@ int main(int argc, char **argv) {
     memcpy(directory, argv[0], (size_t)(slash + 1 - argv[0]));
     agent = slash + 1;
     argument = argv + 1;
+    take_event(argc);
     int streams = 1; /* before anything is opened in the place of a closed one */
     for (int fd = 0; fd < 3; fd++)
         streams = streams && fcntl(fd, F_GETFD) >= 0;

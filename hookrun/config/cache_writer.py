@@ -10,15 +10,7 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.discovery import (
-    ALWAYS,
-    ENFORCING,
-    FORMAT,
-    CompiledConfig,
-    identity_or_none,
-    load_cached,
-    path_for,
-)
+from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, identity_or_none, load_cached, path_for
 from hookrun.fastjson import dumps
 from hookrun.model import HOOK_DEFAULTS, LAYERS, Hook
 from hookrun.state import YOUNG, seal

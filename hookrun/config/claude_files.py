@@ -30,32 +30,26 @@ MAX_CHARACTERS = 64 << 10
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
-def managed_files(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's settings; every path that affects the result is added to `looked_for`."""
+def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the administrator's and the user's settings, without plugins, that are not among `files`.
+
+    Every path that affects the result is added to `looked_for`.
+    """
     base = found.claude_managed
     more = f"{base}/{MORE_MANAGED}"
-    looked_for += [more] if more not in looked_for else []
+    looked_for.append(more)
     try:
         names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
     except OSError:
         names = []
-    return _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
-
-
-def user_settings(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's settings, without plugins."""
-    return _there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)
-
-
-def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the user's and the administrator's settings that are not among `files`: their hooks are not included."""
+    managed = _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
+    above = [*managed, *_there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)]
     read = {os.path.realpath(file.path) for file in files}
-    above = [*managed_files(found, looked_for), *user_settings(found, looked_for)]
     return [file for file in above if os.path.realpath(file.path) not in read]
 
 
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return those settings if any of `files` are settings with hooks.
+    """Return the settings above if any of `files` are settings with hooks.
 
     Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
     so their problems are left out, unless they cannot be read at all.
@@ -87,7 +81,7 @@ def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
 
 
 def _there(paths: list[str], layer: str, looked_for: list[str]) -> list[ConfigFile]:
-    looked_for += [path for path in paths if path not in looked_for]
+    looked_for += paths
     return [load_file(path, layer, claudes=True) for path in paths if os.path.lexists(path)]
 
 
@@ -282,7 +276,7 @@ class Plugins:
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
         if path is None:
             return
-        self._note(path)
+        self._looked_for.append(path)
         if os.path.lexists(path) and os.path.realpath(path) not in self._taken:
             self._taken.add(os.path.realpath(path))
             file = load_file(path, layer, claudes=True)
@@ -298,15 +292,11 @@ class Plugins:
                 return root.rstrip("/") if isinstance(root, str) and os.path.isabs(root) else None
         return None
 
-    def _note(self, path: str) -> None:
-        if path not in self._looked_for:
-            self._looked_for.append(path)
-
     def _document(self, path: str) -> Document:
         """Return a file of Claude Code's, NOT_READ if there is none; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = NOT_READ
-            self._note(path)
+            self._looked_for.append(path)
             if os.path.lexists(path):
                 try:
                     self._documents[path] = read(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
@@ -15,10 +16,10 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import BOOL, NUMBER, Choice, Field, ListOf, Str, names, texts, validate_into
+from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts
 from hookrun.events import EVENTS
 from hookrun.model import as_object
-from hookrun.shell.fire_call import fire_calls
+from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.text import closest, did_you_mean, quote
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
@@ -29,20 +30,18 @@ OF_A_GROUP = ("matcher", "hooks")
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
 
-FIELDS = names(
-    (
-        Field("command", validate.FIELDS["command"].shape, "A shell command line, or with `args` a program."),
-        Field("args", ListOf(WORD, "a list of arguments", least=0), "The arguments: no shell is used."),
-        Field("url", validate.FIELDS["url"].shape, "An address that the input is posted to."),
-        Field("headers", validate.FIELDS["headers"].shape, "Headers of the request."),
-        Field("allowedEnvVars", validate.FIELDS["allowed_env"].shape, "The variables that headers may use."),
-        Field("timeout", NUMBER, "Seconds."),
-        Field("if", Str("a permission rule such as Bash(git *)"), "A permission rule."),
-        Field("async", BOOL, "Whether it is started and not waited for."),
-        Field("asyncRewake", BOOL, "The same, and its exit status 2 wakes Claude."),
-        Field("shell", Choice(("bash", "powershell")), "The shell of `command`."),
-    )
-)
+FIELDS: dict[str, Shape] = {
+    "command": validate.FIELDS["command"].shape,
+    "args": ListOf(WORD, "a list of arguments", least=0),
+    "url": validate.FIELDS["url"].shape,
+    "headers": validate.FIELDS["headers"].shape,
+    "allowedEnvVars": validate.FIELDS["allowed_env"].shape,
+    "timeout": NUMBER,
+    "if": Str("a permission rule such as Bash(git *)"),
+    "async": BOOL,
+    "asyncRewake": BOOL,
+    "shell": Choice(("bash", "powershell")),
+}
 """Claude Code's fields of a handler that have an effect in hookrun."""
 
 CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
@@ -190,7 +189,7 @@ def validate_handler(
         at.type_error(handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
         checked.for_file = [*checked.problems]
         return checked
-    calls = fire_calls(str(handler.get("command")))
+    calls = fire_calls(str(handler_line(handler)))
     if calls:  # our own installation: it runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
         if others:
@@ -229,7 +228,8 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
     given: dict[str, object] = {}
     for key, value in handler.items():
         if key in FIELDS:
-            validate_into(given, FIELDS[key], value, at)
+            with suppress(Invalid):
+                given[key] = FIELDS[key].check(value, at.at(key))
         elif key not in KNOWN and (near := closest(key.partition("_")[0], KNOWN)):
             at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", f"did you mean {quote(near)}?")
     return given

@@ -93,9 +93,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
         looked_for += paths
     everywhere = _includes_claude(examined)
     if everywhere:
-        _take_claudes(
-            [*claude_files.managed_files(found, looked_for), *claude_files.user_settings(found, looked_for)], examined
-        )
+        _take_claudes(claude_files.settings_above([], found, looked_for), examined)
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
@@ -179,8 +177,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         include = GitInclude.from_item(item, file.path)
         path = include.file(home) if include is not None else included_path(file.path, str(item), home)
         target = os.path.realpath(path)
-        if path not in examined.declarations.files:
-            examined.declarations.files.append(path)
+        examined.declarations.files.append(path)
         if include is not None and (problem := include.problem(home)) is not None:
             where.report(*problem)
         elif target in {*chain, real}:
@@ -231,6 +228,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
             examined.add_problems([internal_problem(file.path, error)])
+    declarations.files = list(dict.fromkeys(declarations.files))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)

@@ -88,11 +88,6 @@ def no_version(name: str, version: str) -> str:
     return f"this hookrun ({hookrun.__version__}) has no version {quote(version)} of `{name}`"
 
 
-def until(name: str, version: str) -> str:
-    """Return the hookrun up to which an old version works, empty for one without an end."""
-    return str(_versions(name).get(version, {}).get("until", ""))
-
-
 def option_variables(name: str) -> dict[str, str]:
     """Return the options of a recipe, each with its environment variable."""
     options: dict[str, str] = recipes().get(name, {}).get("options", {})
@@ -140,7 +135,7 @@ def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool
         at.report(f"unknown recipe {quote(name)}", did_you_mean(name, recipes(), "`hookrun recipes` lists all"))
     elif not hooks:
         at.report(no_version(name, version), f'write "{name}@{newest(name)}", or upgrade hookrun')
-    elif end := until(name, version):
+    elif end := _versions(name)[version].get("until"):
         hint = f"`hookrun update` shows the difference and moves to @{newest(name)}"
         at.warn(f"`{name}@{version}` is an old version that works up to hookrun {end}", hint)
     return bool(hooks)

@@ -117,9 +117,9 @@ def _run(
     state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return the finished command, None if it timed out."""
-    program, launcher, flags = wired.command.program, wired.command.launcher, wired.command.flags
-    if launcher is not None:
-        command = [launcher, *flags.launcher_arguments(), "--probe", home]
+    program, flags = wired.command.program, wired.command.flags
+    if wired.command.launcher is not None:
+        command = [*wired.command.words, "--probe", home]
     else:
         begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
         command = [*begins, *flags.arguments(), "--probe", home]

@@ -40,30 +40,31 @@ class SpanEditor(ABC):
         except (KeyError, IndexError, TypeError):  # TypeError: a key in a list, an index in an object or a number
             return None
 
-    def add(self, path: KeyPath, value: object, key: str | None = None) -> Self:
-        """Append a value to the list at `path`, or a member `key` to the object there."""
+    def put(self, path: KeyPath, value: object) -> Self:
+        """Replace the value at `path`, or add it where its last step is a new key, or the length of a list.
+
+        What is missing above it is added too.
+        """
+        parent, step = path[:-1], path[-1]
+        if parent and self.at(parent) is None:
+            return self.put(parent, {step: value} if isinstance(step, str) else [value])
         expected = copy.deepcopy(self.data)
-        container = _walk(expected, path)
-        if key is None and isinstance(container, list):
+        container = _walk(expected, parent)
+        is_new = not self._has(path)
+        if isinstance(container, list) and is_new and step == len(container):
             container.append(copy.deepcopy(value))
-        elif key is not None and isinstance(container, dict):
-            container[key] = copy.deepcopy(value)
+        elif isinstance(container, dict) or not is_new:
+            container[step] = copy.deepcopy(value)
         else:
             raise EditError
-        return self._checked(self._with_item(path, value, key), expected)
-
-    def set(self, path: KeyPath, value: object) -> Self:
-        """Replace the value at `path`."""
-        expected = copy.deepcopy(self.data)
-        _walk(expected, path[:-1])[path[-1]] = copy.deepcopy(value)
+        if is_new:
+            return self._checked(self._with_item(parent, value, step if isinstance(step, str) else None), expected)
         return self._checked(self._with_value(path, value), expected)
 
-    def put(self, path: KeyPath, value: object) -> Self:
-        """Replace the value at `path`, or add it where its last step is a new key, or the length of a list."""
-        if self._has(path):
-            return self.set(path, value)
-        step = path[-1]
-        return self.add(path[:-1], value, step if isinstance(step, str) else None)
+    def add(self, path: KeyPath, value: object) -> Self:
+        """Append a value to the list at `path`, which is added if it is missing."""
+        there = self.at(path)
+        return self.put((*path, len(there) if isinstance(there, list) else 0), value)
 
     def remove(self, path: KeyPath) -> Self:
         """Remove the item at `path` from its list or object."""

@@ -78,7 +78,7 @@ class AgentFire:
         self.wired_as = agent.NAME
         self.options = options
         self.errors = [one_line(usage_error)] if usage_error else []
-        self.invocation: FireInvocation | None = None
+        self.command = FireInvocation("", agent=agent.NAME)  # without a home, until it is known
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
         self.message = placeholder_message(agent, self.event)
@@ -107,13 +107,12 @@ class AgentFire:
         options = self.options
         named = options.probe or options.home
         home = named_home(named) if named else account_home()
-        self.invocation = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
-        self.invocation.trusted = options.trust
-        self.invocation.cold = options.cold
+        self.command = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
+        self.command.trusted = options.trust
+        self.command.cold = options.cold
 
     def _internal_error(self, error: Exception) -> str:
-        home = self.invocation.home if self.invocation is not None else self.options.home
-        return internal_error(error, home, for_agent=True)
+        return internal_error(error, self.command.home or self.options.home, for_agent=True)
 
     def _limit(self) -> float:
         """Return the default time limit of hooks in seconds, for a launcher with an event that of its entry."""
@@ -124,20 +123,20 @@ class AgentFire:
 
     def _fire(self) -> None:
         """Read the message and fire each of its calls in order, until a signal ends it."""
-        command = self._command()
-        self.message = self._read(command)
+        command = self.command
+        self.message = self._read()
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
-        self._load(command)
+        self._load()
         if not self.tool_is_known:
             from hookrun.agents.mcp_names import name_mcp_tool
 
             name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
-        self.skipped = self._handled_by_other_wiring(command)
+        self.skipped = self._handled_by_other_wiring()
         if self.skipped is not None:
             return
         for call in self.message.calls:
-            fire = self._prepared(command, call)
+            fire = self._prepared(call)
             if fire is None:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
@@ -154,10 +153,10 @@ class AgentFire:
             return False
         from hookrun.session import stop_was_blocked
 
-        return stop_was_blocked(self._command().home, self.message.session_id, _which(event, call.fields))
+        return stop_was_blocked(self.command.home, self.message.session_id, _which(event, call.fields))
 
-    def _read(self, command: FireInvocation) -> Message:
-        payload = command.read_context(self.options.ctx)
+    def _read(self) -> Message:
+        payload = self.command.read_context(self.options.ctx)
         name = detect_agent(self.agent, payload)
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, payload))
@@ -172,49 +171,46 @@ class AgentFire:
             self.tool_is_known = knows_tool(self.agent, message)
         return message
 
-    def _load(self, command: FireInvocation) -> None:
+    def _load(self) -> None:
         if self.options.probe is not None:
-            command.load_user_layer()
+            self.command.load_user_layer()
         else:
-            command.load(self._start(), self.options.config)
+            self.command.load(self._start(), self.options.config)
 
-    def _handled_by_other_wiring(self, command: FireInvocation) -> str | None:
+    def _handled_by_other_wiring(self) -> str | None:
         """Return which other installation answers this message, or None: no hook runs twice."""
-        if self.wired_as != self.agent.NAME and self._has_own_wiring(command, self.message.native):
+        if self.wired_as != self.agent.NAME and self._has_own_wiring(self.message.native):
             return f"{self.agent.DISPLAY_NAME} has its own installation for {self.message.native}"
         if self.options.scope == "project":
             from hookrun.wiring.presence import user_wiring_answers
 
             owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
             reads_it = self.agent.INSTALL.get("reads_user_settings", owner is self.agent)
-            if reads_it and user_wiring_answers(owner, self.message.native, command.home):
+            if reads_it and user_wiring_answers(owner, self.message.native, self.command.home):
                 return f"the user's settings of {self.agent.DISPLAY_NAME} already fire {self.message.native}"
         return None
 
-    def _has_own_wiring(self, command: FireInvocation, event: str) -> bool:
+    def _has_own_wiring(self, event: str) -> bool:
         from hookrun.wiring.presence import has_own_hooks
 
+        command = self.command
         repository = command.config_files.repository if command.config_files is not None else None
         return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the agent that really calls, which runs the hooks in another agent's settings."""
         self.agent = agent
-        self._command().agent = agent.NAME
+        self.command.agent = agent.NAME
         self.event = native_event(self.agent, self.event)
         self.message = placeholder_message(self.agent, self.event)
 
-    def _command(self) -> FireInvocation:
-        if self.invocation is None:
-            raise FireError("no home directory, so no config can be found")
-        return self.invocation
-
-    def _prepared(self, command: FireInvocation, call: CanonicalCall) -> EventFire | None:
+    def _prepared(self, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
+        command = self.command
         event = call.event or resolve_event(self.message.native, command.events)
         if call.synthesized:
             hooks = command.compiled.candidates(event).count if command.compiled is not None else 0
-            if not hooks or self._has_own_wiring(command, native_event(self.agent, event)):
+            if not hooks or self._has_own_wiring(native_event(self.agent, event)):
                 return None
         return EventFire(command, event)
 
@@ -236,10 +232,9 @@ class AgentFire:
 
     def _answer(self) -> int:
         """Print the answer, write the records, return the exit status."""
-        command = self.invocation
-        if command is not None and command.config_files is None:
-            self._load_settings(command)
-        interrupted = command.interrupted if command is not None else 0
+        if self.command.home and self.command.config_files is None:
+            self._load_settings()
+        interrupted = self.command.interrupted
         answer, stdout = self._render()
         self.answer = answer
         error = self._print(stdout) if stdout else None
@@ -278,21 +273,20 @@ class AgentFire:
         return plain, plain.stdout()
 
     def _needs_answer(self) -> bool:
-        problems = self.invocation.problems if self.invocation is not None else []
-        if self.notice or (self.invocation is not None and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
+        if self.notice or (self.command.home and os.path.exists(self.command.home + KEPT_TEXTS_DIR)):
             return True
-        return bool(self.errors or problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires))
+        return bool(
+            self.errors or self.command.problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
+        )
 
     def _build_response(self) -> AgentResponse:
         """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
         from hookrun.agents.reply import build_response
 
-        replies = [
-            self._limit_stop_blocks(
-                fire, reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
-            )
-            for fire, verdict in self.fires
-        ]
+        replies = []
+        for fire, verdict in self.fires:
+            runs = fire.chain.runs if fire.chain is not None else ()
+            replies.append(self._limit_stop_blocks(fire, reply_from_verdict(verdict, runs)))
         notice = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
         replies += [self._kept_texts(), self._own_failure(), notice]
         answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
@@ -300,7 +294,7 @@ class AgentFire:
             from hookrun.session import keep_texts
 
             texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
-            keep_texts(self._command().home, self.message.session_id, texts)
+            keep_texts(self.command.home, self.message.session_id, texts)
         return answer
 
     def _strongest(self) -> tuple[EventFire, Verdict] | None:
@@ -313,17 +307,17 @@ class AgentFire:
         if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
             return [], ""
         home = f" --home {self.options.home}" if self.options.home else ""
-        recorded = self._command().settings.get("audit") is not False
+        recorded = self.command.settings.get("audit") is not False
         return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{home}" if recorded else ""
 
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""
         form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
-        if form is None or session is None or not os.path.exists(self._command().home + KEPT_TEXTS_DIR):
+        if form is None or session is None or not os.path.exists(self.command.home + KEPT_TEXTS_DIR):
             return Reply()
         from hookrun.session import take_text
 
-        home, able = self._command().home, form.capabilities
+        home, able = self.command.home, form.capabilities
         return Reply(
             context=take_text(home, session, "context") if "context" in able else None,
             user_message=take_text(home, session, "user_message") if "user_message" in able else None,
@@ -347,13 +341,11 @@ class AgentFire:
 
     def _own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
-        command = self.invocation
-        texts = [*self.errors, *map(one_line, command.problems if command is not None else ())]
+        texts = [*self.errors, *map(one_line, self.command.problems)]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
-        settings = command.settings if command is not None else {}
-        if settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS:
+        if self._blocks_on_error():
             return Reply("block", text)
         return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
@@ -362,8 +354,10 @@ class AgentFire:
         refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
-        blocks = self.invocation is not None and self.invocation.settings.get("on_error") == "block"
-        return REFUSED if refusals or (blocks and self.message.event not in STOP_EVENTS) else FAILED
+        return REFUSED if refusals or self._blocks_on_error() else FAILED
+
+    def _blocks_on_error(self) -> bool:
+        return self.command.settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS
 
     def _reaches_user(self) -> bool:
         """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
@@ -383,13 +377,13 @@ class AgentFire:
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import mark_notice_shown
 
-        home = self.invocation.home if self.invocation is not None else None
-        return home is None or mark_notice_shown(home, self.message.session_id, cause)
+        home = self.command.home
+        return not home or mark_notice_shown(home, self.message.session_id, cause)
 
-    def _load_settings(self, command: FireInvocation) -> None:
+    def _load_settings(self) -> None:
         """Load the config although the message is unreadable: for `on_error` and the audit."""
         try:
-            self._load(command)
+            self._load()
         except Exception as error:
             self.errors.append(self._internal_error(error))
 
@@ -397,8 +391,7 @@ class AgentFire:
         from hookrun.fire.explanation import explain_answer
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        problems = self.invocation.problems if self.invocation is not None else []
-        lines += [f"  problem: {each}" for each in (*self.errors, *problems)]
+        lines += [f"  problem: {each}" for each in (*self.errors, *self.command.problems)]
         lines += [f"  not run here: {self.skipped}"] if self.skipped else []
         write_stderr("\n".join(lines))
 
@@ -406,14 +399,16 @@ class AgentFire:
 
     def _audit(self, status: int, answer: AgentResponse | None) -> None:
         """Write a record per fire. A failure here does not change the answer."""
-        command = self.invocation
-        if command is None:
+        command = self.command
+        if not command.home:
             return
         error = "; ".join(self.errors) if self.errors else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
             if not fires and (error is not None or command.problems or self.skipped):
-                fires = [(self._unfired(command), None)]
+                unfired = EventFire(command, self.message.event)
+                unfired.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
+                fires = [(unfired, None)]
             ended: list[tuple[EventFire, Verdict | None, dict[str, object]]] = []
             deciding, _ = self._strongest() or (None, None)
             for fire, verdict in fires:
@@ -427,12 +422,6 @@ class AgentFire:
             command.close(ended)
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
-
-    def _unfired(self, command: FireInvocation) -> EventFire:
-        """Return an EventFire for the record of an event that was not fired."""
-        fire = EventFire(command, self.message.event)
-        fire.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
-        return fire
 
 
 def _which(event: str, context: Mapping[str, object]) -> str:

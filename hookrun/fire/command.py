@@ -11,17 +11,10 @@ import os
 from hookrun import context as contexts
 from hookrun.events import UnknownEventError
 from hookrun.fastjson import dumps
-from hookrun.fire.invocation import EventFire, FireError, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
 from hookrun.state import NoHomeError, home_directory
-from hookrun.text import (
-    closest,
-    one_line,
-    print_message,
-    quote,
-    write_all,
-    write_stderr,
-)
+from hookrun.text import closest, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,8 +173,9 @@ class ProgramFire:
     def __init__(self, options: FireOptions) -> None:
         self.options = options
         home = named_home(options.home) if options.home else home_directory()
-        self.fire = EventFire.alone(options.event, home, options.deadline, options.cold)
-        self.invocation = self.fire.invocation
+        self.invocation = FireInvocation(home, deadline=options.deadline)
+        self.invocation.cold = options.cold
+        self.fire = EventFire(self.invocation, options.event)
 
     def run(self) -> int:
         """Run the hooks, print and record the result, and return the exit status."""

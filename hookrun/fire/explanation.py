@@ -68,9 +68,9 @@ def sentence(fire: EventFire, verdict: Verdict) -> str:
     ran = list(dict.fromkeys(run.name for run in runs_of(fire) if was_started(run) or runs_in_background(run)))
     if not ran:
         return f"{fire.event}: {verdict.action}: no hook ran; `hookrun explain {fire.event}` shows why"
-    by = fire.chain.ended_by if fire.chain is not None else None
+    by = f" by {fire.chain.ended_by}" if fire.chain is not None and fire.chain.ended_by is not None else ""
     message = f": {verdict.message}" if verdict.message else ""
-    return f"{fire.event}: {verdict.action}{f' by {by}' if by is not None else ''}{message} (ran: {', '.join(ran)})"
+    return f"{fire.event}: {verdict.action}{by}{message} (ran: {', '.join(ran)})"
 
 
 def attributes(hook: Hook) -> str:

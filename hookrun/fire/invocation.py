@@ -164,13 +164,6 @@ class EventFire:
         self.chain: HookChain | None = None
         self.trust: UserDecisions | None = None
 
-    @classmethod
-    def alone(cls, event: str, home: str, deadline: float | None, cold: str | None) -> EventFire:
-        """Return the only event of a run for a person or a program."""
-        invocation = FireInvocation(home, deadline=deadline)
-        invocation.cold = cold
-        return cls(invocation, event)
-
     def load_and_run(self, source: str, config: str | None) -> Verdict:
         """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about the context.
 

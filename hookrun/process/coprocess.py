@@ -17,6 +17,7 @@ from hookrun.model import BINDING_ACTIONS, Failure
 from hookrun.nesting import NESTING
 from hookrun.process.child import CHUNK, Task
 from hookrun.state import identity
+from hookrun.verdicts import excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ EXIT_GRACE = 1.0
 """Seconds to exit at the end of the input, to answer after noise, and to read the rest of a line already answered."""
 TEND_INTERVAL = 60.0
 """Seconds after which programs that have died are noticed at the latest."""
-SHOWN = 80
-"""Bytes of an invalid answer in a failure."""
 VETO = 2
 """The exit status of a program that blocks without an answer."""
 QUOTES = 6
@@ -170,7 +169,7 @@ class Line:
         """Return the verdict in the output, if there is one, and why it is not exactly one answer, or None."""
         verdict, problem = read_answer(bytes(process.out_data), self.number)
         if self.early:  # the line has not been written
-            verdict, problem = None, f"it wrote to stdout without being asked: {_excerpt(process.out_data)}"
+            verdict, problem = None, f"it wrote to stdout without being asked: {excerpt(process.out_data)}"
         elif process.outcome.bytes_out > process.task.max_output:
             problem = f"its output is longer than max_output ({process.task.max_output} bytes)"
         return verdict, problem
@@ -189,11 +188,11 @@ def read_answer(data: bytes, number: str) -> tuple[bytes | None, str | None]:
     if len(found) > 1:
         return verdict, "it answered more than once"
     if not found or not found[0][1]:
-        return verdict, f'stdout is not one line {{"id": "{number}", "verdict": ...}}: {_excerpt(data)}'
+        return verdict, f'stdout is not one line {{"id": "{number}", "verdict": ...}}: {excerpt(data)}'
     if len(lines) == 1:
-        return verdict, f"stdout is not one line, for its answer has no newline at the end: {_excerpt(data)}"
+        return verdict, f"stdout is not one line, for its answer has no newline at the end: {excerpt(data)}"
     if lines[1:] != [b""]:
-        return verdict, f"it wrote more than its answer to stdout: {_excerpt(data)}"
+        return verdict, f"it wrote more than its answer to stdout: {excerpt(data)}"
     return verdict, None
 
 
@@ -264,10 +263,6 @@ def _is_sound(line: bytes) -> bool:
 def _refuses(verdict: bytes) -> bool:
     value = loads(verdict.decode()) if verdict else None
     return isinstance(value, dict) and str(value.get("action")) in BINDING_ACTIONS
-
-
-def _excerpt(data: bytes | bytearray) -> str:
-    return dumps(bytes(data[:SHOWN]).decode("utf-8", "replace")) + ("..." if len(data) > SHOWN else "")
 
 
 class Coprocess:

@@ -227,7 +227,9 @@ class Loop:
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = min(self._meanwhile[0][0] if self._meanwhile else NEVER, now + POLL_INTERVAL if self._retry else NEVER)
+        until = self._meanwhile[0][0] if self._meanwhile else NEVER
+        if self._retry:
+            until = min(until, now + POLL_INTERVAL)
         for process in self._live:
             until = min(until, process.closing if process.ending or process.exited else process.deadline)
             if process.pidfd == NO_PIDFD and not process.exited:

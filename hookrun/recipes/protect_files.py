@@ -9,14 +9,7 @@ from hookrun.globs import glob
 from hookrun.model import as_object
 from hookrun.recipes.looks import GLOB_ARGUMENTS, PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import (
-    LinkedFiles,
-    block,
-    line_directory,
-    parse,
-    spellings,
-    unreadable,
-)
+from hookrun.recipes.shell_recipe import LinkedFiles, block, line_directory, parse, spellings, unreadable
 from hookrun.shell.prefilter import ENDS, shell_line
 from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 

@@ -76,15 +76,12 @@ class DeclarationFile:
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
-        if self._text.at(self._entries_path) is None:
-            self._edit(lambda text: text.add((), [entry], "hooks"), entry)
-        else:
-            self._edit(lambda text: text.add(self._entries_path, entry), entry)
+        self._edit(lambda text: text.add(self._entries_path, entry), entry)
         return self._checked(len(self.entries) - 1)
 
     def replace(self, index: int, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Replace a hook and return warnings about the new one. Raises ScaffoldError if it is invalid."""
-        self._edit(lambda text: text.set((*self._entries_path, index), entry), entry)
+        self._edit(lambda text: text.put((*self._entries_path, index), entry), entry)
         return self._checked(index)
 
     def remove(self, index: int) -> None:

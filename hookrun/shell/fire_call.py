@@ -14,7 +14,7 @@ from hookrun.shell import lazy_re as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from hookrun.shell.simple_command import SimpleCommand
 
@@ -25,8 +25,11 @@ LAUNCHERS = {"uvx": (), "npx": (), "pipx": ("run",), "uv": ("run", "tool")}
 VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--project", "--directory", "-p"})
 """Options of these programs, and of Python, that take the next word."""
 
-LAUNCHER_PATH = re.compile(r"/(?:.*/)?\.local/share/hookrun/(?!gone$)([a-z][a-z0-9_-]*)", re.DOTALL)
-"""The path of the launcher of an agent, which calls `hookrun fire --agent` with its own name."""
+LAUNCHER_PATH = re.compile(
+    r"(?P<home>(?:/.*)?)/\.local/share/hookrun/(?!gone$)(?P<agent>[a-z][a-z0-9_-]*)(?:\.(?P<event>[A-Z][A-Za-z]*))?",
+    re.DOTALL,
+)
+"""The path of an agent's launcher, which calls `hookrun fire --agent` with its name; with an event, for its home."""
 
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
 """Programs around a call that do nothing by themselves."""
@@ -50,6 +53,16 @@ class FireCall:
         self.program = program
         self.others = others
         self.alone = alone
+
+
+def handler_line(handler: Mapping[str, object]) -> object:
+    """Return the line of shell that does what a handler of Claude Code does, which may start its words without one."""
+    command, args = handler.get("command"), handler.get("args")
+    if isinstance(command, str) and isinstance(args, list):
+        import shlex  # rarely needed
+
+        return shlex.join([command, *map(str, args)])
+    return command
 
 
 SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
@@ -76,11 +89,17 @@ def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) ->
     launcher = LAUNCHER_PATH.fullmatch(words[at])
     if launcher is None and words[at + 1 : at + 2] != ["fire"]:
         return
-    arguments = words[at + 2 :] if launcher is None else ["--agent", launcher.group(1), *words[at + 1 :]]
+    arguments = words[at + 2 :] if launcher is None else [*launcher_arguments(launcher), *words[at + 1 :]]
     agent = _agent(arguments)
     plain = not (command.wrappers or command.assignments or command.redirections or command.beside)
     if agent is not None:
         yield FireCall(agent, arguments, words[at], others, alone=only and plain and at == 0)
+
+
+def launcher_arguments(launcher: re.Match[str]) -> list[str]:
+    """Return the arguments that a launcher's name stands for, given the match of its path."""
+    home, agent, event = launcher.group("home", "agent", "event")
+    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home]
 
 
 def _place_of_hookrun(command: SimpleCommand) -> int | None:

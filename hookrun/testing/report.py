@@ -180,14 +180,13 @@ def as_junit(done: TestRun) -> bytes:
     for name, runs in suites.items():
         failed = sum(bool(run.differences) for run in runs)
         broken = sum(bool(run.problems) for run in runs)
-        counts = {"tests": str(len(runs)), "failures": str(failed), "errors": str(broken)}
-        suite = ET.SubElement(root, "testsuite", {"name": _xml_text(name), **counts})
+        suite = _add(root, "testsuite", name=name, tests=str(len(runs)), failures=str(failed), errors=str(broken))
         for run in runs:
             _add_junit_case(suite, run)
     for problem in done.problems:
-        suite = ET.SubElement(root, "testsuite", name=_xml_text(problem.path), tests="1", failures="0", errors="1")
-        case = ET.SubElement(suite, "testcase", classname=_class_name(problem.path), name="the file can be read")
-        _add_junit_failure(case, "error", str(problem), [str(problem)])
+        suite = _add(root, "testsuite", name=problem.path, tests="1", failures="0", errors="1")
+        case = _add(suite, "testcase", classname=_class_name(problem.path), name="the file can be read")
+        _add(case, "error", str(problem), message=str(problem))
     ET.indent(root)
     whole: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return whole + b"\n"
@@ -195,30 +194,32 @@ def as_junit(done: TestRun) -> bytes:
 
 def _add_junit_case(suite: ET.Element, run: CaseRun) -> None:
     shown = run.case.file.shown
-    attributes = {
-        "classname": _class_name(shown),
-        "name": _xml_text(run.name),
-        "file": _xml_text(shown),
-        "line": str(run.case.line),
-        "time": f"{run.result.ms / 1000 if run.result is not None else 0.0:.3f}",
-    }
-    case = suite.makeelement("testcase", attributes)
-    suite.append(case)
+    case = _add(
+        suite,
+        "testcase",
+        classname=_class_name(shown),
+        name=run.name,
+        file=shown,
+        line=str(run.case.line),
+        time=f"{run.result.ms / 1000 if run.result is not None else 0.0:.3f}",
+    )
     if run.problems:
-        _add_junit_failure(case, "error", run.problems[0], run.problems)
+        _add(case, "error", "\n".join(run.problems), message=run.problems[0])
     elif run.differences:
         keys = ", ".join(each.key for each in run.differences)
-        _add_junit_failure(case, "failure", f"not as expected: {keys}", list(failure_lines(run)))
+        _add(case, "failure", "\n".join(failure_lines(run)), message=f"not as expected: {keys}")
 
 
-def _add_junit_failure(case: ET.Element, tag: str, message: str, lines: list[str]) -> None:
-    element = case.makeelement(tag, {"message": _xml_text(message)})
-    element.text = _xml_text("\n".join(lines))
-    case.append(element)
+def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
+    """Append an element and return it; of its text and attributes, what XML cannot hold is escaped."""
+    element = parent.makeelement(tag, {name: _xml_text(value) for name, value in attributes.items()})
+    element.text = text and _xml_text(text)
+    parent.append(element)
+    return element
 
 
 def _class_name(path: str) -> str:
-    return _xml_text(os.path.splitext(path)[0].replace("/", "."))
+    return os.path.splitext(path)[0].replace("/", ".")
 
 
 def _xml_text(text: str) -> str:

@@ -139,27 +139,24 @@ def case_from_log(home: str, request_id: str) -> dict[str, object]:
 
 def _case(fire: Record, context: Record, hooks: list[Record]) -> dict[str, object]:
     tool, args, event = context.get("tool_name"), context.get("tool_args"), str(fire.get("event"))
-    case: dict[str, object] = {"name": f"{tool or event} as in {fire['request_id']}", "event": event}
-    if tool is not None:
-        case["tool"] = tool
-    if args is not None:
-        case["args"] = args
     others = {name: value for name, value in context.items() if name not in LEFT_OUT and value not in (None, {})}
     if isinstance(args, dict) and "file_path" in args:
         others.pop("file_path", None)  # derived from the arguments
-    if others:
-        case["context"] = others
-    expect: dict[str, object] = {"action": fire.get("action") or "continue"}
-    failures = list(dict.fromkeys(each["failure"] for each in hooks if "failure" in each))
-    if failures:
-        expect["failure"] = failures[0]
-    expect["fired"] = list(dict.fromkeys(str(each.get("hook")) for each in hooks))
-    return {**case, "expect": expect}
+    name = f"{tool or event} as in {fire['request_id']}"
+    case = {"name": name, "event": event, "tool": tool, "args": args, "context": others or None}
+    failure = next((each["failure"] for each in hooks if "failure" in each), None)
+    fired = list(dict.fromkeys(str(each.get("hook")) for each in hooks))
+    expect = {"action": fire.get("action") or "continue", "failure": failure, "fired": fired}
+    return {**_known(case), "expect": _known(expect)}
+
+
+def _known(fields: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def case_as_text(case: dict[str, object], path: str = "a.yaml") -> str:
     """Return the text of a new file with this case, in the format that the name of the file asks for."""
-    return editor_for(path, "").add((), [case], "cases").text
+    return editor_for(path, "").add(("cases",), case).text
 
 
 def append_case(path: str, case: dict[str, object]) -> None:

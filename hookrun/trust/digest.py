@@ -292,10 +292,6 @@ class HookInspector:
         self._identities: DigestCache | None = None
         self._approved: dict[tuple[str, str], set[str]] | None = None
 
-    def declaration(self, hook: Hook) -> str:
-        """Return the canonical text of the hook's declaration."""
-        return declaration(hook, self.root, self.home)
-
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
         """Return the hook's declaration if it is one that was approved, whatever its files are now, else None."""
         if self._approved is None:
@@ -320,7 +316,7 @@ class HookInspector:
         try:
             if self._budget is not None:
                 self._budget.begin()
-            return self._look(hook, declared if declared is not None else self.declaration(hook))
+            return self._look(hook, declared or declaration(hook, self.root, self.home))
         except UnreadableFileError as error:
             return Inspection("", [], str(error))
         except Exception as error:  # an untrusted project may only break its own hook

@@ -1,7 +1,8 @@
 """Plan and write the launchers: the files in hookrun's data directory that agents' settings name.
 
 `AGENT` is the compiled client where hookrun has it, else a script; launcher.conf says what it starts, and `gone` prints
-an agent's answer where that is missing.
+an agent's answer where that is missing. For an agent that starts a command without a shell there is a link to it for
+each event, `AGENT.EVENT`: without arguments, which another agent that runs the same hooks would leave out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
+from hookrun.files import atomic_link
 from hookrun.launcher_file import LauncherFile
 from hookrun.server_socket import end_server, servers, socket_base
 from hookrun.state import DATA_DIR, make_private_dir
@@ -34,6 +36,8 @@ GONE = "gone"
 SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
+event=${{0##*/{agent}}}
+[ "$event" ] && set -- "${{event#.}}" --home "${{0%/.local/share/hookrun/*}}" "$@"
 [ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
@@ -71,6 +75,11 @@ def why_unusable(home: str) -> str | None:
     return None
 
 
+def is_started_directly(agent: Agent) -> bool:
+    """Return whether an agent starts a command without a shell, so that the launcher's name must say the event."""
+    return "args" in agent.INSTALL.get("handler", {})
+
+
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
     """Return the commands that answer an agent's event once the file at `path` is gone: continue, and warn the user."""
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
@@ -82,29 +91,33 @@ def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
 class LauncherChange(FileChange):
     """The change of a file in the data directory, which has just this mode afterwards.
 
-    `is_ours` says that there is such a file of the account already, and no link. `served_home` is the home whose
-    servers end once the file is removed.
+    `is_ours` says that there is such a file of the account already, and no link. `links` are those to it that are
+    missing, or that are to be removed with it. `served_home` is the home whose servers end once the file is removed.
     """
 
     is_ours: bool = field(default=True, kw_only=True)
     served_home: str | None = field(default=None, kw_only=True)
+    links: list[str] = field(default_factory=list, kw_only=True)
 
     @property
     def has_effect(self) -> bool:
-        """Whether its bytes, its mode or its owner change."""
-        return self.after != self.now.data or (self.after is not None and not self.is_ours)
+        """Whether its bytes, its mode or its owner change, or a link."""
+        return bool(self.links) or self.after != self.now.data or (self.after is not None and not self.is_ours)
 
     def write(self) -> None:
         """Write or remove the file. Raises FileError."""
         if not self.has_effect:
             return
         if self.after is None:
-            remove_file(self.path, self.directories)
+            for path in (*self.links, self.path):
+                remove_file(path, self.directories)
             for path, pid in servers(self.served_home) if self.served_home is not None else ():
                 end_server(path, pid)
             return
         try:
             make_private_dir(os.path.dirname(self.path))
+            for link in self.links:
+                atomic_link(link, os.path.basename(self.path))
             launcher_file.write(self.path, self.after, self.mode)
         except OSError as error:
             message = f"{self.path}: cannot be written ({error.strerror})"
@@ -136,8 +149,8 @@ def renew_launchers(home: str, command: list[str]) -> None:
     for name in AGENTS:
         launcher = _launcher(load(name), command)
         change = _change(home, name, launcher, 0o700)
-        if change.now.data is not None and change.has_effect:
-            launcher_file.write(change.path, launcher, change.mode)
+        if change.now.data is not None:
+            change.write()
 
 
 def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> LauncherChange:
@@ -147,6 +160,7 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
     except OSError:
         is_ours = False
+    links = [f"{path}.{event}" for event in _events_with_link(name)]
     return LauncherChange(
         path,
         existing(path),
@@ -156,7 +170,16 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_generated=not is_conf,
         is_ours=is_ours,
         served_home=home if is_conf else None,
+        links=[link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))],
     )
+
+
+def _events_with_link(name: str) -> Iterable[str]:
+    return load(name).EVENTS if name in AGENTS and is_started_directly(load(name)) else ()
+
+
+def _leads_to(link: str, name: str) -> bool:
+    return os.path.islink(link) and os.readlink(link) == name
 
 
 def _launcher(agent: Agent, command: list[str]) -> bytes:
@@ -203,8 +226,8 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
         return []
     others = [launcher_file.path_in(home, name) for name in AGENTS if name != agent.NAME]
     shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
-    names = [name for name in (agent.NAME, *shared) if os.path.lexists(launcher_file.path_in(home, name))]
-    return [_change(home, name, None) for name in names]
+    removals = [_change(home, name, None) for name in (agent.NAME, *shared)]
+    return [each for each in removals if each.has_effect]
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:

@@ -15,8 +15,8 @@ from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
+from hookrun.wiring import launchers
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
-from hookrun.wiring.launchers import fallback_when_removed, why_unusable
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
     HookFile,
@@ -107,7 +107,7 @@ class InstallRequest:
     @property
     def launcher(self) -> str | None:
         """The launcher that the user's settings name; None in a project's, and where there can be none."""
-        if self.scope == "project" or why_unusable(self.location.home) is not None:
+        if self.scope == "project" or launchers.why_unusable(self.location.home) is not None:
             return None
         return launcher_file.path_in(self.location.home, self.agent.NAME)
 
@@ -120,14 +120,16 @@ class InstallRequest:
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
             command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
-            flags = FireFlags(self.agent.NAME, event, home=self.location.named_home)
-            command = WiredCommand(flags, launcher=self.launcher)
+            direct = launchers.is_started_directly(self.agent) and shlex.quote(self.launcher) == self.launcher
+            home = self.location.home if direct else self.location.named_home
+            flags = FireFlags(self.agent.NAME, event, home=home)
+            command = WiredCommand(flags, launcher=self.launcher, direct=direct)
             shown = self.agent.INSTALL.get("shows_missing_command", False)
-            fallback = None if shown else fallback_when_removed(self.agent, event, self.launcher)
+            fallback = None if shown else launchers.fallback_when_removed(self.agent, event, self.launcher)
         else:
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.location.named_home)
             command = WiredCommand(flags, self.program)
-            fallback = fallback_when_removed(self.agent, event, self.program.main)
+            fallback = launchers.fallback_when_removed(self.agent, event, self.program.main)
         return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:

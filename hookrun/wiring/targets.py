@@ -17,6 +17,7 @@ from hookrun.config.parse import KeyPath, ParseError
 from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
 from hookrun.model import as_object
+from hookrun.shell.fire_call import handler_line
 from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import wired_command
@@ -183,7 +184,10 @@ class SettingsFile(HookFile):
     def _handler_for(self, line: WiredLine) -> dict[str, object]:
         limit = line.limit * self._per_second
         values: dict[object, object] = {"{command}": line.text, "{limit}": int(limit) if limit == int(limit) else limit}
-        return {key: values.get(value, value) for key, value in self._handler.items()}
+        handler = {key: values.get(str(value), value) for key, value in self._handler.items()}
+        if line.argv != [line.text]:
+            handler.pop("args", None)
+        return handler
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without hookrun's handlers; None if there was no file and nothing is left."""
@@ -218,7 +222,8 @@ class SettingsFile(HookFile):
         """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
         found = []
         for path, handler in self._handlers(json):
-            command = wired_command.read(handler.get(self._command), self._agent)
+            line = handler_line(handler) if "args" in self._handler else handler.get(self._command)
+            command = wired_command.read(line, self._agent)
             if command is not None:
                 found.append(WiredEntry(str(path[1]), path, handler, command))
         return found
@@ -245,7 +250,7 @@ class SettingsFile(HookFile):
         self._check_form(json, wanted)
         if json.blank or not json.data:
             for key, value in self._first.items():
-                json = json.add((), value, key)
+                json = json.put((key,), value)
         for event, handler in wanted.items():
             present = [each for each in self.find_own(json) if each.event == event]
             for surplus in reversed(present[1:]):
@@ -254,7 +259,7 @@ class SettingsFile(HookFile):
                 json = self._with(json, event, handler)
                 continue
             if present[0].handler != handler:
-                json = json.set(present[0].path, handler)
+                json = json.put(present[0].path, handler)
             narrowed = narrowing(json, present[0])
             if narrowed is not None:
                 json = self._widened(json, present[0], narrowed[0], handler)
@@ -285,12 +290,7 @@ class SettingsFile(HookFile):
 
     def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
         """Return the file with one more handler, in a group of its own."""
-        entry = {"hooks": [handler]} if self._nested else handler
-        if json.at(TOP) is None:
-            return json.add((), {event: [entry]}, "hooks")
-        if json.at((*TOP, event)) is None:
-            return json.add(TOP, [entry], event)
-        return json.add((*TOP, event), entry)
+        return json.add((*TOP, event), {"hooks": [handler]} if self._nested else handler)
 
     def remove_handlers(self, json: Json, before: Json | None) -> Json:
         """Return the file without our handlers, and without what is then empty, unless that was in `before`."""

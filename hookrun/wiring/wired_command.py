@@ -20,7 +20,7 @@ import hookrun
 from hookrun import launcher_file
 from hookrun.edit.file_change import FileError
 from hookrun.shell import fire_call
-from hookrun.shell.fire_call import LAUNCHER_PATH, fire_calls
+from hookrun.shell.fire_call import LAUNCHER_PATH, fire_calls, launcher_arguments
 
 SAFE = re.compile(r"[^\x00-\x1f\x7f]+")
 AGENT = re.compile(r"[a-z][a-z0-9_-]*")
@@ -172,7 +172,7 @@ class WiredCommand:
     `install` writes it in one of three forms: with hookrun's absolute paths (`named`), with a `launcher` of the
     account, or for a project (`form`), where hookrun is found when it runs. One without any is handwritten; `plain`
     says of it that hookrun can be started and that nothing around the call keeps its answer from the agent, as far as
-    that can be seen.
+    that can be seen. A `direct` one is the launcher's link for the event, alone: the agent starts it without a shell.
     """
 
     flags: FireFlags
@@ -180,6 +180,7 @@ class WiredCommand:
     plain: bool = False
     form: PortableForm | None = None
     launcher: str | None = None
+    direct: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -187,6 +188,8 @@ class WiredCommand:
         if self.form is not None:
             arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
             return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
+        if self.launcher is not None and self.direct:
+            return [f"{self.launcher}.{self.flags.event}"]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
         # `-I`: nothing of the working directory or the environment is imported.
@@ -203,7 +206,7 @@ class WiredCommand:
         if fallback is not None:
             return f"{self.begin()}; {fallback}"
         # `exec` spares the process that a shell would wait with.
-        return f"{EXEC if self.launcher is not None else ''}{shlex.join(self.words)}"
+        return f"{EXEC if self.launcher is not None and not self.direct else ''}{shlex.join(self.words)}"
 
     def begin(self) -> str:
         """Return the beginning of a line that prints something if what it starts is missing."""
@@ -230,8 +233,10 @@ class WiredCommand:
 
     def missing(self) -> str | None:
         """Return the file that is missing or unusable of those that the command needs, as far as they are known."""
-        if self.launcher is not None and not os.access(self.launcher, os.X_OK):
-            return self.launcher
+        started = [self.launcher, self.words[0]] if self.launcher is not None else []
+        for path in started:
+            if not os.access(path, os.X_OK):
+                return path
         if self.launcher is not None and self.program is None:
             return os.path.join(os.path.dirname(self.launcher), launcher_file.NAME)
         return None if self.program is None else self.program.missing()
@@ -257,10 +262,11 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     """Return how the words of a command fire hookrun for this agent, if install could have made them; else None."""
+    launcher = LAUNCHER_PATH.fullmatch(words[0]) if words else None
     if words[1:2] == ["-c"]:
         found = _portable(words)
-    elif words and LAUNCHER_PATH.fullmatch(words[0]):
-        found = _launcher(words, agent)
+    elif launcher is not None:
+        found = _launcher(words, launcher)
     else:
         found = _absolute(words)
     return found if found is not None and found.flags.agent == agent and found.words == words else None
@@ -284,9 +290,12 @@ def _portable(words: list[str]) -> WiredCommand | None:
     return WiredCommand(flags, form=PortableForm(variable, when_missing, message))
 
 
-def _launcher(words: list[str], agent: str) -> WiredCommand | None:
-    flags = _flags(["--agent", agent, *words[1:]]) if os.path.basename(words[0]) == agent else None
-    return None if flags is None else WiredCommand(flags, launcher=words[0])
+def _launcher(words: list[str], launcher: re.Match[str]) -> WiredCommand | None:
+    flags = _flags([*launcher_arguments(launcher), *words[1:]])
+    path, direct = words[0], launcher["event"] is not None
+    if direct:
+        path = path.removesuffix(f".{launcher['event']}")
+    return None if flags is None else WiredCommand(flags, launcher=path, direct=direct)
 
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:

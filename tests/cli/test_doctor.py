@@ -135,11 +135,11 @@ def test_a_byte_order_mark_before_codexs_hooks(project: Project) -> None:
 
 def test_a_line_that_another_version_has_written(project: Project) -> None:
     """It still works: a note, and what brings it up to date."""
-    hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace(" PreToolUse", " PreToolUse --deadline 595"))
-    assert "differs from what this version of hookrun writes" in _found(project, "claude", "program", "note")["found"]
-    hookrun(project, "install", "claude")
-    assert "program" not in json.dumps(_findings(project, "claude"))
+    hookrun(project, "install", "gemini")
+    _edit(settings_file(project, "gemini"), lambda text: text.replace(" BeforeTool", " BeforeTool --deadline 595"))
+    assert "differs from what this version of hookrun writes" in _found(project, "gemini", "program", "note")["found"]
+    hookrun(project, "install", "gemini")
+    assert "program" not in json.dumps(_findings(project, "gemini"))
 
 
 def test_wiring_that_has_fallen_behind(project: Project) -> None:
@@ -230,13 +230,12 @@ def test_a_program_that_is_gone(project: Project) -> None:
 
 def test_a_program_that_is_gone_in_an_earlier_line(project: Project) -> None:
     """A line with the paths of the program, which install writes where there can be no launcher."""
-    hookrun(project, "install", "claude")
-    line = wired("claude", "PreToolUse")
-    _edit(settings_file(project, "claude"), lambda text: text.replace(wired_line(project, "claude", "PreToolUse"), "X"))
-    _edit(settings_file(project, "claude"), lambda text: text.replace('"X"', json.dumps(line)))
-    assert _found(project, "claude", "program")["found"].endswith("/old/bin/python3 does not exist any more")
-    hookrun(project, "install", "claude")
-    assert "program" not in [each["check"] for each in _findings(project, "claude")]
+    hookrun(project, "install", "gemini")
+    line, old = wired_line(project, "gemini", "BeforeTool"), wired("gemini", "BeforeTool")
+    _edit(settings_file(project, "gemini"), lambda text: text.replace(json.dumps(line), json.dumps(old)))
+    assert _found(project, "gemini", "program")["found"].endswith("/old/bin/python3 does not exist any more")
+    hookrun(project, "install", "gemini")
+    assert "program" not in [each["check"] for each in _findings(project, "gemini")]
 
 
 def test_a_launcher_that_another_version_has_written(project: Project) -> None:
@@ -264,16 +263,16 @@ def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None
 
 def test_a_home_that_is_gone(project: Project) -> None:
     """The wired command names a home: if that is gone, nothing is found there."""
-    hookrun(project, "install", "claude")
-    _edit(settings_file(project, "claude"), lambda text: text.replace(f"--home {project.home}", "--home /no/where"))
-    assert "its home /no/where is not a directory" in _found(project, "claude", "program")["found"]
+    hookrun(project, "install", "gemini")
+    _edit(settings_file(project, "gemini"), lambda text: text.replace(f"--home {project.home}", "--home /no/where"))
+    assert "its home /no/where is not a directory" in _found(project, "gemini", "program")["found"]
 
 
 @pytest.mark.parametrize(
     ("agent", "old", "new"),
     [
         ("claude", '"timeout": 600', '"timeout": 595'),
-        ("claude", " PreToolUse", " PreToolUse --deadline 600"),
+        ("gemini", " BeforeTool", " BeforeTool --deadline 600"),
         ("gemini", '"timeout": 600000', '"timeout": 600'),
         ("copilot", '"timeoutSec": 600', '"timeoutSec": 30'),
     ],
@@ -523,7 +522,7 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
     ("change", "expected"),
     [
         (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
-        (lambda line: line.replace("/.local/", "/gone/.local/"), "hookrun/claude does not exist any more"),
+        (lambda line: line.replace("/.local/", "/gone/.local/"), "/gone is not a directory"),
         (lambda line: f"echo {line}", "installed"),
     ],
     ids=["another program", "gone", "not a fire"],

@@ -115,7 +115,7 @@ def test_foreign_hooks_keep_their_place_before_ours(project: Project) -> None:
     hookrun(project, "install", "claude")
     hooks = json.loads(path.read_bytes())["hooks"]
     assert hooks["PreToolUse"][0] == {"matcher": "Bash", "hooks": [FOREIGN]}
-    assert "/hookrun/claude PreToolUse " in hooks["PreToolUse"][1]["hooks"][0]["command"]
+    assert hooks["PreToolUse"][1]["hooks"][0]["command"].endswith("/hookrun/claude.PreToolUse")
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -131,7 +131,7 @@ def test_a_link_stays_a_link(project: Project, exists: bool) -> None:
     before = tree(project.home)
     assert hookrun(project, "install", "claude").status == 0
     assert path.is_symlink()
-    assert b"/hookrun/claude PreToolUse" in target.read_bytes()
+    assert b"/hookrun/claude.PreToolUse" in target.read_bytes()
     assert hookrun(project, "uninstall", "claude").status == 0
     assert tree(project.home) == before
 
@@ -306,8 +306,9 @@ def test_time_limits_are_the_agents_own_and_above_the_deadline(project: Project,
 
 def test_the_home_is_named_where_it_is_not_the_accounts(project: Project) -> None:
     """A fire for an agent does not believe HOME: where that is another, the wired command names it."""
-    hookrun(project, "install", "claude")
-    assert wired_line(project, "claude", "Stop").endswith(f" --home {project.home}")
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", "codex", "--trust")
+    assert wired_line(project, "codex", "PreToolUse").endswith(f" --home {project.home}")
 
 
 def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> None:

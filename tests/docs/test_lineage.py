@@ -74,9 +74,10 @@ def is_there(name: str) -> bool:
         return module.startswith("hookrun.integrations.") and names_in(module.replace(".", "/") + ".py") >= {
             *attributes
         }
+    missing = object()  # a field's default may be None
     for attribute in attributes:
-        found = getattr(found, attribute, None)
-    return found is not None
+        found = getattr(found, attribute, missing)
+    return found is not missing
 
 
 def is_module(name: str) -> bool:

@@ -18,7 +18,7 @@ OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
 def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
     """A member that is added and removed leaves all other data and comments in place, in any text."""
     before = Json(text, "jsonc")
-    added = before.add((), OURS, key)
+    added = before.put((key,), OURS)
     assert added.at((key,)) == OURS
     removed = added.remove((key,))
     assert removed.data == before.data
@@ -29,7 +29,7 @@ def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
 @given(written(comments=True))
 def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
     """What is added stands between the characters that were there: all of them are still there, in their order."""
-    added = iter(Json(text, "jsonc").add((), OURS, "ours").text)
+    added = iter(Json(text, "jsonc").put(("ours",), OURS).text)
     assert all(character in added for character in text)
 
 
@@ -41,7 +41,7 @@ def test_set_changes_one_value(text: str) -> None:
     data = before.data
     assert isinstance(data, dict)
     for key in data:
-        after = before.set((key,), OURS)
+        after = before.put((key,), OURS)
         assert after.data == {**data, key: OURS}
         assert list(after.data) == list(data)
 
@@ -71,7 +71,7 @@ def _solid(text: str) -> str:
 )
 def test_a_member_is_added_as_the_text_is_written(text: str, added: str) -> None:
     """Indentation, line ends, comments and trailing commas of the text are followed."""
-    assert Json(text, "jsonc").add((), 1, "k").text == added
+    assert Json(text, "jsonc").put(("k",), 1).text == added
 
 
 @pytest.mark.parametrize(

@@ -69,11 +69,13 @@ def test_a_hook_is_added_at_the_end_of_the_list(text: str, added: str | None) ->
         assert after.text == added
 
 
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "a: 1\n", "a: 1", "a:\n  - 1\n# end\n", "{a: 1}\n"])
+@pytest.mark.parametrize(
+    "text", ["", "hooks:\n", "# nothing yet\n", "a: 1\n", "a: 1", "a:\n  - 1\n# end\n", "{a: 1}\n"]
+)
 def test_a_list_is_added_where_there_is_none(text: str) -> None:
     """A file without hooks gets the key, and keeps what is in it."""
     before = Yaml(text)
-    after = before.add((), [HOOK], "hooks")
+    after = before.put(("hooks",), [HOOK])
     assert isinstance(before.data, dict)
     assert after.data == {**before.data, "hooks": [HOOK]}
     assert all(line in after.text for line in text.splitlines() if not line.startswith("{"))
@@ -81,10 +83,10 @@ def test_a_list_is_added_where_there_is_none(text: str) -> None:
 
 def test_one_hook_is_replaced() -> None:
     """What stands around it, comments included, stays."""
-    text = Yaml(FILE).set(("hooks", 0), {"name": "other"}).text
+    text = Yaml(FILE).put(("hooks", 0), {"name": "other"}).text
     assert text == FILE.replace(FILE[FILE.index("- name: one") : FILE.index("echo two")] + "echo two", "- name: other")
-    assert "  - {name: other}" not in Yaml(FILE).set(("hooks", 1), {"name": "other"}).text
-    assert Yaml("hooks: [{a: 1}, {b: 2}]").set(("hooks", 0), {"c": 3}).text == "hooks: [{c: 3}, {b: 2}]"
+    assert "  - {name: other}" not in Yaml(FILE).put(("hooks", 1), {"name": "other"}).text
+    assert Yaml("hooks: [{a: 1}, {b: 2}]").put(("hooks", 0), {"c": 3}).text == "hooks: [{c: 3}, {b: 2}]"
 
 
 def test_one_hook_is_taken_out() -> None:
@@ -108,9 +110,7 @@ def test_what_is_added_and_removed_leaves_the_text() -> None:
     assert Yaml(FILE).add(("hooks",), HOOK).remove(("hooks", 2)).text == FILE
 
 
-@pytest.mark.parametrize(
-    "text", ["a: &x\n  - name: one\nhooks: *x\n", "<<: {hooks: [{a: 1}]}\nb: 1\n", "hooks: one\n", "hooks:\n"]
-)
+@pytest.mark.parametrize("text", ["a: &x\n  - name: one\nhooks: *x\n", "<<: {hooks: [{a: 1}]}\nb: 1\n", "hooks: one\n"])
 def test_what_cannot_be_edited_by_its_place_is_refused(text: str) -> None:
     """An alias, a merge, something else than a list: an edit would change something else, so there is none."""
     with pytest.raises(EditError):
@@ -141,5 +141,5 @@ def test_any_text_that_yaml_writes_can_be_edited(
     assert all(character in characters for character in text if character not in "[]{}")
     assert added.remove(("hooks", len(hooks))).data == data
     for index in range(len(hooks)):
-        assert before.set(("hooks", index), HOOK).data == {**data, "hooks": [*hooks[:index], HOOK, *hooks[index + 1 :]]}
+        assert before.put(("hooks", index), HOOK).data == {**data, "hooks": [*hooks[:index], HOOK, *hooks[index + 1 :]]}
         assert before.remove(("hooks", index)).data == {**data, "hooks": [*hooks[:index], *hooks[index + 1 :]]}

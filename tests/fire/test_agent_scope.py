@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher_conf, run_line, settings_file, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher, launcher_conf, run_line, settings_file, wired_line
 from tests.conftest import Project
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
         "piped away",
         "of a project",
         "narrowed",
+        "arguments",
         "conf",
     ],
 )
@@ -79,15 +80,18 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
     """Settings that cannot be read, another event, a program that is gone: then nobody else would run the hooks."""
     _, ours = _both_wired(project, "claude")
     path = settings_file(project, "claude")
-    text = path.read_text()
+    text, started = path.read_text(), launcher(project, "claude")
+    earlier = f'"exec {started} PreToolUse --home {project.home}"'
+    by_shell = text.replace('"args": [],', "").replace(f'"{started}.PreToolUse"', earlier)
     changed = {
         "broken": text[:-3],
         "other event": text.replace('"PreToolUse"', '"PostToolUse"'),
         "program gone": text.replace("/.local/", "/gone/.local/"),
         "foreign": text.replace("hookrun/claude", "hookrun/other"),
-        "a text": text.replace('"command": "exec /', '"command": "echo /'),
-        "piped away": text.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
-        "of a project": text.replace(" --home", " --scope project --home"),
+        "a text": by_shell.replace('"command": "exec /', '"command": "echo /'),
+        "piped away": by_shell.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
+        "of a project": by_shell.replace(" --home", " --scope project --home"),
+        "arguments": text.replace('"args": []', '"args": ["--scope", "project"]'),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
         "conf": text + "\n",
     }

@@ -1,7 +1,7 @@
 """What real agents do when the launcher that their settings name, or what it starts, is missing.
 
 Nothing is refused for that, and it is shown where the agent shows anything. Claude Code and Codex themselves show a
-command that does not exist, so that their lines are that command alone.
+command that does not exist or gives no answer, so that their lines are that command alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GUARD = {"name": "guard", "event": ["session_start", "pre_tool_use"], "command":
 QUIET = {"name": "quiet", "event": ["session_start", "post_tool_use"], "command": "cat >> $HOME/seen.jsonl"}
 
 SHOWN = {
-    "claude": ("printed", "/hookrun/claude: not found"),
+    "claude": ("printed", "A hook gave no usable answer, so it didn't check this action."),
     "codex": ("printed", "hook: PreToolUse Failed"),
     "gemini": ("printed", "hookrun is no longer at"),
     "copilot": ("heard", "hookrun is no longer at"),

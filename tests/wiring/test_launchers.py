@@ -59,6 +59,37 @@ def copy_of_hookrun(directory: Path) -> HookrunProgram:
     return HookrunProgram(this_program().python, str(directory / "hookrun" / "__main__.py"))
 
 
+@pytest.mark.parametrize("by", ["itself", "shell"])
+def test_its_name_says_the_event_and_the_home(form: str, by: str, tmp_path: Path) -> None:
+    """For an agent that starts it without a shell, and for one that does not know how to, and uses one."""
+    home = tmp_path / "home"
+    (home / ".config/hookrun").mkdir(parents=True)
+    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
+    put(home, "claude", this_program())
+    request = InstallRequest(load("claude"), "user", InstallLocation(str(home), "/", {}), this_program())
+    line = request.line("PreToolUse")
+    assert line.argv == [line.text] == [f"{home}/.local/share/hookrun/claude.PreToolUse"]
+    done = subprocess.run(
+        line.argv if by == "itself" else ["/bin/sh", "-c", line.text],
+        input=json.dumps(MESSAGE).encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, b"blocked by b" in done.stdout) == (0, True), (form, done)
+
+
+def test_a_name_with_an_event_elsewhere_says_that_no_hook_has_run(tmp_path: Path) -> None:
+    """The client knows the home only from the place that launchers have in it."""
+    client = compiled_client()
+    if client is None:
+        pytest.skip("the client is not compiled here")
+    (tmp_path / "claude").symlink_to(client)
+    (tmp_path / "claude.Stop").symlink_to("claude")
+    for name in ("claude", "claude.Stop"):
+        done = subprocess.run([tmp_path / name], capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"no hook has run" in done.stderr
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path) -> None:
     """Quotes, spaces and variables in the path of the home change nothing."""
@@ -123,8 +154,10 @@ def test_install_writes_them_and_the_last_uninstall_removes_them(project: Projec
     project.hooks({"name": "a", "command": "true"})
     assert hookrun(project, "install", "claude", "gemini").status == 0
     directory = launcher(project, "claude").parent
-    assert sorted(os.listdir(directory)) == ["claude", "gemini", "gone", "launcher.conf"]
-    assert {each.name: oct(each.stat().st_mode) for each in directory.iterdir()} == {
+    links = [each for each in directory.iterdir() if each.is_symlink()]
+    assert {each.name for each in links} == {f"claude.{event}" for event in load("claude").EVENTS}
+    assert {str(each.readlink()) for each in links} == {"claude"}
+    assert {each.name: oct(each.stat().st_mode) for each in directory.iterdir() if not each.is_symlink()} == {
         "claude": "0o100700", "gemini": "0o100700", "gone": "0o100700", "launcher.conf": "0o100600",
     }  # fmt: skip
     assert "already installed" in hookrun(project, "install", "claude").stdout
@@ -135,6 +168,24 @@ def test_install_writes_them_and_the_last_uninstall_removes_them(project: Projec
     assert sorted(os.listdir(directory)) == ["gemini", "gone", "launcher.conf"]
     hookrun(project, "uninstall", "gemini")
     assert not directory.exists() or os.listdir(directory) == []
+
+
+def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> None:
+    """Claude Code starts it, and without it only says that a hook gave no answer."""
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", "claude")
+    link = launcher(project, "claude.PreToolUse")
+    for target in (None, "gone"):
+        link.unlink()
+        if target is not None:
+            link.symlink_to(target)
+        assert "program" in [each["check"] for each in findings(project, "claude")]
+        assert "already installed" not in hookrun(project, "install", "claude").stdout
+        assert str(link.readlink()) == "claude"
+        assert "program" not in [each["check"] for each in findings(project, "claude")]
+    launcher(project, "claude").unlink()
+    hookrun(project, "uninstall", "claude")
+    assert not link.is_symlink()
 
 
 def test_approvals_beside_them_stay(project: Project) -> None:
@@ -256,20 +307,31 @@ def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Pr
     share.unlink()
     assert "differs from what this version of hookrun writes" in hookrun(project, "doctor", "claude").stdout
     hookrun(project, "install", "claude")
-    assert wired_line(project, "claude", "PreToolUse").startswith(f"exec {launcher(project, 'claude')}")
+    assert wired_line(project, "claude", "PreToolUse") == f"{launcher(project, 'claude')}.PreToolUse"
     launcher(project, "claude").write_bytes(b"#!/bin/sh\nexit 1\n")
     hookrun(project, "install", "claude")
     assert "program" not in [each["check"] for each in findings(project, "claude")]
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex"])
-def test_a_launchers_line_of_an_earlier_install_is_replaced(agent: str, project: Project) -> None:
-    """It had no `exec`: ours all the same, and one line afterwards."""
+@pytest.mark.parametrize(
+    ("agent", "now", "earlier"),
+    [
+        ("codex", '"exec {launcher} ', '"{launcher} '),
+        ("claude", '"{launcher}.PreToolUse",{space}"args": [],', '"exec {launcher} PreToolUse --home {home}",'),
+        ("claude", '"{launcher}.PreToolUse",{space}"args": [],', '"{launcher} PreToolUse --home {home}",'),
+    ],
+)
+def test_a_launchers_line_of_an_earlier_install_is_replaced(
+    agent: str, now: str, earlier: str, project: Project
+) -> None:
+    """It had no `exec`, or was for a shell where there is none now: ours all the same, and one line afterwards."""
     project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", agent, "--trust")
     settings = settings_file(project, agent)
     written = settings.read_text()
-    settings.write_text(written.replace(f'"exec {launcher(project, agent)}', f'"{launcher(project, agent)}'))
+    names = {"launcher": launcher(project, agent), "home": project.home, "space": f"\n{' ' * 12}"}
+    assert now.format(**names) in written
+    settings.write_text(written.replace(now.format(**names), earlier.format(**names)))
     found = hookrun(project, "doctor", agent).stdout
     assert "differs from what this version of hookrun writes" in found
     assert "written by hand" not in found

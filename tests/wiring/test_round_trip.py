@@ -89,7 +89,7 @@ def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
         machine = Machine(directory, "gemini")
         machine.settings.write_bytes(text.encode())
         machine.install(EVENTS["gemini"][:1])
-        changed = Json(machine.settings.read_bytes().decode(), "jsonc").add((), {"theirs": [1]}, "added since")
+        changed = Json(machine.settings.read_bytes().decode(), "jsonc").put(("added since",), {"theirs": [1]})
         machine.settings.write_bytes(changed.text.encode())
         if when == "before":
             machine.install(EVENTS["gemini"])

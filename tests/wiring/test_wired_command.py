@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.edit.file_change import FileError
-from hookrun.shell.fire_call import fire_calls
+from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.wiring.wired_command import (
     FireFlags,
     HookrunProgram,
@@ -58,6 +58,34 @@ def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: f
     assert read(text, "claude") == WiredCommand(fires, launcher=launcher)
     assert read(text, "codex") is None
     assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, launcher=launcher)
+
+
+@given(st.from_regex(r"(/[A-Za-z0-9_@%+=:,.-]+)+", fullmatch=True), st.sampled_from(["PreToolUse", "Stop"]))
+def test_a_line_that_needs_no_shell_is_read_back(home: str, event: str) -> None:
+    """It is the path of the link for the event, and a shell reads it alike."""
+    launcher = f"{home}/.local/share/hookrun/claude"
+    command = WiredCommand(FireFlags("claude", event, home=home), launcher=launcher, direct=True)
+    text = command.line(None)
+    assert text == f"{launcher}.{event}"
+    assert read(text, "claude") == command
+    assert read(text, "codex") is None
+    (call,) = fire_calls(text)
+    assert (call.agent, call.arguments) == ("claude", ["--agent", "claude", event, "--home", home])
+
+
+@pytest.mark.parametrize(
+    ("handler", "line"),
+    [
+        ({"command": "a b"}, "a b"),
+        ({"command": "/a b", "args": []}, "'/a b'"),
+        ({"command": "/a", "args": ["b c", 1]}, "/a 'b c' 1"),
+        ({"command": "a b", "args": "none"}, "a b"),
+        ({"args": []}, None),
+    ],
+)
+def test_a_handler_may_start_its_words_without_a_shell(handler: dict[str, object], line: str | None) -> None:
+    """With `args`, even none, `command` is a program and no line."""
+    assert handler_line(handler) == line
 
 
 SHORT = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), None)
@@ -116,7 +144,7 @@ def test_other_readers_of_shell_see_the_call(line: str) -> None:
     assert (call.agent, call.arguments) == ("claude", ["--agent", "claude", "Stop"])
 
 
-@pytest.mark.parametrize("name", ["gone", "launcher.conf", "../claude", "Claude"])
+@pytest.mark.parametrize("name", ["gone", "launcher.conf", "../claude", "Claude", "claude.stop", "gone.Stop.x"])
 def test_what_is_no_launcher_fires_nothing(name: str) -> None:
     """Other files in the directory, or in another one."""
     assert read(f"/h/.local/share/hookrun/{name} Stop", "claude") is None
