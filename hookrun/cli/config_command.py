@@ -25,6 +25,7 @@ from hookrun.cli.commands import (
 from hookrun.cli.printing import (
     Line,
     is_interactive,
+    json_text,
     localized,
     print_json,
     print_lines,
@@ -61,6 +62,9 @@ PLACEHOLDERS = 0xE000
 MAX_VALUE = 40
 """Width of a column of values, which longer ones exceed."""
 STYLES = {OWN: "", BUILT_IN: "dim", MADE: "dim"}
+
+CARRIED_OUT = ("include", "include_claude")
+"""Settings that the merged config needs no more."""
 
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
@@ -140,9 +144,9 @@ def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
             yield "", ""
             yield f"{hook.name} ({hook.layer})", "bold"
         name_width = max((len(each.name) for each in values), default=0)
-        value_width = min(max((len(_text(each.value)) for each in values), default=0), MAX_VALUE)
+        value_width = min(max((len(json_text(each.value)) for each in values), default=0), MAX_VALUE)
         for each in values:
-            line = f"  {each.name.ljust(name_width)}  {_text(each.value).ljust(value_width)}  {_short(each)}"
+            line = f"  {each.name.ljust(name_width)}  {json_text(each.value).ljust(value_width)}  {_short(each)}"
             yield line, STYLES.get(each.origin, "")
         if hook is not None and hook.error is not None:
             yield f"  error: {localized(hook.error)}", "error"
@@ -155,14 +159,16 @@ def _short(value: Value) -> str:
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
-    for name in [name for name in ("include", "include_claude") if name in {each.name for each in settings}]:
-        yield f"# {name} is carried out already", "dim"
-    yield from _yaml_settings([each for each in settings if each.name not in ("include", "include_claude")])
+    names = {each.name for each in settings}
+    for name in CARRIED_OUT:
+        if name in names:
+            yield f"# {name} is carried out already", "dim"
+    yield from _yaml_settings([each for each in settings if each.name not in CARRIED_OUT])
     yield f"hooks:{'' if hooks else ' []'}", "bold"
     for hook, values in hooks:
         yield f"  # {hook.layer}", "dim"
         for number, each in enumerate(values):
-            line = f"  {'  ' if number else '- '}{each.name}: {_text(each.value)}  # {each.where}"
+            line = f"  {'  ' if number else '- '}{each.name}: {json_text(each.value)}  # {each.where}"
             yield line, STYLES.get(each.origin, "")
         if hook.error is not None:
             yield f"    # error: {hook.error}", "error"
@@ -173,8 +179,9 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
 
     Those that only managed and user files may have are comments: a project's file may not have them.
     """
-    for each in (each for each in settings if each.name in TRUSTED_SETTINGS):
-        yield f"# hookrun.{each.name} of your own declarations: {_text(each.value)}  ({each.where})", "dim"
+    for each in settings:
+        if each.name in TRUSTED_SETTINGS:
+            yield f"# hookrun.{each.name} of your own declarations: {json_text(each.value)}  ({each.where})", "dim"
     settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
     if settings:
         yield "hookrun:", "bold"
@@ -183,11 +190,7 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
         value: object = same[-1].value
         if all(isinstance(each.value, list) for each in same):
             value = list(dict.fromkeys(item for each in same if isinstance(each.value, list) for item in each.value))
-        yield f"  {name}: {_text(value)}  # {', '.join(each.where for each in same)}", ""
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+        yield f"  {name}: {json_text(value)}  # {', '.join(each.where for each in same)}", ""
 
 
 @command(
@@ -317,7 +320,7 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
         rest_data: dict[str, object] = {"hooks": migrated.rest}
         if migrated.env:
             rest_data["hookrun"] = {"defaults": {"env": migrated.env}}
-        rest_text = json.dumps(rest_data, indent=2, ensure_ascii=False) + "\n"
+        rest_text = json_text(rest_data, 2) + "\n"
         changes.append(FileChange(rest.path, rest, rest.encoded(rest_text)))
         text = _with(text, ("hookrun", "include"), [name], now)
     if migrated.hooks or migrated.rest:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from json import dumps, loads
+from json import loads
 from typing import TYPE_CHECKING
 
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, DEGRADATIONS, NO_WORDS, build_response, degrade
 from hookrun.cli.commands import MAX_ANSWER
-from hookrun.cli.printing import print_line, print_lines, print_table, print_wrapped
+from hookrun.cli.printing import json_text, print_line, print_lines, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS, UNAPPROVED, explain_mismatch, is_unapproved
 from hookrun.edit.file_change import FileError
 from hookrun.engine import combine
@@ -232,7 +232,8 @@ class ExplainRun:
             self._last_input = current
             output, errors = shown_lines(run.outcome.stdout), shown_lines(run.outcome.stderr)
             for title, texts in (("input", stdin), ("output", output), ("stderr", errors)):
-                yield from ((f"  {title if not n else '':<7} {text}", "") for n, text in enumerate(texts))
+                for number, text in enumerate(texts):
+                    yield f"  {'' if number else title:<7} {text}", ""
             if run.outcome.exit_code:
                 yield f"  exit status {run.outcome.exit_code}", ""
             if runs_in_background(run):
@@ -392,7 +393,7 @@ def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
         data = loads(stdin)
     except ValueError:
         return stdin, shown_lines(stdin)
-    spaced = dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    spaced = json_text(data).encode("utf-8", "backslashreplace")
     return {**data, "hook": None} if isinstance(data, dict) else data, shown_lines(spaced)
 
 
@@ -402,5 +403,5 @@ def _changed_arguments(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
     styles = {"+": "ok", "-": "error", "@": "dim"}
     yield "", ""
     yield "arguments (- before, + after)", "bold"
-    for line in diff(*(dumps(each, indent=2, ensure_ascii=False) for each in arguments(fire))):
+    for line in diff(*(json_text(each, 2) for each in arguments(fire))):
         yield f"  {line}", styles.get(line[:1], "")

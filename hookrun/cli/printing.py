@@ -67,9 +67,21 @@ def warn(message: str) -> None:
     print_message(message, "warning")
 
 
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON for people: with the characters of every language as they are."""
+    import json  # `hookrun --help` is quick without
+
+    return json.dumps(value, indent=indent, ensure_ascii=False)
+
+
+def field_text(value: object) -> str:
+    """Return the value of a field as it is shown: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json_text(value)
+
+
 def print_json(data: object) -> None:
     """Print an object as indented JSON."""
-    import json  # `hookrun --help` is quick without
+    import json  # as above
 
     click.echo(json.dumps(data, indent=2))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 
@@ -19,7 +18,7 @@ from hookrun.cli.commands import (
     parse_pairs,
     report_options,
 )
-from hookrun.cli.printing import CommandReport, print_json, print_line, print_table, print_wrapped
+from hookrun.cli.printing import CommandReport, json_text, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
 from hookrun.config.config_file import GitInclude, tree_digest
 from hookrun.config.shapes import list_at
@@ -131,7 +130,7 @@ def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
         for line in lines:
             print_wrapped(f"  - {line}")
     click.echo("\ndeclares:")
-    for line in json.dumps(data["hooks"], indent=2, ensure_ascii=False).splitlines():
+    for line in json_text(data["hooks"], 2).splitlines():
         print_line(f"  {line}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
@@ -30,6 +29,7 @@ from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
     count,
+    field_text,
     print_json,
     print_line,
     print_lines,
@@ -176,8 +176,7 @@ def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
         name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != HOOK_DEFAULTS.get(name)
     }
     for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield f"  {name.ljust(12)} {text}", ""
+        yield f"  {name.ljust(12)} {field_text(value)}", ""
 
 
 def _matcher(hook: Hook) -> str:
@@ -390,7 +389,10 @@ def _print_findings(agent: AgentState, findings: list[Finding]) -> None:
     rows = []
     for each in findings:
         rows.append((f"  {each.level}", CHECK_NAMES.get(each.check, each.check), each.found))
-        rows += [("", "", text) for text in (each.cause, f"hint: {each.remedy}" if each.remedy else "") if text]
+        if each.cause:
+            rows.append(("", "", each.cause))
+        if each.remedy:
+            rows.append(("", "", f"hint: {each.remedy}"))
     title = f"{agent.agent.NAME}: {agent.agent.DISPLAY_NAME} {_version(agent)}: {result}"
     print_table((), rows, title=title, styles=LEVEL_STYLES, wrap=True)
 

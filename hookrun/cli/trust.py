@@ -16,7 +16,9 @@ from hookrun.cli.printing import (
     ProgressBar,
     aligned,
     count,
+    field_text,
     is_interactive,
+    json_text,
     localized,
     print_json,
     print_line,
@@ -307,7 +309,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     if hook.description:
         yield "purpose", hook.description
     yield "event", ", ".join(hook.events) + _conditions(hook)
-    yield hook.kind, hook.target if isinstance(hook.target, str) else json.dumps(list(hook.target), ensure_ascii=False)
+    yield hook.kind, field_text(hook.target)
     files = [os.path.normpath(file.path) for file in found.inspection.files]
     if hook.look and (path := _program(hook, project)) not in files:
         yield "program", path
@@ -322,7 +324,7 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
         if name not in HAS_OWN_LINE and value != HOOK_DEFAULTS.get(name):
-            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield name, field_text(value)
     if found.inspection.problem is not None:
         yield "problem", localized(found.inspection.problem)
     if found.digest:
@@ -340,7 +342,7 @@ def _conditions(hook: Hook) -> str:
     conditions = {"matcher": claude.get("matcher"), "if": claude.get("if"), "when": hook.when, "unless": hook.unless}
     for name, value in conditions.items():
         if value or name in claude:
-            text += f", {name} {json.dumps(value, ensure_ascii=False)}"
+            text += f", {name} {json_text(value)}"
     return text
 
 
@@ -354,7 +356,7 @@ def approved_texts(found: ProjectHook) -> Texts:
         for name, value in found.hook.to_dict().items()
         if name not in FROM_OTHERS and value != HOOK_DEFAULTS.get(name)
     }
-    texts = {snapshots.DECLARATION: _dumps(as_written(fields))}
+    texts = {snapshots.DECLARATION: json_text(as_written(fields), 2)}
     for file in found.inspection.files:
         texts[file.label] = snapshots.text_of(file.path)
     return texts
@@ -400,11 +402,7 @@ def _of_older_version(text: str) -> str:
         fields = json.loads(text)
     except ValueError:
         return text
-    return _dumps(as_written(fields)) if isinstance(fields, dict) and "events" in fields else text
-
-
-def _dumps(fields: Mapping[str, object]) -> str:
-    return json.dumps(fields, indent=2, ensure_ascii=False)
+    return json_text(as_written(fields), 2) if isinstance(fields, dict) and "events" in fields else text
 
 
 def whole(texts: Texts) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
     count,
+    json_text,
     print_json,
     print_line,
     print_paragraphs,
@@ -322,7 +322,7 @@ def _reasons(run: HookResult) -> Iterator[str]:
         yield _shown(verdict.message)
     for path in run.changed:
         value = run.args.get(path) if isinstance(run.args, dict) else None
-        yield _shown(f"{path}: {json.dumps(value, ensure_ascii=False)}" if value is not None else f"changes {path}")
+        yield _shown(f"{path}: {json_text(value)}" if value is not None else f"changes {path}")
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:
             yield _shown(f"{name}: {text}")

@@ -90,7 +90,6 @@ def _nameless(entry: object) -> object:
 
 
 def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
-    """Return why a hook cannot be converted, or None."""
     matcher = entry.matcher or ""
     if hook.claude is not None and "if" in hook.claude:
         return f"hookrun has no equivalent of the rule {quote(hook.claude['if'])}"
@@ -159,7 +158,6 @@ def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
 
 
 def _changes(hooks: list[Json]) -> list[str]:
-    """Return notes on the differences of the converted hooks."""
     notes = []
     if any("matcher" in hook for hook in hooks):
         notes.append(

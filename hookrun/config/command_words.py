@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
@@ -147,6 +148,7 @@ def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[
             return
 
 
+@lru_cache(maxsize=8)  # asked of a line for its program, for the hook's name, and for relative paths
 def _first_part(line: str) -> tuple[ParsedLine, bool]:
     """Return the commands of a line up to its first operator, and whether the rest runs only if these can run.
 

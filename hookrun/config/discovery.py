@@ -109,9 +109,8 @@ def find(
         found.claude[0] = os.environ.get("CLAUDE_CONFIG_DIR") or found.claude[0]
     if managed is not None:
         found.claude_managed = f"{managed}/claude-code"
-    for name in LAYER_FILES:
-        found.add("managed", f"{managed or MANAGED_DIRECTORY}/{name}")
-    _add_user_layer(found)
+    _add_layer(found, "managed", managed or MANAGED_DIRECTORY)
+    _add_layer(found, "user", home + CONFIG_DIR)
     if cwd is not None:
         directories = _up_to_repository(found, cwd)
         if config is None:
@@ -133,14 +132,13 @@ def find(
 def find_user_layer(home: str) -> ConfigFiles:
     """Return the files of the user layer of a home only."""
     found = ConfigFiles(None, home)
-    _add_user_layer(found)
+    _add_layer(found, "user", home + CONFIG_DIR)
     return found
 
 
-def _add_user_layer(found: ConfigFiles) -> None:
-    user = found.home + CONFIG_DIR
+def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
     for name in LAYER_FILES:
-        found.add("user", f"{user}/{name}")
+        found.add(layer, f"{directory}/{name}")
 
 
 def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:

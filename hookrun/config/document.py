@@ -231,20 +231,23 @@ def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
     text = decode(path, _read_bytes(path))
     if BLANK.fullmatch(text):
         raise _error(path, EMPTY, 'write {"hooks": []}, or remove the file')
-    is_yaml = path.endswith(YAML_SUFFIXES)
     try:
-        if is_yaml:
-            from hookrun.config.parse_yaml import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
-
-            parsed = parse_yaml(text, limit)
-        else:
-            parsed = parse_json(text, limit)
+        document = parse(path, text, limit)
     except ParseError as error:
         line, column = line_and_column(text, error.offset)
         raise SourceError(Diagnostic(path, line, column, "", error.message, error.hint)) from error
-    if is_yaml and parsed.data is None:
+    if document.data is None and path.endswith(YAML_SUFFIXES):
         raise _error(path, EMPTY, "write `hooks: []`, or remove the file")
-    return Document(path, text, parsed)
+    return document
+
+
+def parse(path: str, text: str, limit: int = MAX_PROJECT_VALUES) -> Document:
+    """Return the parsed text of a file, YAML by its suffix, JSON otherwise. Raises ParseError."""
+    if path.endswith(YAML_SUFFIXES):
+        from hookrun.config.parse_yaml import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
+
+        return Document(path, text, parse_yaml(text, limit))
+    return Document(path, text, parse_json(text, limit))
 
 
 def _error(path: str, message: str, hint: str) -> SourceError:

@@ -314,7 +314,6 @@ def _doubt_expression(matcher: str, event: str, at: Location) -> None:
 
 
 def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
-    """Warn about permission rules in a matcher and show where they belong."""
     tools = "|".join(dict.fromkeys(rule.partition("(")[0] for rule in rules))
     hint = f'write "matcher": {quote(tools)}, and "if": {quote(rules[0])} in the hook'
     if len(rules) > 1:

@@ -350,6 +350,14 @@ def schema_text() -> str:
 
 def schema() -> Schema:
     """Return the schema of coder.json and hookrun.yaml. Other top-level keys are allowed."""
+    is_recipe: Schema = {"type": "object", "required": ["recipe"]}
+    entry: Schema = {"if": is_recipe, "then": _reference("recipe"), "else": _reference("hook")}
+    nested: Schema = {
+        "type": "object",
+        "properties": {"hooks": _reference("hooks")},
+        "required": ["hooks"],
+        "additionalProperties": False,
+    }
     return {
         "$schema": DIALECT,
         "title": "hookrun config",
@@ -358,13 +366,13 @@ def schema() -> Schema:
         "properties": {
             "$schema": {"type": "string", "description": "The schema of this file, for editors."},
             "hooks": {
-                "anyOf": [{"$ref": "#/$defs/hooks"}, _nested(), _claude()],
+                "anyOf": [_reference("hooks"), nested, _claude()],
                 "description": "A list of hooks, or an object of events in Claude Code's form.",
             },
-            "hookrun": {"$ref": "#/$defs/settings"},
+            "hookrun": _reference("settings"),
         },
         "$defs": {
-            "hooks": {"type": "array", "items": _entry(), "description": "A list of hooks."},
+            "hooks": {"type": "array", "items": entry, "description": "A list of hooks."},
             "hook": _hook(),
             "recipe": _recipe(),
             "claude": _claude_groups(),
@@ -373,19 +381,14 @@ def schema() -> Schema:
     }
 
 
-def _nested() -> Schema:
-    return {
-        "type": "object",
-        "properties": {"hooks": {"$ref": "#/$defs/hooks"}},
-        "required": ["hooks"],
-        "additionalProperties": False,
-    }
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
 
 
 def _claude() -> Schema:
     return {
         "type": "object",
-        "properties": {event: {"$ref": "#/$defs/claude"} for event in NATIVE_EVENTS},
+        "properties": {event: _reference("claude") for event in NATIVE_EVENTS},
         "additionalProperties": False,
         "minProperties": 1,
     }
@@ -402,11 +405,6 @@ def _claude_groups() -> Schema:
     hooks = {"type": "array", "items": handler, "description": "The handlers."}
     group = {"type": "object", "properties": {"matcher": matcher, "hooks": hooks}, "required": ["hooks"]}
     return {"type": "array", "items": group, "description": "Groups of handlers, in Claude Code's form."}
-
-
-def _entry() -> Schema:
-    recipe, hook = {"$ref": "#/$defs/recipe"}, {"$ref": "#/$defs/hook"}
-    return {"if": {"type": "object", "required": ["recipe"]}, "then": recipe, "else": hook}
 
 
 def _recipe() -> Schema:

@@ -251,7 +251,6 @@ class Json(SpanEditor):
         return '": ' not in self.text
 
     def _indent_within(self, path: KeyPath) -> str:
-        """Return the indent of the items in the brackets at `path`."""
         for child in reversed(self._children(path)):
             indent = self._own_line(self._key_or_value(child))
             if indent is not None:

@@ -67,7 +67,6 @@ class Yaml(SpanEditor):
         return self.text[:start] + written + self.text[end:]
 
     def _without(self, path: KeyPath) -> Iterator[str]:
-        """Remove the item of a list, with its lines."""
         parent, node = self._node(path[:-1]), self._node(path)
         if not isinstance(parent, yaml.SequenceNode):
             raise EditError

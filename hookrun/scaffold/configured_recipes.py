@@ -212,7 +212,6 @@ def digest(entry: Mapping[str, object]) -> str:
 
 
 def _difference(name: str, version: str) -> str:
-    """Return the difference between a version of a recipe and its newest as a diff."""
     titles = f"{name}@{version}", f"{name}@{newest(name)}"
     old, new = (json.dumps(hooks_of(*split_version(each)), indent=2, ensure_ascii=False) for each in titles)
     return "\n".join(diff(old, new, *titles, context=2))

@@ -11,11 +11,10 @@ import tempfile
 from collections.abc import Callable, Mapping
 from io import BytesIO
 
-from hookrun.config import parse, parse_yaml
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
-from hookrun.config.document import YAML_SUFFIXES, Diagnostic, Document, errors_in
-from hookrun.config.parse import KeyPath
+from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
+from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, explicit_names, unique_name
@@ -107,8 +106,7 @@ class DeclarationFile:
         entries = self.entries
         names = explicit_names(expanded(entry for at, entry in enumerate(entries) if at != index))
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
-        read = parse_yaml.parse_yaml if self.path.endswith(YAML_SUFFIXES) else parse.parse_json
-        document = Document(self.path, self._text.text, read(self._text.text))
+        document = parse(self.path, self._text.text, MAX_VALUES)
         checked = validate_entry(document, (*self._entries_path, index), entries[index], scope)
         problems = [problem for each in checked for problem in each.problems]
         for error in errors_in(problems):
@@ -124,7 +122,6 @@ def _start(path: str) -> str:
 
 
 def _refuse_broken(file: ConfigFile) -> None:
-    """Raise ScaffoldError for a file that cannot be edited safely."""
     for error in errors_in(file.problems):
         raise ScaffoldError(f"{error}\nnote: nothing was written")
     if file.handlers is not None:
@@ -220,7 +217,6 @@ def fetch(include: GitInclude, home: str) -> str:
 
 
 def _archive(include: GitInclude, repository: str) -> bytes:
-    """Return the files of the revision as a tar archive."""
     _git("init", "--quiet", "--bare", repository, about=include)
     rev = include.rev
     try:
