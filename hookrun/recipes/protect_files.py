@@ -6,7 +6,6 @@ import os
 
 from hookrun import settings_globs
 from hookrun.globs import glob
-from hookrun.model import as_object
 from hookrun.recipes.looks import GLOB_ARGUMENTS, PATH_ARGUMENTS, may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import LinkedFiles, block, line_directory, parse, spellings, unreadable
@@ -97,7 +96,8 @@ class Files:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run: the files that it must not read, write or search."""
-        args = as_object(self._context.get("tool_args"))
+        given = self._context.get("tool_args")
+        args = given if isinstance(given, dict) else {}
         line, directory = shell_line(args), line_directory(self._context)
         if line is not None:
             yield from self._of_line(line, directory)

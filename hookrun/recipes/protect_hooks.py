@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.model import as_object
 from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
@@ -115,7 +114,8 @@ class Watch:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run."""
-        args = as_object(self._context.get("tool_args"))
+        given = self._context.get("tool_args")
+        args = given if isinstance(given, dict) else {}
         line = shell_line(args)
         if line is not None and may_decide(line):
             yield from self._of_line(line)
