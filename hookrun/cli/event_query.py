@@ -1,4 +1,4 @@
-"""Read the query of `hookrun explain`: the event, its contexts, and the configuration that applies to them."""
+"""Read what `hookrun explain` and `try` ask about: an event, its contexts, and the config that applies to them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.commands import Workspace
+from hookrun.cli.commands import Workspace, agents_named
 from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.dry_run import KnownFields
+from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.model import file_path
 from hookrun.text import quote
@@ -31,15 +32,16 @@ SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
 
 
 class EventQuery:
-    """An event by its canonical name and the contexts to explain it for; `agent` and `message` where an agent fires it.
+    """An event by its canonical name and the contexts to ask about; `agent` and `message` where an agent fires it.
 
     `contexts` has one entry for each call in the message; `known` says which of their fields are known. `notes` are
     doubts about the input.
     """
 
-    def __init__(self, event: str, agent: Agent | None) -> None:
-        self.event = event
-        self.agent = agent
+    def __init__(self, event: str, sources: ConfigSources, agent: str | None) -> None:
+        """Take an event by any of its names. Raises UnknownAgentError and UnknownEventError."""
+        self.agent: Agent | None = agents_named([agent])[0] if agent is not None else None
+        self.event = resolve_event(event, sources.events, self.agent.EVENTS if self.agent is not None else None)
         self.message: Message | None = None
         self.contexts: list[dict[str, object]] = [{}]
         self.known: KnownFields
@@ -66,9 +68,7 @@ class EventQuery:
                 return
         self.notes += contexts.doubts_about(data, self.event, source)
         self.known = KnownFields(but=SET_FOR_AGENTS - set(data))
-        self.contexts = [data]
-        if self.agent is not None:
-            self._make_message(self.agent)
+        self.set_context(data)
 
     def build_context(self, tool: str | None, args: Sequence[str]) -> None:
         """Build a context from `--tool` and `--arg`. Raises click.UsageError."""
@@ -81,11 +81,19 @@ class EventQuery:
             fields["tool_args"] = dict(map(_parse_argument, args))
             known |= {"tool_args", "file_path"}
             fields["file_path"] = file_path({"working_dir": os.getcwd(), **fields})
-        self.contexts = [fields]
         if self.agent is not None:
             known |= SET_FOR_AGENTS
-            self._make_message(self.agent)
         self.known = KnownFields(only=frozenset(known))
+        self.set_context(fields)
+
+    def set_context(self, fields: dict[str, object]) -> None:
+        """Take a canonical context: as the agent would send it, if there is one."""
+        self.contexts = [fields]
+        if self.agent is not None:
+            from hookrun.agents.base import message_from_context  # as above
+
+            self.message = message_from_context(self.agent, self.event, fields)
+            self.contexts = [call.fields for call in self.message.calls]
 
     def _take_message(self, message: Message, source: str) -> None:
         calls = [call.fields for call in message.calls if (call.event or message.native) == self.event]
@@ -95,12 +103,6 @@ class EventQuery:
             where = "stdin" if source == "-" else source
             raise click.ClickException(f"{where}: {found}\nhint: the event to explain is {self.event}")
         self.message, self.contexts, self.known = message, calls, KnownFields()
-
-    def _make_message(self, agent: Agent) -> None:
-        from hookrun.agents.base import message_from_context  # as above
-
-        self.message = message_from_context(agent, self.event, self.contexts[0])
-        self.contexts = [call.fields for call in self.message.calls]
 
 
 def _parse_argument(text: str) -> tuple[str, object]:

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.commands import (
-    FAILED,
-    INTERRUPTED,
-    MAX_ANSWER,
-    Workspace,
-    agents_named,
-    command,
-    config_options,
-    hooks_named,
-)
+from hookrun.cli.commands import FAILED, INTERRUPTED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
-from hookrun.events import resolve_event
 from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
 from hookrun.text import truncate
@@ -84,9 +74,8 @@ def explain_command(
     """
     if source is not None and (tool is not None or args):
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
-    by = agents_named([agent])[0] if agent is not None else None
-    sources = ConfigSources(at, own_environment=running and by is None)
-    query = EventQuery(resolve_event(event, sources.events, by.EVENTS if by is not None else None), by)
+    sources = ConfigSources(at, own_environment=running and agent is None)
+    query = EventQuery(event, sources, agent)
     if source is not None:
         query.read_context(source)
     else:

@@ -49,27 +49,6 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 # --- listing and showing
 
 
-@click.group(
-    "recipes",
-    epilog=epilog(
-        "recipes list",
-        "recipes show protect-hooks",
-        "recipes add protect-hooks --user",
-        "recipes update",
-        "recipes remove protect-hooks --user",
-    ),
-    invoke_without_command=True,
-    params=[color_option()],
-)
-@json_option
-@home_option
-@click.pass_context
-def recipes_command(ctx: click.Context, at: Workspace, *, as_json: bool) -> None:
-    """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, home=at.named_home, as_json=as_json)
-
-
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
 @json_option
 @home_option
@@ -303,13 +282,6 @@ def test_recipes_command(recipes: tuple[str, ...], *, as_json: bool) -> int:
     return 0 if report_run(files, config, as_json=as_json) else FAILED
 
 
-for each_command in (
-    *(list_recipes_command, show_recipe_command, add_command, update_command, remove_command),
-    test_recipes_command,
-):
-    recipes_command.add_command(each_command)
-
-
 def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[tuple[str, str]]:
     config_file = recipes.config_file
     own = config_file.layer == "user"
@@ -321,3 +293,28 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
         yield report.at.next_command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
+
+
+@click.group(
+    "recipes",
+    epilog=epilog(
+        "recipes list",
+        "recipes show protect-hooks",
+        "recipes add protect-hooks --user",
+        "recipes update",
+        "recipes remove protect-hooks --user",
+    ),
+    invoke_without_command=True,
+    params=[color_option()],
+    commands=[
+        *(list_recipes_command, show_recipe_command, add_command, update_command, remove_command),
+        test_recipes_command,
+    ],
+)
+@json_option
+@home_option
+@click.pass_context
+def recipes_command(ctx: click.Context, at: Workspace, *, as_json: bool) -> None:
+    """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_recipes_command, home=at.named_home, as_json=as_json)

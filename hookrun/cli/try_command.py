@@ -8,12 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from hookrun.agents.base import Message, message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.agents.types import Agent
-from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, agents_named, command, config_options, hooks_named
-from hookrun.cli.event_query import ConfigSources
+from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, command, config_options, hooks_named
+from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -27,7 +25,6 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.dry_run import is_unapproved
-from hookrun.events import resolve_event
 from hookrun.files import read_or_none
 from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
@@ -94,12 +91,10 @@ def try_command(
         raise click.UsageError("a command line, --file and --prompt cannot be combined")
     if command_line is file is prompt is event is None:
         raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
-    by = agents_named([agent])[0] if agent is not None else None
     sources = ConfigSources(at)
-    named = event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT)
-    event = resolve_event(named, sources.events, by.EVENTS if by is not None else None)
-    fields = _fields(command_line, file, prompt, tool, event)
-    trial = Trial(sources, event, fields, by, hooks, repeated=repeat is not None)
+    query = EventQuery(event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT), sources, agent)
+    query.set_context(_fields(command_line, file, prompt, tool, query.event))
+    trial = Trial(query, sources, hooks, repeated=repeat is not None)
     for _ in range(repeat or 1):
         trial.run()
         if trial.interrupted:
@@ -132,28 +127,17 @@ def _fields(
 class Trial:
     """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
 
-    def __init__(
-        self,
-        sources: ConfigSources,
-        event: str,
-        fields: dict[str, object],
-        agent: Agent | None,
-        names: Sequence[str],
-        *,
-        repeated: bool,
-    ) -> None:
+    def __init__(self, query: EventQuery, sources: ConfigSources, names: Sequence[str], *, repeated: bool) -> None:
         """Raises click.ClickException for a name that no hook has."""
+        self._query = query
+        self._agent = query.agent
         self._sources = sources
-        self._agent = agent
         self._repeated = repeated
-        self._message: Message | None = message_from_context(agent, event, fields) if agent is not None else None
-        self._contexts = [call.fields for call in self._message.calls] if self._message is not None else [fields]
         hooks = sources.hooks
         for name in names:
             hooks_named(name, hooks, sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times: dict[str, list[float]] = {}
-        self.event = event
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.problems: list[str] = []
         self.interrupted = 0
@@ -166,8 +150,8 @@ class Trial:
         invocation.load(self._sources.cwd, self._sources.config)
         invocation.settings = {**invocation.settings, "audit": False}
         self.fires = []
-        for fields in self._contexts:
-            fire = EventFire(invocation, self.event)
+        for fields in self._query.contexts:
+            fire = EventFire(invocation, self._query.event)
             self.fires.append((fire, fire.run(dict(fields))))
             for run in runs_of(fire):
                 if was_started(run):
@@ -246,14 +230,14 @@ class Trial:
         if not self._sources.hooks:
             return f"no hooks are configured here; `hookrun init` adds some{self._sources.overlooked()}"
         if not hooks:
-            return f"no hook is configured for {self.event}"
+            return f"no hook is configured for {self._query.event}"
         number = count(hooks, "hook")
-        command = shlex.join(("hookrun", "explain", self.event, *self._call()))
-        return f"none of the {number} for {self.event} matches; `{command}` shows why"
+        command = shlex.join(("hookrun", "explain", self._query.event, *self._call()))
+        return f"none of the {number} for {self._query.event} matches; `{command}` shows why"
 
     def _call(self) -> Iterator[str]:
         """Yield the options of `hookrun explain` for what is tried."""
-        fields = self._contexts[0]
+        fields = self._query.contexts[0]
         args = fields.get("tool_args")
         if self._agent is not None:
             yield from ("--agent", self._agent.NAME)
@@ -265,10 +249,10 @@ class Trial:
 
     def _answer(self) -> tuple[str | None, list[str]]:
         """Return what the agent gets and what it falls back to; None without an agent."""
-        if self._agent is None or self._message is None:
+        if self._agent is None or self._query.message is None:
             return None, []
         replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
-        answer = build_response(self._agent, self._message, replies)
+        answer = build_response(self._agent, self._query.message, replies)
         return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
 
     # --- as JSON
@@ -277,7 +261,7 @@ class Trial:
         """Return the results as a JSON object."""
         answer, degraded = self._answer()
         return {
-            "event": self.event,
+            "event": self._query.event,
             "agent": self._agent.NAME if self._agent is not None else None,
             "calls": [
                 {
