@@ -110,14 +110,15 @@ class RunFilter:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
-        home = f" --home {self._at.named_home}" if self._at.named_home is not None else ""
         if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = ""
             for name, value in self._filters.items():
                 if name not in ("project", "all_projects"):
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
-            return f"hint: other projects have some: `hookrun {command}{options} --all-projects{home}`"
-        return "\n".join(self._suggestions()) or f"hint: `hookrun log --all-projects{home}` shows the latest runs"
+            there = self._at.next_command(f"hookrun {command}{options} --all-projects")
+            return f"hint: other projects have some: `{there}`"
+        latest = self._at.next_command("hookrun log --all-projects")
+        return "\n".join(self._suggestions()) or f"hint: `{latest}` shows the latest runs"
 
     def _suggestions(self) -> Iterator[str]:
         if "agent" in self._filters and self._filters["agent"] not in AGENTS:
