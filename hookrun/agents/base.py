@@ -24,8 +24,6 @@ class NameMap:
         NameMap({"run_shell": "bash", "put": "write"}, {"run_shell": {"cmd": "command"}, "put": {"path": "file_path"}})
     """
 
-    __slots__ = ("_arguments", "_tools")
-
     def __init__(
         self, tools: Mapping[str, str] | None = None, arguments: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
@@ -81,8 +79,6 @@ class CanonicalCall:
     `synthesized` means that the agent itself has no such event.
     """
 
-    __slots__ = ("event", "fields", "synthesized")
-
     def __init__(self, event: str | None, fields: dict[str, object], *, synthesized: bool = False) -> None:
         self.event = event
         self.fields = fields
@@ -97,8 +93,6 @@ class Message:
     arguments wanted for each call (None: unchanged) into the agent's, or returns None if they cannot be expressed.
     `dialect` distinguishes the message formats of an agent that has several.
     """
-
-    __slots__ = ("calls", "dialect", "native", "roots", "to_native_args", "tool")
 
     def __init__(
         self,
@@ -141,7 +135,7 @@ def timeout_for(agent: Agent, event: str) -> float:
 
 
 def deadline_for(seconds: float) -> float:
-    """Return hookrun's deadline in seconds, by which it has answered and ended its hooks, for an agent's timeout."""
+    """Return the seconds in which hookrun answers and ends its hooks, for an agent's timeout."""
     return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 

@@ -82,12 +82,6 @@ class Caller:
         self.PROJECT_ENV_VARS = project
         self.INSTALL: InstallSpec = {**install, "program": name}
 
-    def with_formats(self, formats: dict[str, ResponseFormat]) -> Caller:
-        """Return the same agent with other response formats."""
-        other = object.__new__(Caller)
-        other.__dict__.update(self.__dict__, RESPONSE_FORMATS=formats)
-        return other
-
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
         fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
@@ -184,7 +178,6 @@ def _stop(reply: Reply, message: Message) -> Json:
 
 
 GROK_FORMATS = {
-    "PreToolUse": "ask, modify, block, context",
     "PostToolUse": "block, context",
     "PostToolUseFailure": "context",
     "UserPromptSubmit": "block, context later",
@@ -192,8 +185,23 @@ GROK_FORMATS = {
     "Stop": "block, stop",
     "SubagentStop": "block, stop",
 }
-GROK_UNASKED = claude_formats({**GROK_FORMATS, "PreToolUse": "modify, block, context"})
-"""What it obeys in a mode without questions: with `--always-approve` an `ask` runs the tool."""
+GROK, GROK_UNASKED = (
+    Caller(
+        "grok",
+        claude_formats({**GROK_FORMATS, "PreToolUse": before_tool}),
+        tested="1.0.41, `grok -p`",
+        install={
+            **READS_USER_SETTINGS,
+            "mcp": {
+                "joins": ("__",),
+                "unsafe": "_",
+                "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
+            },
+        },
+    )
+    for before_tool in ("ask, modify, block, context", "modify, block, context")
+)
+"""The second is Grok Build in a mode without questions: with `--always-approve` an `ask` runs the tool."""
 
 UNKNOWN = Caller(
     "unknown",
@@ -213,19 +221,7 @@ UNKNOWN = Caller(
 CALLERS = {
     caller.NAME: caller
     for caller in (
-        Caller(
-            "grok",
-            claude_formats(GROK_FORMATS),
-            tested="1.0.41, `grok -p`",
-            install={
-                **READS_USER_SETTINGS,
-                "mcp": {
-                    "joins": ("__",),
-                    "unsafe": "_",
-                    "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
-                },
-            },
-        ),
+        GROK,
         Caller(
             "cursor",
             {
@@ -268,7 +264,7 @@ CALLERS = {
 def load(name: str, payload: Mapping[str, object]) -> Caller:
     """Return the agent that sent a message, with the formats it obeys in its current mode."""
     unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
-    return CALLERS[name].with_formats(GROK_UNASKED) if unasked else CALLERS.get(name, UNKNOWN)
+    return GROK_UNASKED if unasked else CALLERS.get(name, UNKNOWN)
 
 
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat, parts
+from hookrun.events import CLAUDE_EVENTS
 from hookrun.fastjson import loads
 
 TYPE_CHECKING = False
@@ -20,21 +21,12 @@ NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
 TESTED_VERSIONS = "1.0.102, `copilot -p`"
 
-EVENTS = {
-    "SessionStart": "session_start",
-    "SessionEnd": "session_end",
-    "UserPromptSubmit": "user_prompt_submit",
-    "PreToolUse": "pre_tool_use",
-    "PostToolUse": "post_tool_use",
-    "PostToolUseFailure": "post_tool_failure",
-    "PermissionRequest": "permission_request",
-    "Stop": "stop",
-    "SubagentStart": "subagent_start",
-    "SubagentStop": "subagent_stop",
-    "PreCompact": "pre_compact",
-    "Notification": "notification",
-    "ErrorOccurred": "error",
-}
+SHARED_EVENTS = (
+    "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+    "PermissionRequest", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "Notification",
+)  # fmt: skip
+"""Its events that have Claude Code's names."""
+EVENTS = {**{native: CLAUDE_EVENTS[native] for native in SHARED_EVENTS}, "ErrorOccurred": "error"}
 IRREGULAR = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
 CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENTS}
 """An event's name in the camelCase dialect -> in the other."""

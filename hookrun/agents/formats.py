@@ -26,8 +26,6 @@ class Reply:
     for the model; `user_message` is for the user; `args` replace all arguments.
     """
 
-    __slots__ = ("action", "args", "context", "reason", "user_message")
-
     def __init__(
         self,
         action: str = "continue",
@@ -122,8 +120,6 @@ class ResponseFormat:
     `render` only gets what the format is capable of (see reply.degrade); a `skip` is a block by then. `caveats` returns
     the names of DEGRADATIONS for parts expressed with another effect.
     """
-
-    __slots__ = ("capabilities", "caveats", "render")
 
     def __init__(self, capabilities: str, render: Render, caveats: Caveats = lambda _reply, _message: []) -> None:
         self.capabilities = frozenset(word.strip() for word in capabilities.split(",") if word.strip())

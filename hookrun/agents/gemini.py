@@ -58,8 +58,6 @@ TOOLS = {
 class _Names(NameMap):
     """Tools of an MCP server are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
 
-    __slots__ = ()
-
     def tool(self, name: str) -> str:
         if name.startswith("mcp_") and not name.startswith("mcp__"):
             server, mark, tool = name[4:].partition("_")

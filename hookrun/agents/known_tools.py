@@ -10,6 +10,7 @@ from hookrun.agents import AGENTS, load, patch
 from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
 from hookrun.claude.hook_protocol import TOOLS as CLAUDES
 from hookrun.fastjson import loads
+from hookrun.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,8 +177,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     tool, first = message.tool, message.calls[0]
     if tool is None or is_mcp(tool):
         return None
-    raw = first.fields.get("tool_args")
-    args: Arguments = raw if isinstance(raw, dict) else {}
+    args = as_object(first.fields.get("tool_args"))
     text = _patch(args)
     if text is not None:
         patch.split_by_file(message, text)
@@ -205,10 +205,9 @@ def beginning(text: str) -> Arguments:
     """Return the arguments at the beginning of a JSON object whose last argument may be cut off."""
     for end in ('"}', "}", '":null}', "null}"):
         try:
-            found = loads(text.removesuffix(CUT).rstrip("\\") + end)
+            return as_object(loads(text.removesuffix(CUT).rstrip("\\") + end))
         except ValueError:
             continue
-        return found if isinstance(found, dict) else {}
     return {}
 
 

@@ -153,7 +153,7 @@ def read(payload: dict[str, object], event: str) -> base.Message:
         )
     data = as_object(payload.get("input"))
     output = as_object(payload.get("output"))
-    properties = as_object(happened.get("properties")) if isinstance(happened, dict) else {}
+    properties = as_object(as_object(happened).get("properties"))
     fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=native)
     fields["payload"] = payload
     _take_session(fields, payload, data, properties)

@@ -163,8 +163,6 @@ class AgentResponse:
     for a later event of the session.
     """
 
-    __slots__ = ("data", "deferred", "degraded", "reply")
-
     def __init__(self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply) -> None:
         self.data = data
         self.reply = reply

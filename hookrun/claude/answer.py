@@ -18,7 +18,7 @@ from hookrun.claude.hook_protocol import (
     rules,
 )
 from hookrun.fastjson import dumps, loads, type_name
-from hookrun.model import BINDING_ACTIONS, Failure, Hook, HookResult, Outcome, Verdict
+from hookrun.model import BINDING_ACTIONS, Failure, Hook, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ class Interpretation:
             self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
-            self._note(f"its exit status 2 has no effect at {self.native}" + (f": {_shown(reason)}" if reason else ""))
+            shown = f": {_shown(reason)}" if reason else ""
+            self._note(f"its exit status 2 has no effect at {self.native}{shown}")
             return
         verdict = self.verdict
         if self.rules.exit_2 == PERSON:
@@ -193,8 +194,7 @@ class Interpretation:
                 "its answer asks to continue in the background, which hookrun does not support: it is ignored"
             )
             return
-        specific = answer.get("hookSpecificOutput")
-        own: Fields = specific if isinstance(specific, dict) else {}
+        own = as_object(answer.get("hookSpecificOutput"))
         self._discard(answer, own)
         top = {name: answer[name] for name in self.rules.obeys if name in answer}
         verdict = self.verdict

@@ -129,8 +129,6 @@ class Rules:
     supports. With `plain`, plain text on stdout goes to the model.
     """
 
-    __slots__ = ("exit_2", "fields", "lost", "obeys", "plain")
-
     def __init__(
         self, exit_2: str, obeys: str = "", fields: FieldTypes | None = None, *, lost: str = "", plain: bool = False
     ) -> None:

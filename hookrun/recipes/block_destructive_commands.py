@@ -1,4 +1,4 @@
-"""The recipe `block-destructive-commands`: blocks commands that would delete a tree, a disk or the running system."""
+"""The recipe `block-destructive-commands`: blocks commands that delete a tree, a disk or the running system."""
 
 from __future__ import annotations
 
@@ -131,11 +131,13 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     guard = Guard(context, line)
     blocked = block(guard.reasons())
-    return blocked or ({"action": "ask", "message": f"{guard.question}."} if guard.question is not None else None)
+    if blocked is None and guard.question is not None:
+        return {"action": "ask", "message": f"{guard.question}."}
+    return blocked
 
 
 class Guard:
-    """Decides whether a line is blocked: it has `reasons`; or else asked about: then these have found a `question`."""
+    """Judges a line: it is blocked if there are `reasons`, else asked about if these found a `question`."""
 
     def __init__(self, context: Mapping[str, object], line: str) -> None:
         self._context = context
@@ -264,7 +266,7 @@ class ProtectedPaths:
             self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
     def is_large(self, path: str) -> bool:
-        """Return whether an absolute path is a directory of the system or the home directory."""
+        """Return whether a path is a directory of the system or the home directory."""
         return path in SYSTEM or path == self._home
 
     def outside(self, path: str, directory: str | None) -> str | None:
@@ -280,7 +282,7 @@ class ProtectedPaths:
         return None if any(each != full and is_within(full, each) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
-        """Return the protected directory that removing a path removes: itself, one within it, or all of its content."""
+        """Return the protected directory that a removal affects: the path, one within it, or its content."""
         if path[:1] == "~" and "/" not in path.rstrip("/*"):
             return "a home directory"
         paths = dict.fromkeys((absolute(path, directory), physical(path, directory)))

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections import OrderedDict
 from concurrent.futures import Future
+from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
@@ -115,6 +116,7 @@ RECIPE = Recipe(
 )
 
 
+@dataclass(eq=False)
 class FormatOnEdit:
     """Format each file that the agent writes or edits, after `file_changed` and `post_tool_use`.
 
@@ -138,18 +140,14 @@ class FormatOnEdit:
     True
     """
 
-    def __init__(
-        self,
-        formatters: Sequence[Formatter] | None = None,
-        timeout: float = 30.0,
-        *,
-        project_tools: bool = True,
-        name: str = "format-on-edit",
-    ) -> None:
-        self.formatters = FORMATTERS if formatters is None else tuple(formatters)
-        self.timeout = timeout
-        self.project_tools = project_tools
-        self.name = name
+    formatters: Sequence[Formatter] | None = None
+    timeout: float = 30.0
+    _: KW_ONLY
+    project_tools: bool = True
+    name: str = "format-on-edit"
+
+    def __post_init__(self) -> None:
+        self.formatters = FORMATTERS if self.formatters is None else tuple(self.formatters)
         self._left: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._running: dict[str, Future[None]] = {}
         self._missing: set[str] = set()
@@ -173,7 +171,7 @@ class FormatOnEdit:
         if ctx.tool_result_error or (file := edited_file(ctx)) is None:
             return None
         ending = file.ending
-        fitting = [each for each in self.formatters if ending in each.endings]
+        fitting = [each for each in self.formatters or () if ending in each.endings]
         if not fitting:
             return None
         for formatter in fitting:

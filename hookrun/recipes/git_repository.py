@@ -6,7 +6,7 @@ import os
 import select
 from time import monotonic
 
-from hookrun.files import upwards
+from hookrun.files import read_or_none, upwards
 from hookrun.process.child import RESTORED
 from hookrun.process.loop import KILL
 from hookrun.process.python_state import wait_for
@@ -120,10 +120,7 @@ def _settings(directory: str) -> list[tuple[str, str]]:
 
 
 class Configuration:
-    """The settings of aliases, remotes and branches in git's configuration.
-
-    Those that the line sets itself (`git config alias.x ...`) count everywhere behind it.
-    """
+    """Git's settings of aliases, remotes and branches; those that the line sets itself count everywhere behind it."""
 
     def __init__(self) -> None:
         self._set: list[tuple[str, str]] = []
@@ -178,11 +175,11 @@ def calls(
 
 
 def branch(directory: str) -> str | None:
-    """Return the branch that is checked out in a directory, None if there is none. Reads files: git is not needed."""
+    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
     own = _git_directory(directory)
-    head = _line(os.path.join(own, "HEAD")) if own is not None else None
+    head = _line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"
-    return head[len(start) :] if head is not None and head.startswith(start) else None
+    return head[len(start) :] if head.startswith(start) else None
 
 
 def _git_directory(directory: str) -> str | None:
@@ -192,14 +189,10 @@ def _git_directory(directory: str) -> str | None:
         if os.path.isdir(path):
             return path
         line = _line(path)
-        if line is not None and line.startswith("gitdir: "):
+        if line.startswith("gitdir: "):
             return os.path.join(each, line[len("gitdir: ") :])
     return None
 
 
-def _line(path: str) -> str | None:
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(MAX_LINE)).partition("\n")[0].strip()
-    except OSError:
-        return None
+def _line(path: str) -> str:
+    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()

@@ -74,7 +74,8 @@ def _changed(here: str, most: int) -> Iterable[str]:
     files = listed.splitlines()
     if not files:
         return ["No changed files"]
-    return ["Changed files:", *files[:most], *([f"... and {len(files) - most} more"] if len(files) > most else [])]
+    more = [f"... and {len(files) - most} more"] if len(files) > most else []
+    return ["Changed files:", *files[:most], *more]
 
 
 def _commits(here: str, most: int) -> Iterable[str]:

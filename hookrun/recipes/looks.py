@@ -194,7 +194,7 @@ class _Lookup:
         return self._left < 0
 
     def _follow(self, start: str, word: str) -> bool:
-        """Return whether a word leads to one of the texts by way of a link; remember the directory that it names."""
+        """Return whether a word leads to one of the texts through a link; remember a directory that it names."""
         path, kind = "" if word[:1] == "/" else start, 0
         parts = word.split("/")
         for index, part in enumerate(parts):

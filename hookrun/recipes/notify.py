@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ RECIPE = Recipe(
 )
 
 
+@dataclass(eq=False)
 class Notify:
     """Notify the user of events by one or more channels, without delaying the agent.
 
@@ -90,24 +92,18 @@ class Notify:
         ValueError: The level is unknown.
     """
 
-    def __init__(
-        self,
-        via: Channel | Sequence[Channel],
-        events: Sequence[str] = ("notification", "error", "stop"),
-        minimum_level: str = "info",
-        every: float = 0.0,
-        *,
-        name: str = NAME,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        if minimum_level not in LEVELS:
-            raise ValueError(f"Notify: minimum_level must be one of {', '.join(LEVELS)}, not {minimum_level!r}")
-        self.channels: tuple[Channel, ...] = tuple(via) if isinstance(via, Sequence) else (via,)
-        self.events = tuple(events)
-        self.minimum_level = minimum_level
-        self.every = every
-        self.name = name
-        self._clock = clock
+    via: Channel | Sequence[Channel]
+    events: Sequence[str] = ("notification", "error", "stop")
+    minimum_level: str = "info"
+    every: float = 0.0
+    _: KW_ONLY
+    name: str = NAME
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        if self.minimum_level not in LEVELS:
+            raise ValueError(f"Notify: minimum_level must be one of {', '.join(LEVELS)}, not {self.minimum_level!r}")
+        self.channels: tuple[Channel, ...] = tuple(self.via) if isinstance(self.via, Sequence) else (self.via,)
         self._lock = Lock()
         self._last: dict[str, tuple[float, int]] = {}
         self._reported: set[int] = set()
@@ -115,7 +111,7 @@ class Notify:
     def register(self, engine: Engine) -> None:
         """Register for the events."""
         engine.register(
-            self.events,
+            tuple(self.events),
             self.tell,
             name=self.name,
             priority=PRIORITY,
@@ -151,8 +147,8 @@ class Notify:
         return _notice(ctx, level, omitted) if omitted is not None else None, usable, "\n".join(missing) or None
 
     def _count_omitted(self, event: str) -> int | None:
-        """Return how many notifications of this event were omitted before this one; None if it is to be omitted too."""
-        now = self._clock()
+        """Return how many of this event's notifications were omitted before; None to omit this one, too."""
+        now = self.clock()
         with self._lock:
             last, omitted = self._last.get(event, (float("-inf"), 0))
             if now - last < self.every:

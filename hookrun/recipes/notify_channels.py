@@ -113,10 +113,7 @@ class Desktop:
 
 @dataclass(frozen=True)
 class CommandChannel:
-    """Run a program with the notification as one JSON object on its stdin.
-
-    `args` is its command line, run without a shell; after `timeout` seconds it is killed.
-    """
+    """Run a program, without a shell, with the notification as JSON on stdin; kill it after `timeout` seconds."""
 
     args: Sequence[str]
     timeout: float = 10.0

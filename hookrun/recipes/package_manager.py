@@ -275,14 +275,17 @@ def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
     wanted = one_of(RECIPE, name)
     if wanted != "auto":
         return wanted
-    found = (locks[lock] for each in _upwards(directory) for lock in locks if os.path.exists(os.path.join(each, lock)))
-    return next(found, "no")
+    for each in _upwards(directory):
+        for lock, manager in locks.items():
+            if os.path.exists(os.path.join(each, lock)):
+                return manager
+    return "no"
 
 
 def _upwards(directory: str | None) -> list[str]:
-    """Return the directory and its parents up to the project's root, outside of it up to a repository's root or `/`."""
+    """Return the directory and its parents up to the project's root; outside it, to a repository's or `/`."""
     root = project_directory()
     if directory is None or is_within(directory, root):
         return upwards(directory or root, root)
-    above = upwards(directory, "/")
-    return upwards(directory, next((each for each in above if os.path.exists(os.path.join(each, ".git"))), "/"))
+    repositories = (each for each in upwards(directory, "/") if os.path.exists(os.path.join(each, ".git")))
+    return upwards(directory, next(repositories, "/"))

@@ -88,8 +88,6 @@ def repository(directory: str) -> str:
 class EditedFile:
     """A file that the agent has written: `path` and repository `root` with links resolved, `shown` to the model."""
 
-    __slots__ = ("_directories", "path", "root", "shown")
-
     def __init__(self, path: str, root: str, working_directory: str) -> None:
         inside = is_within(path, working_directory)
         self.path = path

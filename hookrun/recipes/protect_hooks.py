@@ -114,13 +114,14 @@ class Watch:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run."""
-        args = self._context.get("tool_args")
+        given = self._context.get("tool_args")
+        args = given if isinstance(given, dict) else {}
         line = shell_line(args)
         if line is not None and may_decide(line):
             yield from self._of_line(line)
-        if isinstance(args, dict) and self._context.get("tool_name") != "read":
-            for path in filter(None, map(args.get, PATH_ARGUMENTS)):
-                yield from self._of_file(path) if isinstance(path, str) else ()
+        for name in PATH_ARGUMENTS if self._context.get("tool_name") != "read" else ():
+            if isinstance(path := args.get(name), str):
+                yield from self._of_file(path)
 
     def _of_file(self, path: str) -> Iterator[str]:
         given = os.path.join(self._directory, self._from_home(path))
@@ -232,7 +233,7 @@ def _decides(command: SimpleCommand) -> bool:
     """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
     texts = [word.text for word in command.words]
     code = [*texts, command.stdin.text] if command.stdin is not None else texts
-    if not any("hookrun" in text for text in code) and not (texts and command.words[0].globs):
+    if not any("hookrun" in text.lower() for text in code) and not (texts and command.words[0].globs):
         return False  # as of most lines, without an expression
     interprets = INTERPRETERS.fullmatch(command.program) is not None
     if interprets and any(IN_CODE.search(text) for text in code):

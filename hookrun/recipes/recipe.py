@@ -27,8 +27,6 @@ class Option:
     The value is one of `choices`, or a list of the words `list_of`, where these are given.
     """
 
-    __slots__ = ("check", "default", "description", "known", "name")
-
     def __init__(
         self,
         name: str,
@@ -66,8 +64,6 @@ class Recipe:
     documentation, with `- ` before each item. Options are read from `environment`. `version` is raised when the recipe
     blocks more or less than before; an old version has a module of its own, and `until` is the last hookrun with it.
     """
-
-    __slots__ = ("_catches", "_misses", "environment", "hooks", "name", "options", "summary", "until", "version")
 
     def __init__(
         self,
@@ -133,12 +129,13 @@ class Recipe:
         raise KeyError(f"{self.name} has no option {name!r}")
 
     def wrong_value(self, name: str, value: str) -> str | None:
-        """Return the description of a valid value if this one is invalid; None if it is valid or the option unknown."""
-        found = next((each for each in self.options if each.name == name), None)
-        if found is None or found.check is None:
-            return None
+        """Return what a valid value is if this one is not; None for a valid one and an unknown option."""
         try:
-            found.check(self.configured({found.variable: value}.get), name)
+            found = self.option(name)
+            if found.check is not None:
+                found.check(self.configured({found.variable: value}.get), name)
+        except KeyError:
+            return None
         except WrongOptionError as error:
             return error.expected
         return None

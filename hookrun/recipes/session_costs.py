@@ -84,8 +84,7 @@ class Costs:
     def _read(self, path: str) -> None:
         name = self._recipe.name
         with recipe_state.LockedState(name, str(self._context.get("session_id") or ""), path) as remembered:
-            start, known = remembered.get("read"), remembered.get("known")
-            seen: dict[str, object] = known if isinstance(known, dict) else {}
+            start, seen = remembered.get("read"), _object(remembered.get("known"))
             inferences, remembered["read"] = read_transcript(path, start if isinstance(start, int) else 0)
             last = {used.id: used for used in inferences}
             self._store(_more(used, seen.get(used.id)) for used in last.values())
@@ -153,11 +152,10 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
         usage = response.get("usageMetadata") if finished else None  # in a stream only the last piece has the totals
     else:
         usage = context.get("token_usage") or context.get("usage")
-    model = context.get("model") or request.get("model")
+    named = context.get("model") or request.get("model")
+    model = named if isinstance(named, str) else ""
     counts = _counts(usage)
-    return (
-        Inference(str(context.get("request_id")), model if isinstance(model, str) else "", counts) if counts else None
-    )
+    return Inference(str(context.get("request_id")), model, counts) if counts else None
 
 
 def _of_line(line: bytes) -> Iterator[Inference]:

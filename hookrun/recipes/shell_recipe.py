@@ -70,7 +70,7 @@ def spellings(path: str) -> Iterable[str]:
 
 
 class LinkedFiles:
-    """Where symbolic links lead that the patterns of a line match now, in the first MAX_LISTED files on their way."""
+    """Targets of the links that a line's patterns match, among the first MAX_LISTED files on their way."""
 
     def __init__(self) -> None:
         self._left = MAX_LISTED

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
+from hookrun.fastjson import type_name
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes.paths import WRITING_TOOLS, named_file
@@ -35,8 +37,6 @@ MAX_SHOWN, MAX_COUNTED = 10, 1000
 """Problems listed one by one, and problems looked for at all."""
 MAX_VALUE, MAX_MESSAGE = 60, 240
 """Characters of a value, and of a message of a validator, which may quote the whole file."""
-KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-"""The JSON names of types; the rest are numbers."""
 EXPECTED = {
     "type": "of type {}",
     "enum": "one of {}",
@@ -131,7 +131,7 @@ def pointer(path: Iterable[str | int]) -> str:
 
 def shown(value: object) -> str:
     """Return a value, shortened, with its type: `"12" (a string)`."""
-    kind = KINDS.get(type(value), "a number")
+    kind = type_name(value)
     if value is None or isinstance(value, (dict, list)):
         return f"an empty {kind.split()[1]}" if value in ({}, []) else kind
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -241,6 +241,7 @@ class Unclear(Exception):  # noqa: N818  # not an error: a reason for the model
     """The content of a file after an edit cannot be determined, so it cannot be checked."""
 
 
+@dataclass(eq=False)
 class ValidateJSON:
     """Block writing a JSON file (`pre_tool_use` of write and edit) that does not match its rule.
 
@@ -267,18 +268,16 @@ class ValidateJSON:
     - /total: must be of type integer, not "12" (a string)
     """
 
-    def __init__(
-        self,
-        rules: Iterable[Rule],
-        output_dir: str | os.PathLike[str] | None = None,
-        *,
-        timeout: float = 30.0,
-        name: str = "validate-json",
-    ) -> None:
-        self.rules = tuple(rules)
-        self.output_dir = None if output_dir is None else os.path.abspath(output_dir)
-        self.timeout = timeout
-        self.name = name
+    rules: Iterable[Rule]
+    output_dir: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    timeout: float = 30.0
+    name: str = "validate-json"
+
+    def __post_init__(self) -> None:
+        self.rules = tuple(self.rules)
+        if self.output_dir is not None:
+            self.output_dir = os.path.abspath(self.output_dir)
 
     def register(self, engine: Engine) -> None:
         """Register for `pre_tool_use` of the tools that write; in a thread, since a large file takes long."""

@@ -85,10 +85,7 @@ def left_out(node: Node, source: Source) -> list[Word]:
 
 
 def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) -> tuple[str, str]:
-    """Return the variable that a node sets, and its value. That of an array is its first element, as in a shell.
-
-    All elements are set as the variable `NAME[@]`.
-    """
+    """Return the variable that a node sets, and its value: of an array the first element; all are set as `NAME[@]`."""
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = source.of(target) if target is not None else ""
     if target is not None:
@@ -108,7 +105,7 @@ def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) ->
 def redirect(
     node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander
 ) -> list[tuple[str, Node]]:
-    """Add a redirection to the streams; return the statements that the parser has put into it, with what joins them."""
+    """Add a redirection to the streams; return statements that the parser put into it, with what joins them."""
     if node.type == "heredoc_redirect":
         return _document(node, source, scope, streams, expand)
     named = [child for child in node.named_children if child.type != "file_descriptor"]
@@ -278,10 +275,7 @@ class Expander:
             yield from unescaped(text, source.place(node.start_byte))
 
     def _between(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
-        """Yield the parts of double quotes or a here-document: text and expansions.
-
-        The text is taken from between the expansions, because the tree omits some of its parts.
-        """
+        """Yield the expansions in double quotes or a here-document, and the text between: the tree omits some of it."""
         quoted = node.type != "heredoc_body"
         position = node.start_byte + (1 if quoted else 0)
         end = node.end_byte - (1 if quoted else 0)

@@ -53,8 +53,6 @@ class GitCall:
     `--work-tree` or GIT_WORK_TREE names. Of either, None is one that is not known.
     """
 
-    __slots__ = ("command", "directory", "line", "settings", "words", "work_tree")
-
     def __init__(
         self, command: str, words: list[Word], settings: dict[str, str], directory: str | None, work_tree: str | None
     ) -> None:

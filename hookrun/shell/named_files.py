@@ -114,8 +114,6 @@ class NamedFile:
     `removed` is whether the command removes it with all its content, `restored` whether it restores an earlier state.
     """
 
-    __slots__ = ("path", "removed", "restored", "word", "written")
-
     def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
         self.path = path
         self.word = word
@@ -172,7 +170,7 @@ def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _operands(command: SimpleCommand) -> Iterator[Word]:
-    """Yield the words that may name files: no options, no pattern, nothing that an option takes which is no file."""
+    """Yield the words that may name files: no options, patterns or values of options that are no files."""
     givers = PATTERN_FIRST.get(command.program)
     skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
     options = True
@@ -201,7 +199,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
 
 
 def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
-    """Yield the files that a program writes because an option says so, and those that `curl -O` names by their URL."""
+    """Yield the files that options name for writing, and those that `curl -O` names by their URL."""
     short, long = WRITING_OPTIONS.get(program, ("", ""))
     for index, text in enumerate(arguments if short else ()):
         name, equals, value = text.partition("=")
@@ -292,10 +290,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _starts(git: GitCall, command: SimpleCommand) -> list[str]:
-    """Return where the paths of a call start: in its work tree, and where it runs, as some commands have it.
-
-    The command's own directory is "", and so is one that is not known.
-    """
+    """Return where a call's paths may start: in its work tree, and where it runs; "" is the command's, or unknown."""
     starts = dict.fromkeys((git.start, git.directory))
     return [each if each is not None and each != command.directory else "" for each in starts]
 
@@ -314,7 +309,7 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Yield what of a word may be a path: all of it, and what is behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
+    """Yield what may be a path: the word, and its part behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
     for sign in "=@":
         if sign in text:
             yield text.rpartition(sign)[2]

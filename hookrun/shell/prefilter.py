@@ -14,8 +14,6 @@ MADE_UP = ("$", "`", "{", "\0")
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
 """Shells: they run what they read, which any other program may have written."""
 
-SHELLS = tuple(READERS)
-
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
 """Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
@@ -48,10 +46,7 @@ MAX_PATTERN, MAX_PATTERNS = 64, 16
 
 
 def shell_line(args: object) -> str | None:
-    """Return the shell line in the arguments of a call, None if there is none.
-
-    Some agents give a list of words instead, of which one alone is a line.
-    """
+    """Return the line in a call's arguments, None without one. Of a list of words, one alone is a line."""
     command = args.get("command") if isinstance(args, dict) else None
     if isinstance(command, list):
         words = [str(each) for each in command]
@@ -60,7 +55,7 @@ def shell_line(args: object) -> str | None:
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:
-    """Return whether the line may run one of the programs (in lower case): False only where it surely runs none."""
+    """Return whether a line may run one of the programs (in lower case). False is certain."""
     if any(sign in line for sign in MADE_UP) or may_run_input(line):
         return True
     names = tuple(names)
@@ -74,12 +69,12 @@ def may_run_input(line: str) -> bool:
     """Return whether a program may run what it reads, and reads what is not in the line as it is written there."""
     bare = line.replace("\\\n", "").translate(QUOTES)
     return any(sign in bare for sign in FEEDING) and any(
-        program in RUN_INPUT or (word[0] == "-" and word.endswith(SHELLS)) for word, program in _programs(line)
+        program in RUN_INPUT or (word[0] == "-" and word.endswith(tuple(READERS))) for word, program in _programs(line)
     )
 
 
 def may_read_terminal(line: str) -> bool:
-    """Return whether the line may run a program that reads commands from the terminal: False only where it does not."""
+    """Return whether a line may run a program that reads commands from the terminal. False is certain."""
     if any(sign in line for sign in MADE_UP) or _may_match(line, tuple(INTERACTIVE)):
         return True
     return any(program in INTERACTIVE or program.startswith(("python", "pypy")) for _, program in _programs(line))

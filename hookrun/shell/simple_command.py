@@ -32,8 +32,6 @@ NAMING_CODE = frozenset(_NAMING_CODE.split())
 class Redirection:
     """One redirection: its operator, the file that it names, and the descriptor before it ("" if none)."""
 
-    __slots__ = ("descriptor", "operator", "target")
-
     def __init__(self, operator: str, target: Word, descriptor: str = "") -> None:
         self.operator = operator
         self.target = target
@@ -61,8 +59,6 @@ class SimpleCommand:
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
-    __slots__ = ("assignments", "beside", "directory", "piped", "redirections", "stdin", "within", "words", "wrappers")
-
     def __init__(
         self, words: list[Word], streams: Streams, scope: ShellScope, assignments: Mapping[str, str] | None = None
     ) -> None:
@@ -114,8 +110,6 @@ class ParsedLine:
     commands that run others, which are among `commands`: `sudo rm x` for `rm x`.
     """
 
-    __slots__ = ("commands", "problem", "unparsed", "wrappers")
-
     def __init__(self) -> None:
         self.commands: list[SimpleCommand] = []
         self.wrappers: list[SimpleCommand] = []
@@ -135,8 +129,6 @@ class Streams:
     not the output of the command before it in a pipeline.
     """
 
-    __slots__ = ("later", "own_stdin", "redirections", "stdin", "words")
-
     def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
         self.redirections = redirections or []
         self.stdin = stdin
@@ -153,32 +145,25 @@ class Streams:
 class ShellScope:
     """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
 
-    __slots__ = (
-        "beside", "depth", "directory", "functions", "piped", "positional", "previous", "reads", "variables", "within",
-        "wrappers",
-    )  # fmt: skip
+    previous: str | None = None
+    positional: list[Word] | None = None
+    wrappers: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    beside = piped = False
+    depth = 0
 
     def __init__(
         self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]
     ) -> None:
         self.variables = {"IFS": SPACES, **variables}
         self.directory = directory
-        self.previous: str | None = None
         self.functions: dict[str, tuple[Node, Source]] = {}
-        self.positional: list[Word] | None = None
-        self.wrappers: tuple[str, ...] = ()
-        self.within: tuple[str, ...] = ()
-        self.beside = False
-        self.piped = False
-        self.depth = 0
         self.reads = reads
 
     def copy(self) -> ShellScope:
         """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
         other = ShellScope.__new__(ShellScope)
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name))
-        other.variables, other.functions = {**self.variables}, {**self.functions}
+        other.__dict__.update(self.__dict__, variables={**self.variables}, functions={**self.functions})
         return other
 
     @property

@@ -27,8 +27,6 @@ LETTERS = bytes(range(128)) + b"x" * 128
 class Source:
     """A parsed text, and the position of its first byte in the line: None if it is not in it verbatim."""
 
-    __slots__ = ("at", "data")
-
     def __init__(self, data: bytes, at: int | None = None) -> None:
         self.data = data
         self.at = at
@@ -129,9 +127,7 @@ BEFORE_COMMENT = " \t\n;&|("
 
 
 class Segment:
-    """A part of a text: its position, and the here-documents that begin in it, each with its position in the text."""
-
-    __slots__ = ("documents", "end", "start")
+    """A part of a text, and the here-documents that begin in it, each with its position."""
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -287,8 +283,6 @@ def _masked(operands: str) -> str:
 
 class Recovery:
     """How many bytes may still be parsed to find out what belongs together, in all texts of one line."""
-
-    __slots__ = ("left",)
 
     def __init__(self) -> None:
         self.left = MAX_BYTES_TRIED

@@ -20,8 +20,6 @@ class Wrapper:
     `never` are options with which it runs nothing, `directory` those that name the directory where it runs.
     """
 
-    __slots__ = ("directory", "never", "operands", "valued")
-
     def __init__(self, valued: str = "", operands: int = 0, never: str = "", directory: str = "") -> None:
         self.directory = frozenset(directory.split())
         self.valued = self.directory.union(valued.split())
@@ -105,8 +103,6 @@ class Wrapped:
     `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
     """
 
-    __slots__ = ("assignments", "directory", "options", "words")
-
     def __init__(self, words: Argv, options: Argv, directory: Word | None, assignments: dict[str, str]) -> None:
         self.words = words
         self.options = options
@@ -178,8 +174,6 @@ def _past_options(argv: Argv, position: int, valued: frozenset[str] = frozenset(
 
 class NestedLine:
     """A line for a shell that a program's words hold, None if not known, and the words for its `$1`... and `$0`."""
-
-    __slots__ = ("positional", "text", "zero")
 
     def __init__(self, text: Word | None, positional: Sequence[Word] = (), zero: Sequence[Word] = ()) -> None:
         self.text = text
@@ -351,7 +345,7 @@ MAX_ARGUMENTS = 64
 
 
 def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
-    """Return the command that xargs or parallel runs, with what it reads, where that is known, or one unknown word."""
+    """Return the command that xargs or parallel runs, with what it reads or one unknown word."""
     words = wrapped.words
     texts = [word.text for word in words]
     cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
@@ -361,8 +355,8 @@ def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
         read = [Word(each) for each in stdin.text.replace("\0", " ").split()]
     else:
         read = [Word(UNKNOWN)]
-    marks = [word.text for word in wrapped.options]
-    mark = marks[marks.index("-I") + 1] if "-I" in marks[:-1] else next((m[2:] for m in marks if m[:2] == "-I"), "{}")
+    options = [*(word.text for word in wrapped.options), ""]
+    mark = next((text[2:] or after for text, after in pairwise(options) if text[:2] == "-I"), "{}")
     return _put_in(words, mark, read) if any(mark in word.text for word in words) else [*words, *read]
 
 

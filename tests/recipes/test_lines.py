@@ -72,6 +72,7 @@ PROTECT_HOOKS_HARMLESS = [
 ]
 
 PROTECT_HOOKS_HARMFUL = [
+    "HOOKRUN trust",
     'cd "$(./mktemp -d)" && rm -rf *',
     'cd "$(TMPDIR=. mktemp -d)" && rm -rf *',
     'PATH=.:$PATH; cd "$(mktemp -d)" && rm -rf *',
