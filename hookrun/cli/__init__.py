@@ -39,7 +39,7 @@ POSITIONAL = {
     "explain": "--event",
     **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
 }
-"""Command -> the filter that is its argument: it is taken as an option, too, as in the other commands."""
+"""Command -> the filter that is its argument, and is taken as an option, too."""
 
 
 def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> click.Command:
@@ -56,7 +56,7 @@ def require_command(ctx: click.Context) -> None:
 
 
 class Commands(click.Group):
-    """A group with the commands of a table, by default all of hookrun's, which its help lists in their groups."""
+    """A group with the commands of a table, by default all of hookrun's, which its help groups."""
 
     def __init__(self, *arguments: object, table: Mapping[str, tuple[str, str]] = COMMANDS, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]  # those of click.Group
@@ -194,7 +194,7 @@ def _print_error(message: str) -> int:
 
 
 def _discard_buffered_output() -> None:
-    """Redirect buffered output to nowhere, so that the interpreter does not fail to flush it at exit."""
+    """Redirect buffered output to nowhere, or the interpreter fails to flush it at exit."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The table of commands, and what they share: exit statuses, options, the configuration and agents they are about."""
+"""The table of commands, and what they share: exit statuses, options, and where they work."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ GROUPS = {
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
 }
-"""What `hookrun --help` lists: group -> name -> the module in `hookrun.cli` with `NAME_command`, and its purpose."""
+"""What `hookrun --help` lists: group -> name -> its module in `hookrun.cli`, and its purpose."""
 
 MORE = {
     "remove": ("init", "Remove a hook or a recipe from its config file."),
@@ -115,7 +115,7 @@ def topics() -> list[str]:
 
 
 def epilog(*examples: str, note: str = "") -> str:
-    """Return the end of a command's help: the examples, to which `hookrun` is added, and a note below them."""
+    """Return the end of a command's help: the examples, each after `hookrun`, and a note."""
     lines = "".join(f"  hookrun {each}\n" for each in examples)
     return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
 
@@ -142,7 +142,7 @@ def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) ->
 def command(
     name: str, *examples: str, note: str = "", short_help: str | None = None
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Return the decorator that makes a command of a function, which may return its exit status."""
+    """Return the decorator for a command; its function may return an exit status."""
     return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help, params=[color_option()])
 
 
@@ -151,7 +151,7 @@ config_option = click.option("--config", metavar="FILE", help="Use this config f
 
 
 def home_option(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--home` to a command, and pass it as a Workspace `at`, along with `--config` if the command has that."""
+    """Add `--home` to a command, and pass it, with its `--config`, as the Workspace `at`."""
 
     @click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
     @wraps(function)
@@ -178,7 +178,7 @@ def config_options(function: Callable[..., int | None]) -> Callable[..., int | N
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
-    """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them to it as its `report`."""
+    """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them as `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
     @home_option
@@ -212,7 +212,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def parse_duration(text: str, units: str = "smhdw") -> int | None:
-    """Return the seconds of a duration such as `1h30m`; None for any other text, or with another unit."""
+    """Return the seconds of a duration such as `1h30m`; None for any other text or unit."""
     if not re.fullmatch(rf"(?:\d{{1,9}}[{units}])+", text, re.ASCII):
         return None
     return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)(\w)", text))
@@ -222,7 +222,7 @@ def parse_duration(text: str, units: str = "smhdw") -> int | None:
 
 
 class Workspace:
-    """Where a command works: a directory, the home that `--home` names, and the config file that `--config` names."""
+    """Where a command works: its directory, `--home`, and `--config`."""
 
     def __init__(self, named_home: str | None = None, config: str | None = None) -> None:
         self.named_home = named_home
@@ -253,7 +253,7 @@ class Workspace:
         return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
     def load(self, directory: str | None = None, *, warns: bool = False) -> LoadedConfig:
-        """Return the configuration in force in a directory, by default the working directory; see `load_config`."""
+        """Return the config of a directory, by default the working directory; see `load_config`."""
         from hookrun.config.discovery import find  # `hookrun --help` is quick without
         from hookrun.config.load import load_config
         from hookrun.model import UNTRUSTED_LAYERS
@@ -271,14 +271,14 @@ class Workspace:
         return load_config(found, warns=warns)
 
     def project(self, directory: str | None = None) -> Project:
-        """Return the project in a directory, by default the working directory, with the user's decisions about it."""
+        """Return the project in a directory, by default the working directory."""
         from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
 
         found = self.load(directory)
         return Project(found.declarations, found.project, self.home)
 
     def agents_config(self) -> LoadedConfig:
-        """Return the configuration that agents use in the working directory: without the user's environment."""
+        """Return the config that agents use here: without the user's environment."""
         from hookrun.config.discovery import find
         from hookrun.config.load import load_config  # as above
 
@@ -286,7 +286,7 @@ class Workspace:
 
     @cached_property
     def location(self) -> InstallLocation:
-        """The home and project to install into; variables that move an agent's files count only without `--home`."""
+        """Where to install; variables that move an agent's files count only without `--home`."""
         from hookrun.config.discovery import find
         from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
 
@@ -295,7 +295,7 @@ class Workspace:
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
-    """Return the error for a name that none of the hooks has; with config `problems` it may be in a broken file."""
+    """Return the error for an unknown name; with config `problems` it may be in a broken file."""
     other = CONFIG_ERRORS if problems else "`hookrun list` lists the hooks"
     hint = did_you_mean(name, [hook.name for hook in hooks], other)
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import click
 
@@ -57,7 +58,7 @@ MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
 VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
 PLACEHOLDERS = 0xE000
-"""The first of the private-use characters that stand for variables while credentials are looked for."""
+"""The first private-use character that stands for a variable while credentials are looked for."""
 
 MAX_VALUE = 40
 """Width of a column of values, which longer ones exceed."""
@@ -157,7 +158,7 @@ def _short(value: Value) -> str:
 
 
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
-    """Yield the lines of a config file in YAML; each value is written as JSON, which is YAML too."""
+    """Yield a config file in YAML; each value is written as JSON, which is YAML too."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
     names = {each.name for each in settings}
     for name in CARRIED_OUT:
@@ -188,8 +189,9 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
     for name in dict.fromkeys(each.name for each in settings):
         same = [each for each in settings if each.name == name]
         value: object = same[-1].value
-        if all(isinstance(each.value, list) for each in same):
-            value = list(dict.fromkeys(item for each in same if isinstance(each.value, list) for item in each.value))
+        lists = [each.value for each in same if isinstance(each.value, list)]
+        if len(lists) == len(same):
+            value = list(dict.fromkeys(chain.from_iterable(lists)))
         yield f"  {name}: {json_text(value)}  # {', '.join(each.where for each in same)}", ""
 
 
@@ -302,7 +304,7 @@ def _parsed(now: ExistingFile) -> Json:
 
 
 def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, home: str) -> list[FileChange]:
-    """Return the files to write for the settings at `path`. Raises FileError where they cannot be added to."""
+    """Return the files to write for the settings at `path`. Raises FileError."""
     directory = os.path.dirname(now.path)
     for name in ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml"):
         if os.path.exists(f"{directory}/{name}"):
@@ -332,7 +334,7 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
 
 
 def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
-    """Return the declarations without an `include` of the settings whose hooks they have now; note what is done."""
+    """Remove the `include` of settings whose hooks the declarations have now, and note it."""
     listed = text.at(("hookrun", "include"))
     for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
         if os.path.realpath(included_path(declarations, str(item), home)) == os.path.realpath(path):
@@ -403,7 +405,7 @@ def to_json(hook: Hook) -> dict[str, object]:
 
 
 def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -> object:
-    """Mask a word, or a reference to what one names, that holds a credential of the command or of `env`."""
+    """Mask a word, or a reference, that holds a credential of the command or of `env`."""
     values = {word, word.partition(":")[2]} - {""}
     hidden = any(value in before and value not in after for value in values)
     hidden = hidden or any(value in secret for secret in secrets for value in values)
@@ -411,7 +413,7 @@ def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -
 
 
 def without_credentials(value: object) -> object:
-    """Return what a hook runs, with what looks like a credential masked; names of variables stay."""
+    """Mask what looks like a credential in what a hook runs; names of variables stay."""
     if not isinstance(value, str):
         return list(map(without_credentials, value)) if isinstance(value, (list, tuple)) else value
     names = VARIABLE.findall(value)

@@ -119,7 +119,7 @@ def _parse_argument(text: str) -> tuple[str, object]:
 
 
 class ConfigSources:
-    """The configuration in force in a directory, by default the working directory, and why a hook may be missing.
+    """The config of a directory, by default the working directory, and why a hook may be missing.
 
     `project` is the project's root, `own_environment` as for `find`.
     """
@@ -178,7 +178,7 @@ class ConfigSources:
         return next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
 
     def overlooked(self) -> str:
-        """Return, as the end of a sentence, which file or key is ignored, because of its name or of where it lies."""
+        """Return, as the end of a sentence, which file or key is ignored, and why."""
         ignored = self._ignored()
         if ignored is not None:
             return f"; {ignored}"

@@ -1,4 +1,4 @@
-"""`hookrun explain`: predict which hooks would run for an event and why the others would not; run them with `--run`."""
+"""`hookrun explain`: predict which hooks run for an event, and why others do not; `--run` runs them."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Explanation:
         return self.localize(f"{self.query.event}: {'; '.join(answers)}")
 
     def localize(self, text: str) -> str:
-        """Return a text with paths relative to the working directory, and commands that are for this project anyway."""
+        """Shorten paths in the working directory, and commands for this project."""
         return text.replace(self._trust_command, "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
@@ -212,7 +212,7 @@ class Explanation:
         return "; ".join(map(phrase, mine))
 
     def _other_lines(self) -> Iterator[Line]:
-        """Yield what the agent would get and does not support at this event, and the hooks of other events."""
+        """Yield the agent's answer, what it does not support, and the hooks of other events."""
         if self._agent is not None and not self.running:
             yield from self._agent.lines()
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}

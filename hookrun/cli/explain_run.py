@@ -1,4 +1,4 @@
-"""Explain an event for an agent, and with `--run` run its hooks as `hookrun fire` would, audit included."""
+"""Explain an event for an agent; for `--run`, run its hooks as `hookrun fire` would."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ RESULT_STYLES = {
 
 
 class AgentSide:
-    """Whether the agent of a query sends the event, what it would get, what it cannot do: by the predictions."""
+    """Whether the agent sends the event, what it would get, and what it cannot do."""
 
     def __init__(self, agent: Agent, explanation: Explanation) -> None:
         self.agent = agent
@@ -62,7 +62,7 @@ class AgentSide:
         self._explanation = explanation
 
     def obstacle(self) -> str | None:
-        """Return what keeps every hook from running in the agent, whatever the config; None if nothing does."""
+        """Return what keeps every hook from running in the agent; None if nothing does."""
         agent = self.agent
         if plan.unsupported_events(agent, [self._event]):
             return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
@@ -100,7 +100,7 @@ class AgentSide:
             yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
 
     def known_answer(self) -> str | None:
-        """Return the agent's answer where it is known in advance, because hooks can only fail; else None."""
+        """Return the agent's answer if it is known in advance, as hooks can only fail; else None."""
         message = self._message
         every = [each for predictions in self._explanation.predictions for each in predictions]
         if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
@@ -122,7 +122,7 @@ class AgentSide:
         return build_response(self.agent, message, replies).stdout().decode().strip()
 
     def unsupported(self) -> Iterator[tuple[str, str]]:
-        """Yield each action that the agent's event does not support, and the name of what it falls back to."""
+        """Yield each action that the event does not support, and what it falls back to."""
         message = self._message
         native = message.native if message is not None else native_event(self.agent, self._event)
         form = self.agent.RESPONSE_FORMATS.get(native)
@@ -317,7 +317,7 @@ def _run_for_user(result: ExplainRun) -> None:
 
 
 class _RecordedAgentFire(AgentFire):
-    """Handles the query's message as `hookrun fire --agent` would, and records the answer instead of printing it."""
+    """Does what `hookrun fire --agent` would, but records the answer."""
 
     def __init__(self, result: ExplainRun, agent: Agent, message: Message) -> None:
         sources, options = result.explanation.sources, FireOptions()
@@ -388,7 +388,7 @@ def _result(run: HookResult) -> tuple[str, str, str]:
 
 
 def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
-    """Return a hook's input without the hook's name, to compare it, and its lines, with spaces where they can wrap."""
+    """Return a hook's input without its name, to compare it, and its lines, which can wrap."""
     try:
         data = loads(stdin)
     except ValueError:

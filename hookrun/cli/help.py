@@ -1,4 +1,4 @@
-"""Help at the command line: `hookrun help` and `version`, the words for an error in it, and completion in a shell."""
+"""`hookrun help` and `version`, errors in a command line, and completion in a shell."""
 
 from __future__ import annotations
 
@@ -157,7 +157,9 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
-    return f"{text}\nhint: `{error.ctx.command_path if error.ctx is not None else called} --help` shows the usage"
+    if error.ctx is not None:
+        called = error.ctx.command_path
+    return f"{text}\nhint: `{called} --help` shows the usage"
 
 
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
@@ -176,7 +178,8 @@ def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> s
 
 def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
-        options = [name for each in error.ctx.command.params for name in each.opts] if error.ctx is not None else []
+        params = error.ctx.command.params if error.ctx is not None else []
+        options = [name for each in params for name in each.opts]
         near = _option_meant(error.option_name, options)
         other = None if near else _command_with(error.option_name, error.ctx)
         hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
@@ -220,8 +223,11 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
     group = ctx.find_root().command if ctx is not None else None
     if ctx is None or not isinstance(group, click.Group):
         return None
-    commands = {name: group.get_command(ctx, name) for name in WITH_OPTIONS}
-    found = [name for name, each in commands.items() if each and any(option in param.opts for param in each.params)]
+    found = []
+    for name in WITH_OPTIONS:
+        command = group.get_command(ctx, name)
+        if command is not None and any(option in param.opts for param in command.params):
+            found.append(name)
     return found[0] if len(found) == 1 else None  # what most commands have says nothing about one of them
 
 
@@ -296,7 +302,7 @@ class OneOf(click.types.StringParamType):
 
 
 def completions(names: Names, incomplete: str) -> list[CompletionItem]:
-    """Return the names that begin like this and are harmless to a shell; none where they cannot be found out."""
+    """Return the names that begin like this and are harmless to a shell; none on an error."""
     try:
         found = list(names())
     except Exception:  # the command itself reports it; an error would only disturb the typing
@@ -321,7 +327,7 @@ def _hooks() -> Iterable[tuple[str, str]]:
 
 
 def _compiled() -> CompiledConfig | None:
-    """Return the config in force here, from the cache that runs use as well: to read the files takes longer."""
+    """Return the config in force here, from the cache: reading the files takes longer."""
     from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
     from hookrun.config.discovery import find
 

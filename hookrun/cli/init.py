@@ -1,4 +1,4 @@
-"""Write hooks: `hookrun init` sets up a project, `new` creates a hook from a template, `remove` removes one."""
+"""Write hooks: `hookrun init` sets up a project, `new` creates a hook, `remove` removes one."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Setup:
     # --- what to write
 
     def default_recipes(self) -> list[str]:
-        """Return the recipes that are added without a question: none where hooks are configured already."""
+        """Return the recipes to add without a question: none where there are hooks already."""
         if self.config_file.entries:
             return []
         elsewhere = layers_of_recipes(self.report.at)
@@ -315,7 +315,7 @@ def next_steps(
 # --- hookrun remove
 
 Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
-"""A config file, and the hooks to remove from it with their indices; none to remove a whole recipe."""
+"""A config file, and the hooks to remove with their indices; none to remove a recipe."""
 
 
 @command(
@@ -343,7 +343,7 @@ def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
 
 
 def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
-    """Return the files that declare the hook or recipe. Raises click.ClickException where none does."""
+    """Return the files that declare it. Raises click.ClickException where none does."""
     found: dict[str, Place] = {}
     for hook, file, path in loaded.written:
         index = int(path[-1])
@@ -368,7 +368,7 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
 
 
 def _chosen(name: str, places: list[Place], report: CommandReport) -> list[Place]:
-    """Ask in which of several files the hook is to be removed. Raises click.ClickException without a terminal."""
+    """Ask from which files to remove it. Raises click.ClickException without a terminal."""
     paths = [relative_path(file.path) for file, _ in places]
     if report.as_json or not is_interactive():
         only = "\nhint: `--user` removes it from your own config" if any(f.layer == "user" for f, _ in places) else ""

@@ -144,7 +144,7 @@ def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
 
 
 def review_hooks(report: CommandReport) -> bool:
-    """Ask about the project's unapproved hooks, or warn that they do not run; return whether all are approved."""
+    """Ask about unapproved hooks, or warn of them; return whether all are approved."""
     project = report.at.project()
     try:
         hooks = project.hooks()
@@ -269,7 +269,7 @@ class Installation:
             self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
 
     def _trust(self, needed: InstallChange | None, ledger: Ledger, *, agreed: bool) -> None:
-        """Mark the hooks as trusted in the agent's config if the user agrees; the agent skips them otherwise."""
+        """Mark the hooks as trusted if the user agrees; the agent skips them otherwise."""
         if needed is None or not needed.has_effect:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
@@ -350,7 +350,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
-    """Name the lines that run hookrun and that install did not write: they are never changed."""
+    """Warn of handwritten lines that run hookrun: they are never changed."""
     for each in wired:
         if not each.is_ours:
             where = f"{relative_path(each.path)}:{each.line}"

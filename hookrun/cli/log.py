@@ -1,4 +1,4 @@
-"""Show runs from the audit: `hookrun log` the latest ones, `hookrun why` one in detail and which hook decided it."""
+"""Show runs from the audit: `hookrun log` the latest ones, `hookrun why` one in detail."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
 
 
 def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
-    """Report that later runs are not in the log; without any found, that is what is said anyway."""
+    """Report that later runs are not in the log; with none found, another message says so."""
     if found and runs.is_off:
         print_message(NOT_LOGGED, "note")
 
@@ -122,7 +122,7 @@ def _call(header: Record) -> str:
 
 
 def _subject(header: Record) -> str:
-    """Return the command or the file of a call, in one line; a file in the project relative to that."""
+    """Return the command or the file of a call, in one line, relative to the project."""
     inside = f"{header.get('project')}/"
     return " ".join(str(header.get("command") or str(header.get("file") or "").removeprefix(inside)).split())
 
@@ -140,7 +140,7 @@ def _result(run: FireRecords) -> str:
 
 
 def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
-    """Yield what a hook answered: the result, its texts and its changes, each text at most `limit` characters."""
+    """Yield a hook's result, texts and changes, each text at most `limit` characters."""
     failure = record.get("failure")
     marks = [mark for mark in ("recheck", "interrupted", "truncated") if record.get(mark)]
     marks += [str(record["mode"])] if record.get("mode") else []
@@ -187,7 +187,7 @@ def _problems(header: Record) -> Iterator[str]:
 
 
 def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
-    """Yield the runs that end from now on, until Ctrl-C; `last` is the newest record that is there already."""
+    """Yield the runs that end from now on; `last` is the newest record so far."""
     begun: dict[str, FireRecords] = {}
     while True:
         newer = list(takewhile(partial(ne, last), audit_reader.newest_first(home)))

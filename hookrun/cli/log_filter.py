@@ -101,24 +101,24 @@ class RunFilter:
 
     @property
     def is_off(self) -> bool:
-        """Whether new runs are not logged, so that the latest one in the log may not be the last."""
+        """Whether new runs are not logged: the latest one in the log may not be the last."""
         return self._at.load().declarations.settings.get("audit") is False
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
-        """Return the hints for a user who sees no run: which command shows some, or why there are none."""
+        """Return the hints where no run is shown: which command shows some, or why none."""
         if self.is_off:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
             return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
-        home = f" --home {self._at.named_home}" if self._at.named_home is not None else ""
         if not any_project and self._project is not None and self.latest(1, any_project=True):
-            options = "".join(
-                f" --{name.replace('_', '-')} {'' if name == 'failures' else shlex.quote(value)}"
-                for name, value in self._filters.items()
-                if name not in ("project", "all_projects")
-            )
-            return f"hint: other projects have some: `hookrun {command}{options} --all-projects{home}`"
-        return "\n".join(self._suggestions()) or f"hint: `hookrun log --all-projects{home}` shows the latest runs"
+            options = ""
+            for name, value in self._filters.items():
+                if name not in ("project", "all_projects"):
+                    options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
+            there = self._at.next_command(f"hookrun {command}{options} --all-projects")
+            return f"hint: other projects have some: `{there}`"
+        latest = self._at.next_command("hookrun log --all-projects")
+        return "\n".join(self._suggestions()) or f"hint: `{latest}` shows the latest runs"
 
     def _suggestions(self) -> Iterator[str]:
         if "agent" in self._filters and self._filters["agent"] not in AGENTS:
@@ -165,7 +165,7 @@ class RunFilter:
 
 
 def parse_time(text: str) -> datetime:
-    """Return the time that a duration before now, a clock time of today, a day or a date names. Raises ValueError."""
+    """Return the time that a duration, a clock time, a day or a date names. Raises ValueError."""
     now = datetime.now().astimezone()
     days = {"now": now, "today": _midnight(now), "yesterday": _midnight(now - timedelta(days=1))}
     if text in days:

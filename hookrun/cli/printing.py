@@ -51,7 +51,7 @@ def print_message(message: str, label: str = "error") -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Print errors of config files that are kept as one line each (`Diagnostic.text`): short path, hint below."""
+    """Print config errors kept as one line each (`Diagnostic.text`): short path, hint below."""
     for problem in problems:
         from hookrun.config.document import problem_message  # rarely needed
 
@@ -100,7 +100,7 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
-    """Print a line, on a terminal wrapped at words, further lines after `indent`: by default two more spaces."""
+    """Print a line, on a terminal wrapped at words, indented by default by two more spaces."""
     width = terminal_width(1)
     text = escape(text)
     body = text.lstrip()
@@ -162,7 +162,7 @@ def print_table(
 
 
 def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the rows, the heading first, with columns of numbers or milliseconds padded at the left."""
+    """Return the rows, the heading first, with numbers and milliseconds aligned right."""
     columns = []
     for heading, *cells in zip(*rows, strict=True):
         numbers = [cell.removesuffix(" ms").replace(".", "").isdecimal() for cell in cells]
@@ -198,7 +198,7 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> 
 
 
 def _shortened(cell: str, width: int) -> str:
-    """Return a cell with an ellipsis at its end, or at the beginning of a path, where it is too wide."""
+    """Shorten a cell that is too wide at its end, a path at its beginning."""
     from rich.cells import cell_len, set_cell_size  # only for a terminal
 
     if cell_len(cell) <= width:
@@ -210,7 +210,7 @@ def _shortened(cell: str, width: int) -> str:
 
 
 class ProgressBar:
-    """A progress bar on stderr for long work; nothing if stderr is not a terminal. `begin` it, and `step` often."""
+    """A progress bar on stderr, if that is a terminal. `begin` it, and `step` often."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -380,7 +380,7 @@ class CommandReport:
                 print_line(f"  {line}")
 
     def add_approvals(self, approved: Iterable[str], not_approved: Iterable[str] = ()) -> None:
-        """Add which hooks agents run as they are now, and which await the user's approval, to the JSON object."""
+        """Add to the JSON object which hooks agents run, and which await approval."""
         self._lists["approved"] += approved
         self._lists["not_approved"] += not_approved
 

@@ -379,7 +379,8 @@ def _unapproved(at: Workspace) -> tuple[dict[str, str], str | None]:
         hooks = at.project().hooks()
     except StoreError as error:
         return {}, str(error)
-    return {each.hook.name: each.state for each in hooks if each.state in UNAPPROVED and each.hook.mode != "off"}, None
+    enabled = [each for each in hooks if each.hook.mode != "off"]
+    return {each.hook.name: each.state for each in enabled if each.state in UNAPPROVED}, None
 
 
 def _print_findings(agent: AgentState, findings: list[Finding]) -> None:

@@ -320,7 +320,9 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     if unknown:
         yield "unknown", f"{', '.join(unknown)} (may name files, known only when the hook runs)"
     inherits = project.environment.env_policy(hook)
-    yield "environment", f"{inherits}{', and ' + ', '.join(hook.allowed_env) if hook.allowed_env else ''}"
+    if hook.allowed_env:
+        inherits += f", and {', '.join(hook.allowed_env)}"
+    yield "environment", inherits
     yield "on failure", hook.on_failure
     for name, value in sorted(hook.to_dict().items()):
         if name not in HAS_OWN_LINE and value != HOOK_DEFAULTS.get(name):

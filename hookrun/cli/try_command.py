@@ -202,7 +202,9 @@ class Trial:
         elif runs_in_background(run):
             word = "background"
         times = self._times.get(run.name, [])
-        shown = [percentile(times, 0.5), percentile(times, 0.95)] if self._repeated else [run.ms if times else None]
+        shown = [run.ms if times else None]
+        if self._repeated:
+            shown = [percentile(times, 0.5), percentile(times, 0.95)]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
         return [run.name, word, *cells, "; ".join(_reasons(run))]
 

@@ -39,7 +39,8 @@ class ConfigFile:
 
     `handlers` are the entries in Claude Code's form, None in any other. `claudes` is true for settings of Claude Code
     or a plugin. `own` is True if Claude Code reads the file everywhere, or the project's directory if it reads it only
-    there. `plugin` is the root of the plugin. With `off`, Claude Code's settings switch the hooks off.
+    there. `plugin` is the root of the plugin, `included_by` the file that includes this one. With `off`, Claude Code's
+    settings switch the hooks off.
     """
 
     path: str
@@ -50,6 +51,7 @@ class ConfigFile:
     off: bool = False
     own: bool | str = False
     plugin: str | None = None
+    included_by: ConfigFile | None = None
     entries: list[object] = field(default_factory=list)
     entries_path: KeyPath = ("hooks",)
     settings: dict[str, object] = field(default_factory=dict)

@@ -51,15 +51,14 @@ MAX_FILES = 16
 class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
-    `written` is where each hook is written: its file, and the path to it in the file. `included` maps the id of an
-    included file to the file that includes it. `read_hooks` and `read_characters` count the project's commands.
+    `written` is where each hook is written: its file, and the path to it in the file. `read_hooks` and
+    `read_characters` count the project's commands.
     """
 
     found: ConfigFiles
     declarations: Declarations = field(default_factory=Declarations)
     problems: list[Diagnostic] = field(default_factory=list)
     files: list[ConfigFile] = field(default_factory=list)
-    included: dict[int, ConfigFile] = field(default_factory=dict)
     written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
     read_hooks: int = 0
     read_characters: int = 0
@@ -189,7 +188,6 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         elif target not in seen:
             included = _load_included(path, item if isinstance(item, str) else path, file, where)
             if included is not None:
-                examined.included[id(included)] = file
                 _take(included, [*chain, real], seen, examined)
 
 
@@ -199,6 +197,7 @@ def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> Con
         where.report(f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
     file = load_file(os.path.normpath(path), by.layer)
+    file.included_by = by
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
         return file

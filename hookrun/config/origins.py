@@ -44,7 +44,7 @@ def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
     found = []
     for hook in examined.declarations.hooks:
         file, path = written[id(hook)]
-        values = _of_entry(hook, file, path, examined) if file.handlers is None else _of_another(hook)
+        values = _of_entry(hook, file, path) if file.handlers is None else _of_another(hook)
         found.append((hook, list(values)))
     return found
 
@@ -57,7 +57,7 @@ def _of_another(hook: Hook) -> Iterator[Value]:
             yield Value(field.name, value, OWN, hook.source, hook.line)
 
 
-def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfig) -> Iterator[Value]:
+def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath) -> Iterator[Value]:
     entry = as_object(file.entries[int(path[-1])])
     theirs = _of_recipe(hook, entry)
     for field in HOOK_FIELDS:
@@ -69,7 +69,7 @@ def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath, examined: LoadedConfi
             yield _placed(name, value, OWN, file, (*path, name))
         elif value is not None and name in theirs:
             yield _placed(name, value, RECIPE, file, (*path, "recipe"))
-        elif REQUIRES.get(name, hook.kind) == hook.kind and (by := _default_of(file, name, examined)) is not None:
+        elif REQUIRES.get(name, hook.kind) == hook.kind and (by := _default_of(file, name)) is not None:
             yield _placed(name, value, DEFAULTS, by, ("hookrun", "defaults", name))
         elif name == "name" or (name == "cwd" and value != HOOK_DEFAULTS["cwd"]):
             yield Value(name, value, MADE)
@@ -91,13 +91,13 @@ def _value(hook: Hook, name: str) -> object:
     return hook.target if name in KINDS else getattr(hook, name)
 
 
-def _default_of(file: ConfigFile, name: str, examined: LoadedConfig) -> ConfigFile | None:
+def _default_of(file: ConfigFile, name: str) -> ConfigFile | None:
     """Return the file whose `defaults` set the field: the file itself or the nearest that includes it."""
     by: ConfigFile | None = file
     while by is not None:
         if name in as_object(by.settings.get("defaults")):
             return by
-        by = examined.included.get(id(by))
+        by = by.included_by
     return None
 
 

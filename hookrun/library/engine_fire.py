@@ -209,7 +209,7 @@ class EngineFire:
         return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
 
     def _context(self, handler: Handler) -> Context:
-        data = self._data.copy()
+        data = (self._given if self._made is None else self._made.context).copy()  # as `_data`, with a call less
         data["hook"] = handler.name
         return self._class.of(data, self._state, (self, handler))
 

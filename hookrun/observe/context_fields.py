@@ -38,12 +38,12 @@ def stored_name(value: str | None) -> str:
 
 
 def encodable(value: str) -> str:
-    """Return a string that UTF-8 can encode: JSON can name half of a surrogate pair, which becomes a question mark."""
+    """Replace lone surrogates, which JSON can name, with question marks: UTF-8 has none."""
     return value.encode("utf-8", "replace").decode()
 
 
 def file_path(ctx: Context) -> str | None:
-    """Return the file that a context is about, absolute if its working directory is known; None if there is none."""
+    """Return the file that a context is about, absolute if its directory is known, or None."""
     path = ctx.tool_args.get("file_path")
     if not isinstance(path, str):
         path = ctx.file_path
@@ -129,7 +129,7 @@ def fired_at(context: Context, clock: Clock = time.time) -> float:
 
 
 def iso(at: float) -> str:
-    """Return a time as RFC 3339 in UTC, to the second; one that no datetime can hold as the nearest possible."""
+    """Return a time as RFC 3339 in UTC, to the second, or the nearest that a datetime holds."""
     return datetime.fromtimestamp(math.floor(min(max(at, 0.0), END - 1)), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

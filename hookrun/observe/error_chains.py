@@ -32,7 +32,7 @@ UNCHANGED = "running it again, with nothing changed in between"
 MAX_MESSAGE, MAX_CONTEXT, MAX_FIX = 4000, 4000, 500
 """Characters stored."""
 MAX_ATTEMPTS = 50
-"""Attempts stored per error: one that is not fixed by then is fixed by something else, if at all."""
+"""Attempts stored per error: what is not fixed by then is fixed by something else."""
 MAX_COMPARED = 100
 """Kinds of errors that are compared closely: those with the most words in common."""
 MAX_PER_KIND = 20

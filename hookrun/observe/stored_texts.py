@@ -17,7 +17,7 @@ MAX_DEPTH, MAX_NAMES = 8, 20
 """Levels of a value that are stored, and names of members that are left out."""
 _QUOTES = (('"', '"'), ("'", "'"), ("`", "`'"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))
 _QUOTED = "|".join(rf"{begin}(?:(?!<(?:n|id|value|path|url)>)[^{end}\n])*[{end}]" for begin, end in _QUOTES)
-"""A text within quotes that has no placeholder, or else the normal form of a text would have another one."""
+"""A quoted text without a placeholder, or the normal form would not be its own normal form."""
 VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
     (re.compile(rf"(?<![\w>])(?:{_QUOTED})(?![\w<])"), "<value>"),

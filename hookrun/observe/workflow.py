@@ -299,4 +299,4 @@ def _load(db: sqlite3.Connection, row: tuple[Any, ...]) -> Session:
     paths = db.execute("SELECT path FROM session_files WHERE session = ? ORDER BY path", (session,))
     quarters = db.execute("SELECT quarter, events FROM activity WHERE session = ? ORDER BY quarter", (session,))
     made = tuple(Checkpoint(at, score) for at, score in checkpoints)
-    return Session(*(*row, tuple(path for (path,) in paths), made, tuple((at, events) for at, events in quarters)))
+    return Session(*(*row, tuple(path for (path,) in paths), made, tuple(quarters)))

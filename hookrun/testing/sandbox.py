@@ -135,9 +135,12 @@ class Sandbox:
 
     def read_files(self, paths: object) -> dict[str, str | None]:
         """Return the content of these files of the directory, None for one that does not exist."""
-        names = paths if isinstance(paths, dict) and self.directory is not None else ()
-        found = {str(name): read_or_none(os.path.join(self.directory or "", str(name))) for name in names}
-        return {name: None if data is None else data.decode("utf-8", "replace") for name, data in found.items()}
+        found: dict[str, str | None] = {}
+        if isinstance(paths, dict) and self.directory is not None:
+            for name in map(str, paths):
+                data = read_or_none(os.path.join(self.directory, name))
+                found[name] = data.decode("utf-8", "replace") if data is not None else None
+        return found
 
 
 def write_files(directory: str, files: Mapping[str, str]) -> None:

@@ -49,6 +49,18 @@ def heads(output: str) -> list[str]:
     return [line for line in output.splitlines() if not line.startswith(" ")]
 
 
+def test_a_hint_names_the_home_so_that_it_can_be_copied(project: Project) -> None:
+    """It is quoted for a shell."""
+    home = project.root.parent / "a home"
+    project.home.rename(home)
+    project.home.mkdir()
+    log = home / ".local/state/hookrun/audit.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"v": 1, "kind": "fire", "request_id": "1", "project": "/else"}\n')
+    done = hookrun(project, "log", "--home", str(home))
+    assert f"`hookrun log --all-projects --home '{home}'`" in done.stdout
+
+
 def test_the_latest_runs_and_what_each_hook_did(project: Project) -> None:
     """The newest last: time, id, project, call, result, command; then each hook's answer, failure and change."""
     ids = three_fires(project)
