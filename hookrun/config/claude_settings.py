@@ -169,9 +169,10 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
 
 def session_end(entries: list[HandlerEntry]) -> float:
     """Return the seconds that all SessionEnd hooks share: the longest of their timeouts, up to Claude Code's limit."""
-    handlers = [entry.handler for entry in entries if entry.event == "SessionEnd" and isinstance(entry.handler, dict)]
-    given = (float(each) for handler in handlers if isinstance(each := handler.get("timeout"), int | float))
-    return min(MAX_TIMEOUTS["SessionEnd"], max([DEFAULT_TIMEOUTS["SessionEnd"], *given]))
+    handlers = [as_object(entry.handler) for entry in entries if entry.event == "SessionEnd"]
+    given = [handler.get("timeout") for handler in handlers]
+    seconds = [float(each) for each in given if isinstance(each, int | float)]
+    return min(MAX_TIMEOUTS["SessionEnd"], max([DEFAULT_TIMEOUTS["SessionEnd"], *seconds]))
 
 
 def validate_handler(
@@ -207,10 +208,7 @@ def validate_handler(
     errors = [problem.text for problem in errors_in(checked.problems)]
     fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
     fields |= _meaning(entry.event, {"onFailure": fields.get("on_failure") or "continue", **handler}, given, ends_in)
-    claude: dict[str, object] = {"event": entry.event}
-    claude |= {key: value for key, value in (("matcher", entry.matcher), ("if", given.get("if"))) if value is not None}
-    if plugin is not None:
-        claude["plugin_root"] = plugin
+    claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
     fields |= {
         "name": validate.unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
         "events": [event],
@@ -218,7 +216,7 @@ def validate_handler(
         "cwd": "event",
         "parallel": True,
         "error": "; ".join([*errors, *([error] if error else [])]) or None,
-        "claude": claude,
+        "claude": {key: value for key, value in claude.items() if value is not None},
     }
     checked.hook = validate.make_hook(fields, kind, target, at, scope)
     return checked

@@ -293,7 +293,8 @@ def _doubt_tool(name: str, at: Location) -> None:
 
 def _doubt_expression(matcher: str, event: str, at: Location) -> None:
     if event in TOOL_EVENTS:
-        rules = [match[0] for match in RULES.finditer(matcher) if match[1] in BUILT_IN and match[2] not in (".*", ".+")]
+        found = [match for match in RULES.finditer(matcher) if match[1] in BUILT_IN]
+        rules = [match[0] for match in found if match[2] not in (".*", ".+")]
         if rules:
             _doubt_rules(matcher, rules, at)
             return

@@ -245,11 +245,11 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
     written = [kind for kind in schema.KINDS if kind in entry]
     if not written and any(likely_field(key) in schema.KINDS for key in entry if key not in FIELDS):
         return
-    if len(written) != 1:
-        if written:
-            at.report(f"a hook cannot have {one_of((f'`{kind}`' for kind in written), 'and')}", "keep one of them")
-        else:
-            at.report("the hook has nothing to run", f"add {one_of(f'`{kind}`' for kind in schema.KINDS)}")
+    kinds = [f"`{kind}`" for kind in written or schema.KINDS]
+    if not written:
+        at.report("the hook has nothing to run", f"add {one_of(kinds)}")
+    elif len(written) > 1:
+        at.report(f"a hook cannot have {one_of(kinds, 'and')}", "keep one of them")
 
 
 def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:

@@ -60,15 +60,9 @@ WITH_VALUE = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--ex
 DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])", re.DOTALL)
 """Matches an unparsed part of a line that may be dangerous."""
 
-LONG = {
-    "force": ("forces", 4),
-    "force-with-lease": ("leases", 7),
-    "mirror": ("mirrors", 1),
-    "delete": ("deletes", 2),
-    "prune": ("prunes", 3),
-    "dry-run": ("dry", 2),
-}
-"""Long options of push -> attribute, and the fewest letters of an abbreviation."""
+LONG = {"force": 4, "force-with-lease": 7, "mirror": 1, "delete": 2, "prune": 3, "dry-run": 2}
+"""Long options of push -> the fewest letters of an abbreviation."""
+SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
@@ -95,41 +89,33 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 
 class Push:
-    """The parsed arguments of a push."""
+    """The parsed arguments of a push: its `options`, by their long names, and what is `given` beside them."""
 
     def __init__(self, words: list[str]) -> None:
-        self.forces = self.leases = self.mirrors = self.deletes = self.prunes = self.dry = False
+        self.options: set[str] = set()
         self.given: list[str] = []
         waiting = iter(words)
         for word in waiting:
             if word == "--":
                 self.given.extend(waiting)
             elif word[:2] == "--":
-                self._long(word, waiting)
+                self._take_long(word)
+                if word in WITH_VALUE:
+                    next(waiting, None)
             elif word[:1] == "-" and len(word) > 1:
-                self._short(word, waiting)
+                letters, o, value = word[1:].partition("o")
+                self.options.update(SHORT[letter] for letter in letters if letter in SHORT)
+                if o and not value:
+                    next(waiting, None)
             else:
                 self.given.append(word)
 
-    def _long(self, word: str, waiting: Iterator[str]) -> None:
-        """Parse a long option, which may be abbreviated; with `--no-` it is unset."""
-        wanted = word[:5] != "--no-"
-        name = (word[5:] if not wanted else word[2:]).partition("=")[0]
-        for full, (attribute, shortest) in LONG.items():
-            if full.startswith(name) and len(name) >= shortest:
-                setattr(self, attribute, wanted)
-        if word in WITH_VALUE:
-            next(waiting, None)
-
-    def _short(self, word: str, waiting: Iterator[str]) -> None:
-        for index, letter in enumerate(word[1:], 2):
-            if letter == "o":
-                if index == len(word):
-                    next(waiting, None)
-                return
-            self.forces = self.forces or letter == "f"
-            self.deletes = self.deletes or letter == "d"
-            self.dry = self.dry or letter == "n"
+    def _take_long(self, word: str) -> None:
+        """Take a long option, which may be abbreviated; with `--no-` it is unset."""
+        is_set = word[:5] != "--no-"
+        name = word.removeprefix("--" if is_set else "--no-").partition("=")[0]
+        meant = {full for full, shortest in LONG.items() if full.startswith(name) and len(name) >= shortest}
+        self.options = self.options | meant if is_set else self.options - meant
 
     @property
     def refspecs(self) -> list[str]:
@@ -139,12 +125,14 @@ class Push:
 
 def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration) -> Iterator[str]:
     push = Push(git.texts)
-    if push.dry or (command.program == UNKNOWN and not (push.forces or push.leases or push.mirrors)):
+    known = command.program != UNKNOWN
+    if "dry-run" in push.options or not (known or push.options & {"force", "force-with-lease", "mirror"}):
         return
     configured = list(git.settings.items())
     if git.command == "push":
         configured += _of_its_remote(push, configuration, git.directory)
-    if push.mirrors or any(_key(name) == "mirror" and value.lower() not in FALSE for name, value in configured):
+    mirrors = [value for name, value in configured if _key(name) == "mirror"]
+    if "mirror" in push.options or any(value.lower() not in FALSE for value in mirrors):
         yield "A mirror push overwrites and deletes remote branches"
     yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"])
     yield from _deleting(push)
@@ -168,9 +156,10 @@ def _of_its_remote(push: Push, configuration: Configuration, directory: str | No
 
 def _overwriting(push: Push, configured: list[str]) -> Iterator[str]:
     refspecs = [*push.refspecs, *configured]
-    if push.forces or (push.leases and not yes(RECIPE, "lease")):
+    forces = "force" in push.options
+    if forces or ("force-with-lease" in push.options and not yes(RECIPE, "lease")):
         targets = [_target(refspec) for refspec in refspecs] or [UNKNOWN]
-        how = "--force" if push.forces else "--force-with-lease"
+        how = "--force" if forces else "--force-with-lease"
     else:
         targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
         how = "+"
@@ -181,10 +170,10 @@ def _overwriting(push: Push, configured: list[str]) -> Iterator[str]:
 
 
 def _deleting(push: Push) -> Iterator[str]:
-    if push.prunes and all("*" in refspec for refspec in push.refspecs):
+    if "prune" in push.options and all("*" in refspec for refspec in push.refspecs):
         yield "`git push --prune` deletes remote branches that do not exist locally"
-    gone = push.refspecs if push.deletes else [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
-    for refspec in gone:
+    emptied = [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
+    for refspec in push.refspecs if "delete" in push.options else emptied:
         if refspec and _one_of(_target(refspec), "kept"):
             yield f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
 

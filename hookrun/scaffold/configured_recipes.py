@@ -18,7 +18,7 @@ from hookrun.model import as_object
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
-from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY
+from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES
 from hookrun.text import did_you_mean, diff, quote
 
 Entry = dict[str, object]
@@ -123,10 +123,11 @@ class ConfiguredRecipes:
         if written_out:
             for later, _ in reversed(entries[1:]):
                 self.config_file.remove(later)
-            options = {option: text for each in written_out for option, text in _options_in_env(name, each).items()}
-            self.warnings += self.config_file.replace(
-                index, {"recipe": pinned, "options": options} if options else {"recipe": pinned}
-            )
+            options: dict[str, str] = {}
+            for each in written_out:
+                options |= _options_in_env(name, each)
+            new: Entry = {"recipe": pinned, "options": options} if options else {"recipe": pinned}
+            self.warnings += self.config_file.replace(index, new)
             self.statuses.append(RecipeStatus(name, UPDATED))
         elif not hooks_of(name, version := split_version(str(entry["recipe"]))[1]):
             self.statuses.append(RecipeStatus(name, NEWER))
@@ -262,7 +263,6 @@ MANIFESTS = {
 }
 """Kind of project -> files of which it has at least one."""
 
-TEMPLATE_LANGUAGES = {"Python": "python", "Node": "node", "Go": "go", "Ruby": "ruby"}
 OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
 """Lock files of package managers that agents forget: they call npm or pip."""
 
@@ -287,7 +287,7 @@ def kinds(root: str) -> list[str]:
 
 def template_language(root: str) -> str:
     """Return the language in which a hook for this project is written by default."""
-    return next((TEMPLATE_LANGUAGES[kind] for kind in kinds(root) if kind in TEMPLATE_LANGUAGES), "sh")
+    return next((kind.lower() for kind in kinds(root) if kind.lower() in LANGUAGES), "sh")
 
 
 def suggest(root: str) -> dict[str, bool]:

@@ -226,10 +226,12 @@ class _Finder:
         name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
         if data[4:8] == COMPRESSED:  # version 4 stores only the ends of the names
             return name.rpartition(b"/")[2] + b"\0" in data
+        length = min(len(name), 0xFFF)
         at = data.find(name + b"\0")
         while at > 0:
             # The two bytes before a name are its length; an entry with more flags has those in between.
-            if any(int.from_bytes(data[at - n : at - n + 2], "big") & 0xFFF == min(len(name), 0xFFF) for n in (2, 4)):
+            flags = (data[at - 2 : at], data[at - 4 : at - 2])
+            if any(int.from_bytes(each, "big") & 0xFFF == length for each in flags):
                 return True
             at = data.find(name + b"\0", at + 1)
         return False

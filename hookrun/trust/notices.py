@@ -67,7 +67,6 @@ def _text(failures: list[tuple[Hook, Failure]]) -> str:
     ]
     others = len(failures) - MAX_NAMED
     if others > 0:
-        lines.append(
-            f"{others} more hook{'s' if others > 1 else ''} did not run: not approved or invalid (see `hookrun list`)"
-        )
+        more = f"{others} more hook{'s' if others > 1 else ''}"
+        lines.append(f"{more} did not run: not approved or invalid (see `hookrun list`)")
     return "\n".join(lines)

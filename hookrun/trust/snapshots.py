@@ -103,9 +103,9 @@ def change_since_approval(home: str, store: Store, name: str, root: str, files: 
         return "it was approved by an older version of hookrun, which covered fewer files"
     before = read(home, last)
     changed = changed_files(before, files) if before is not None else ["it"]
-    return (
-        f"{named(changed) or 'its declaration'} {'have' if len(changed) > 1 else 'has'} changed since it was approved"
-    )
+    what = named(changed) or "its declaration"
+    verb = "have" if len(changed) > 1 else "has"
+    return f"{what} {verb} changed since it was approved"
 
 
 def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
