@@ -308,7 +308,7 @@ def check_text(agent: AgentState) -> Iterable[Finding]:
         return
     remedy = agent.remedy("user")
     try:
-        stale = [each.path for each in launchers.plan_launcher(request) if each.has_effect]
+        stale = [each.differing for each in launchers.plan_launcher(request) if each.has_effect]
     except FileError as error:
         yield Finding("program", PROBLEM, one_line(str(error)), "the launcher cannot be kept up to date", remedy)
         return

@@ -100,9 +100,16 @@ class LauncherChange(FileChange):
     links: list[str] = field(default_factory=list, kw_only=True)
 
     @property
+    def differing(self) -> str | None:
+        """What is not as it should be: the file, by its bytes, mode or owner, else the first of the links."""
+        if self.after != self.now.data or (self.after is not None and not self.is_ours):
+            return self.path
+        return next(iter(self.links), None)
+
+    @property
     def has_effect(self) -> bool:
-        """Whether its bytes, its mode or its owner change, or a link."""
-        return bool(self.links) or self.after != self.now.data or (self.after is not None and not self.is_ours)
+        """Whether anything changes."""
+        return self.differing is not None
 
     def write(self) -> None:
         """Write or remove the file. Raises FileError."""
@@ -116,9 +123,9 @@ class LauncherChange(FileChange):
             return
         try:
             make_private_dir(os.path.dirname(self.path))
+            launcher_file.write(self.path, self.after, self.mode)
             for link in self.links:
                 atomic_link(link, os.path.basename(self.path))
-            launcher_file.write(self.path, self.after, self.mode)
         except OSError as error:
             message = f"{self.path}: cannot be written ({error.strerror})"
             raise FileError(f"{message}\nhint: correct that, and run the command again") from error
@@ -161,6 +168,10 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
     except OSError:
         is_ours = False
     links = [f"{path}.{event}" for event in _events_with_link(name)]
+    links = [link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))]
+    for link in links:
+        if os.path.isdir(link) and not os.path.islink(link):
+            raise FileError(f"{link} is not a regular file\nhint: move it away")
     return LauncherChange(
         path,
         existing(path),
@@ -170,7 +181,7 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_generated=not is_conf,
         is_ours=is_ours,
         served_home=home if is_conf else None,
-        links=[link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))],
+        links=links,
     )
 
 

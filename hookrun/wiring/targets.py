@@ -198,11 +198,17 @@ class SettingsFile(HookFile):
         """Return its data."""
         return self.read(now).data
 
+    def has_ours(self, now: ExistingFile) -> bool:
+        """Return whether install wrote a handler, also one that was made void since."""
+        return bool(self.find_own(self.read(now)))
+
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the handlers that fire hookrun."""
+        """Return the handlers that fire hookrun, without those that their agent does not accept."""
         text = self.read(now)
         found = []
         for each in self.find_all(text):
+            if "args" in self._handler and not isinstance(each.handler.get("args", []), list):
+                continue  # Claude Code then runs no hook of the event, and does not say so (measured with 2.1.329)
             limit = each.handler.get(self._key("{limit}"))
             seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))

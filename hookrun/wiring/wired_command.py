@@ -235,7 +235,7 @@ class WiredCommand:
         """Return the file that is missing or unusable of those that the command needs, as far as they are known."""
         started = [self.launcher, self.words[0]] if self.launcher is not None else []
         for path in started:
-            if not os.access(path, os.X_OK):
+            if not (os.path.isfile(path) and os.access(path, os.X_OK)):
                 return path
         if self.launcher is not None and self.program is None:
             return os.path.join(os.path.dirname(self.launcher), launcher_file.NAME)

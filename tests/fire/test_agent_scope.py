@@ -73,6 +73,8 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
         "of a project",
         "narrowed",
         "arguments",
+        "no list",
+        "directory",
         "conf",
     ],
 )
@@ -92,10 +94,15 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
         "piped away": by_shell.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
         "of a project": by_shell.replace(" --home", " --scope project --home"),
         "arguments": text.replace('"args": []', '"args": ["--scope", "project"]'),
+        "no list": text.replace('"args": []', '"args": null'),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
+        "directory": text + "\n",
         "conf": text + "\n",
     }
     assert changed[trouble] != text
+    if trouble == "directory":
+        launcher(project, "claude.PreToolUse").unlink()
+        launcher(project, "claude.PreToolUse").mkdir()
     if trouble == "conf":
         launcher_conf(project).unlink()
     path.write_text(changed[trouble])

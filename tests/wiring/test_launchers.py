@@ -188,6 +188,46 @@ def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> No
     assert not link.is_symlink()
 
 
+def test_a_link_is_named_where_it_is_not_as_it_should_be(project: Project) -> None:
+    """A directory in its place is in the way; another program is started in the launcher's place."""
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", "claude")
+    link = launcher(project, "claude.PreToolUse")
+    link.unlink()
+    link.symlink_to("/bin/true")
+    assert [each["found"] for each in findings(project, "claude") if each["check"] == "program"] == [
+        f"{link}: differs from what this version of hookrun writes"
+    ]
+    link.unlink()
+    link.mkdir()
+    assert ("program", "problem") in [(each["check"], each["level"]) for each in findings(project, "claude")]
+    before = settings_file(project, "claude").read_bytes()
+    refused = hookrun(project, "install", "claude", "--all-events")
+    assert refused.status == 1
+    assert f"{link} is not a regular file" in refused.stderr.replace("~", str(project.home))
+    assert settings_file(project, "claude").read_bytes() == before
+    link.rmdir()
+    assert hookrun(project, "install", "claude").status == 0
+
+
+@pytest.mark.parametrize("args", [None, "", {}])
+def test_arguments_that_are_no_list_are_said_and_corrected(project: Project, args: object) -> None:
+    """Claude Code then runs no hook of the event, and says nothing (measured with 2.1.329)."""
+    project.hooks({"name": "a", "command": "true"})
+    hookrun(project, "install", "claude")
+    path = settings_file(project, "claude")
+    before = path.read_text()
+    path.write_text(before.replace('"args": []', f'"args": {json.dumps(args)}'))
+    assert [each["found"] for each in findings(project, "claude") if each["check"] == "wired"] == [
+        "hookrun is not in its settings"
+    ]
+    hookrun(project, "install", "claude")
+    assert path.read_text() == before
+    path.write_text(before.replace('"args": []', f'"args": {json.dumps(args)}'))
+    hookrun(project, "uninstall", "claude")
+    assert not path.exists()
+
+
 def test_approvals_beside_them_stay(project: Project) -> None:
     """The directory is the trust store's, too."""
     project.hooks({"name": "a", "command": "true"})
