@@ -224,14 +224,14 @@ class ObserverDatabase:
                 with self.write() as connection:
                     yield connection
                 return
-            with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+            with closing(_with_named_rows(sqlite3.connect(":memory:", isolation_level=None))) as empty:
                 self._migrate(empty)
                 yield empty
 
     def _connect(self) -> sqlite3.Connection:
         # mode=rw: reading creates no file, and rolls back an unfinished write of a killed process.
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
-        return sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None)
+        return _with_named_rows(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None))
 
     def _create(self) -> None:
         if os.path.lexists(self.path):
@@ -301,7 +301,7 @@ class ObserverDatabase:
                 for step in MIGRATIONS[: self._version(connection)]:
                     for statement in step:
                         sound.execute(statement)
-                missing = set(sound.execute(TABLES)) - set(connection.execute(TABLES))
+                missing = set(sound.execute(TABLES)) - {tuple(row) for row in connection.execute(TABLES)}
                 if missing or connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                     return True
                 numbers = sound.execute(NUMERIC_COLUMNS).fetchall()
@@ -314,6 +314,11 @@ def _reason(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
         return UNREADABLE  # in a name of the schema or in a value
     return REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+
+
+def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 def default_path(home: str | None = None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from statistics import linear_regression
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hookrun.observe import context_fields as fields
 from hookrun.observe.context_fields import Clock
@@ -293,8 +293,8 @@ def _scores(checkpoints: Sequence[Checkpoint]) -> list[float]:
     return [each.score for each in checkpoints if each.score is not None]
 
 
-def _load(db: sqlite3.Connection, row: tuple[Any, ...]) -> Session:
-    session = row[0]
+def _load(db: sqlite3.Connection, row: sqlite3.Row) -> Session:
+    session: str = row["session"]
     checkpoints = db.execute("SELECT at, score FROM checkpoints WHERE session = ? ORDER BY at, id", (session,))
     paths = db.execute("SELECT path FROM session_files WHERE session = ? ORDER BY path", (session,))
     quarters = db.execute("SELECT quarter, events FROM activity WHERE session = ? ORDER BY quarter", (session,))
