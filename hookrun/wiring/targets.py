@@ -212,7 +212,7 @@ class SettingsFile(HookFile):
             limit = each.handler.get(self._key("{limit}"))
             seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))
-            command = str(each.handler[self._command])
+            command = str(self._line(each.handler))
             narrowed = narrowing(text, each)
             only = f"{narrowed[0][-1]} {quote(narrowed[1])}" if narrowed is not None else ""
             found.append(WiredEvent(each.event, command, each.command, seconds, self.path, line, each.handler, only))
@@ -228,11 +228,13 @@ class SettingsFile(HookFile):
         """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
         found = []
         for path, handler in self._handlers(json):
-            line = handler_line(handler) if "args" in self._handler else handler.get(self._command)
-            command = wired_command.read(line, self._agent)
+            command = wired_command.read(self._line(handler), self._agent)
             if command is not None:
                 found.append(WiredEntry(str(path[1]), path, handler, command))
         return found
+
+    def _line(self, handler: dict[str, object]) -> object:
+        return handler_line(handler) if "args" in self._handler else handler.get(self._command)
 
     def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yield the path of each handler, and the handler: also in groups where the agent only tolerates these."""

@@ -154,3 +154,11 @@ def test_a_text_about_an_agent_does_not_silence_hookrun_for_it(project: Project)
     assert b"deny" in run_line(project, line, message).stdout
     path.write_text(path.read_text().replace("echo ", ""))
     assert run_line(project, line, message).stdout == b""
+
+
+def test_a_handler_without_a_shell_is_shown_with_its_arguments(project: Project) -> None:
+    """Its first word alone does not say what it runs."""
+    path = _write(project, "claude", "hookrun", "user")
+    handler = {"type": "command", "command": "hookrun", "args": ["fire", "--agent", "claude"]}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+    assert 'by a handwritten line: "hookrun fire --agent claude"' in hookrun(project, "doctor", "claude").stdout
