@@ -119,8 +119,8 @@ FOR_TRUST = {
 }
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
-FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply"}
-"""What it adds that a hook had something to say."""
+FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply", "pwd"}
+"""What it adds that a hook had something to say; a refusal proposes a command, so it asks whose home this is."""
 
 NEVER = {
     "re", "json", "subprocess", "pathlib", "dataclasses", "typing", "enum", "signal", "logging", "asyncio", "click",

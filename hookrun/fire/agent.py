@@ -306,9 +306,22 @@ class AgentFire:
         fire, verdict = self._strongest() or (None, None)
         if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
             return [], ""
-        home = f" --home {self.options.home}" if self.options.home else ""
         recorded = self.command.settings.get("audit") is not False
-        return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{home}" if recorded else ""
+        return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{self._home_option()}" if recorded else ""
+
+    def _home_option(self) -> str:
+        """Return what a proposed command needs for the home; nothing for the account's, which a launcher names too."""
+        home = self.options.home or ""
+        try:
+            if not home or self.command.home == account_home():
+                return ""
+        except NoHomeError:
+            pass
+        if home.translate(dict.fromkeys(map(ord, "/._-"))).isalnum():
+            return f" --home {home}"
+        from shlex import quote  # rarely needed
+
+        return f" --home {quote(home)}"
 
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""

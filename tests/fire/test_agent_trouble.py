@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hookrun import agents as table
-from tests.conftest import Project
+from tests.conftest import ROOT, Project
 from tests.fire.agents import AGENTS, Agent, Told, says, without_origin
 
 pytestmark = pytest.mark.sampled(3)
@@ -263,6 +264,35 @@ def test_the_home_is_the_account_s(project: Project) -> None:
         check=True,
     )
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "guarded"
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@pytest.mark.parametrize("of_account", [True, False])
+def test_a_proposed_command_names_the_home_only_where_it_is_another(
+    project: Project, tmp_path: Path, *, of_account: bool
+) -> None:
+    """A launcher names the account's, too; for a shell the home is quoted."""
+    home = tmp_path / "a home"
+    project.home.rename(home)
+    program = (
+        "import os, pwd, sys\n"
+        "class Entry: pw_dir = sys.argv[1]\n"
+        "pwd.getpwuid = lambda number: Entry\n"
+        "sys.argv = ['hookrun', 'fire', '--agent', 'claude', 'PreToolUse', '--home', sys.argv[2]]\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    (home / ".config/hookrun").mkdir(parents=True, exist_ok=True)
+    (home / ".config/hookrun/hooks.json").write_text('{"hooks": [{"event": "pre_tool_use", "command": "exit 2"}]}')
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(home if of_account else tmp_path), str(home)],
+        input=json.dumps(Agent("claude", project).shell()).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    option = "" if of_account else f" --home '{home}'"
+    assert re.search(rf"`hookrun why [0-9a-f]{{8}}{re.escape(option)}`", json.loads(done.stdout)["systemMessage"])
 
 
 def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> None:
