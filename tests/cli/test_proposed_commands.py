@@ -64,8 +64,11 @@ VALUES = {
 """What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
 
 EMPTY = frozenset(
-    {"home", "tool", "option", "options", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE"}
-)
+    {
+        "home", "tool", "option", "options", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE",
+        "self._home_option()",
+    }
+)  # fmt: skip
 """Expressions with a piece of a command line, which may be empty."""
 
 MARK = "\0"
