@@ -157,7 +157,7 @@ INSTALL: InstallSpec = {
     "user": "settings.json",
     "project": ".claude/settings.json",
     "form": "json",
-    # `args`, even none, since 2.1.139: started without a shell, which would cost as much as a warm run
+    # with `args`, even none, it starts the command without a shell (since 2.1.139)
     "handler": {
         "type": "command",
         "command": "{command}",
