@@ -36,6 +36,14 @@ def truncate(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
+
+
+def shell_quoted(path: str) -> str:
+    """Return a path quoted for a shell."""
+    return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"
+
+
 def quote(value: object) -> str:
     """Return the value as JSON on one line, escaped and cut to MAX_QUOTED characters."""
     import json

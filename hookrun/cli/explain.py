@@ -15,8 +15,8 @@ from hookrun.cli.printing import Line, count, print_json, print_paragraphs, prin
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.model import Hook, file_path
 from hookrun.process.prepare import HookEnvironment
-from hookrun.text import truncate
-from hookrun.trust.approvals import UserDecisions, quoted
+from hookrun.text import shell_quoted, truncate
+from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:
     from hookrun.cli.explain_run import AgentSide, ExplainRun
@@ -111,7 +111,7 @@ class Explanation:
         self.for_user = running and query.agent is None
         self.hooks = [each for each in sources.hooks if query.event in each.events]
         self.hook = hook
-        self._trust_command = f"trust {quoted(sources.project)}`"
+        self._trust_command = f"trust {shell_quoted(sources.project)}`"
         if hook is not None:
             hooks_named(hook, sources.hooks, sources.problems)
         self.predictions = [self._predict(fields) for fields in query.contexts]

@@ -28,7 +28,7 @@ from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import KEPT_TEXTS_DIR, NoHomeError, account_home
-from hookrun.text import one_line, print_for_agent, write_all, write_stderr
+from hookrun.text import one_line, print_for_agent, shell_quoted, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -317,11 +317,7 @@ class AgentFire:
                 return ""
         except NoHomeError:
             pass
-        if home.translate(dict.fromkeys(map(ord, "/._-"))).isalnum():
-            return f" --home {home}"
-        from shlex import quote  # rarely needed
-
-        return f" --home {quote(home)}"
+        return f" --home {shell_quoted(home)}"
 
     def _kept_texts(self) -> Reply:
         """Return the texts of earlier events of the session that this one can show."""

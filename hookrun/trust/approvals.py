@@ -8,7 +8,7 @@ from time import localtime, monotonic, strftime
 from hookrun.config.discovery import UNREAD
 from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
 from hookrun.state import now_ns
-from hookrun.text import one_line
+from hookrun.text import one_line, shell_quoted
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False
@@ -190,7 +190,7 @@ class UserDecisions:
                 from hookrun.trust.snapshots import change_since_approval
 
                 what = change_since_approval(self._home, self._store, hook.name, self.root, files)
-        return Failure("untrusted", f"{what}: review with `hookrun trust {quoted(self.root)}`")
+        return Failure("untrusted", f"{what}: review with `hookrun trust {shell_quoted(self.root)}`")
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
@@ -227,11 +227,3 @@ def active_pause(pauses: list[Pause], name: str) -> Pause | None:
 def clock(seconds: float) -> str:
     """Return a Unix time as local HH:MM:SS."""
     return strftime("%H:%M:%S", localtime(seconds))
-
-
-PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@%:,=")
-
-
-def quoted(path: str) -> str:
-    """Return a path quoted for a shell."""
-    return path if PLAIN.issuperset(path) else "'" + path.replace("'", "'\\''") + "'"

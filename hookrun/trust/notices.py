@@ -6,7 +6,8 @@ Loaded only when such a hook exists: a project can have thousands.
 from __future__ import annotations
 
 from hookrun.engine import HAD_ENDED
-from hookrun.trust.approvals import UserDecisions, quoted
+from hookrun.text import shell_quoted
+from hookrun.trust.approvals import UserDecisions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def combine_failures(
         run.verdict.message = run.verdict.system_message = None
     failed[0].verdict.system_message = text if any(new) else None
     if blocking:
-        ask = f"Only the user can approve hooks. Ask the user to run `hookrun trust {quoted(root)}` in a terminal."
+        ask = (
+            f"Only the user can approve hooks. Ask the user to run `hookrun trust {shell_quoted(root)}` in a terminal."
+        )
         blocking[0].verdict.message = f"{text}\n{ask}" if asks else text
 
 
