@@ -184,3 +184,8 @@ class InstallSpec(TypedDict):
     """The module, a TrustFormat, that knows how it records trust in each hook."""
     folder_trust: NotRequired[FolderTrust]
     """How it records trust in folders."""
+
+
+def starts_directly(spec: InstallSpec) -> bool:
+    """Return whether an agent starts a command without a shell, so that the launcher's name must say the event."""
+    return "args" in spec.get("handler", {})

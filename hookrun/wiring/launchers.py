@@ -17,7 +17,7 @@ from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
-from hookrun.agents.types import Agent
+from hookrun.agents.types import Agent, starts_directly
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.files import atomic_link
@@ -73,11 +73,6 @@ def why_unusable(home: str) -> str | None:
     if os.statvfs(directory).f_flag & getattr(os, "ST_NOEXEC", 0):
         return f"{directory} is on a file system that runs no programs (noexec)"
     return None
-
-
-def is_started_directly(agent: Agent) -> bool:
-    """Return whether an agent starts a command without a shell, so that the launcher's name must say the event."""
-    return "args" in agent.INSTALL.get("handler", {})
 
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
@@ -167,7 +162,7 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
     except OSError:
         is_ours = False
-    links = [f"{path}.{event}" for event in _events_with_link(name)]
+    links = [f"{path}.{event}" for event in _linked_events(name)]
     links = [link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))]
     for link in links:
         if os.path.isdir(link) and not os.path.islink(link):
@@ -185,8 +180,9 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
     )
 
 
-def _events_with_link(name: str) -> Iterable[str]:
-    return load(name).EVENTS if name in AGENTS and is_started_directly(load(name)) else ()
+def _linked_events(name: str) -> Iterable[str]:
+    agent = load(name) if name in AGENTS else None
+    return agent.EVENTS if agent is not None and starts_directly(agent.INSTALL) else ()
 
 
 def _leads_to(link: str, name: str) -> bool:

@@ -13,7 +13,7 @@ from hookrun import launcher_file
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
-from hookrun.agents.types import Agent
+from hookrun.agents.types import Agent, starts_directly
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
 from hookrun.wiring import launchers
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
@@ -120,7 +120,7 @@ class InstallRequest:
             form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
             command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
-            direct = launchers.is_started_directly(self.agent) and shlex.quote(self.launcher) == self.launcher
+            direct = starts_directly(self.agent.INSTALL) and shlex.quote(self.launcher) == self.launcher
             home = self.location.home if direct else self.location.named_home
             flags = FireFlags(self.agent.NAME, event, home=home)
             command = WiredCommand(flags, launcher=self.launcher, direct=direct)

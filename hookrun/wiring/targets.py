@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from hookrun.agents.types import InstallSpec, starts_directly
 from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
 from hookrun.config.parse import KeyPath, ParseError
 from hookrun.edit.file_change import ExistingFile, FileError
@@ -22,9 +22,6 @@ from hookrun.state import NoHomeError, account_home
 from hookrun.text import quote
 from hookrun.wiring import wired_command
 from hookrun.wiring.wired_command import WiredCommand
-
-if TYPE_CHECKING:
-    from hookrun.agents.types import InstallSpec
 
 SCOPES = ("user", "project")
 EVENT = "{event}"
@@ -161,6 +158,7 @@ class SettingsFile(HookFile):
         super().__init__(agent, path)
         self._json = spec["form"]
         self._handler = spec.get("handler", {})
+        self._starts_directly = starts_directly(spec)
         self._command = self._key("{command}")
         self._per_second = spec.get("per_second", 1)
         self._nested = spec.get("nested", True)
@@ -207,7 +205,7 @@ class SettingsFile(HookFile):
         text = self.read(now)
         found = []
         for each in self.find_all(text):
-            if "args" in self._handler and not isinstance(each.handler.get("args", []), list):
+            if self._starts_directly and not isinstance(each.handler.get("args", []), list):
                 continue  # Claude Code then runs no hook of the event, and does not say so (measured with 2.1.329)
             limit = each.handler.get(self._key("{limit}"))
             seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
@@ -234,7 +232,7 @@ class SettingsFile(HookFile):
         return found
 
     def _line(self, handler: dict[str, object]) -> object:
-        return handler_line(handler) if "args" in self._handler else handler.get(self._command)
+        return handler_line(handler) if self._starts_directly else handler.get(self._command)
 
     def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yield the path of each handler, and the handler: also in groups where the agent only tolerates these."""
