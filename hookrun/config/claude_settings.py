@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
@@ -16,7 +15,7 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import TRUSTED_LAYERS, WORD
-from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts
+from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
 from hookrun.events import EVENTS
 from hookrun.model import as_object
 from hookrun.shell.fire_call import fire_calls, handler_line
@@ -226,8 +225,7 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
     given: dict[str, object] = {}
     for key, value in handler.items():
         if key in FIELDS:
-            with suppress(Invalid):
-                given[key] = FIELDS[key].check(value, at.at(key))
+            validate_into(given, key, FIELDS[key], value, at)
         elif key not in KNOWN and (near := closest(key.partition("_")[0], KNOWN)):
             at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", f"did you mean {quote(near)}?")
     return given

@@ -114,7 +114,7 @@ def _expand(entry: Entry, at: Location) -> list[Entry]:
     values: dict[str, object] = {}
     for field in RECIPE_FIELDS:
         if field.name in entry:
-            validate_into(values, field, entry[field.name], at)
+            validate_into(values, field.name, field.shape, entry[field.name], at)
     if "recipe" not in values or ("options" in entry and "options" not in values):
         return []
     name, version = split_version(str(values["recipe"]))

@@ -218,7 +218,7 @@ class Record(Shape):
         valid: dict[str, object] = {}
         for key, each in value.items():
             if key in fields:
-                validate_into(valid, fields[key], each, at)
+                validate_into(valid, key, fields[key].shape, each, at)
             else:
                 self.report_unknown(key, fields, at)
         return valid
@@ -277,10 +277,10 @@ def object_schema(fields: Iterable[Field]) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def validate_into(result: dict[str, object], field: Field, value: object, at: Location) -> None:
+def validate_into(result: dict[str, object], name: str, shape: Shape, value: object, at: Location) -> None:
     """Add the value of a field to the result if it is valid; report it otherwise."""
     try:
-        result[field.name] = field.shape.check(value, at.at(field.name))
+        result[name] = shape.check(value, at.at(name))
     except Invalid:
         return
 

@@ -119,7 +119,7 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
         if key == "event":
             continue
         if key in FIELDS:
-            validate_into(values, FIELDS[key], value, at)
+            validate_into(values, key, FIELDS[key].shape, value, at)
         else:
             synonym = f"did you mean {quote(schema.SYNONYMS[key])}?" if key in schema.SYNONYMS else None
             at.unknown_key(key, "hook field", [*FIELDS, *names(schema.RECIPE_FIELDS)], synonym)
@@ -223,7 +223,7 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
             message = f"`{key}` cannot be set in a {layer} file"
             at.at(key).report(message, "set it in your own config (~/.config/hookrun/hooks.json), or remove it")
         else:
-            validate_into(settings, SETTING_FIELDS[key], item, at)
+            validate_into(settings, key, SETTING_FIELDS[key].shape, item, at)
         defaults = settings.get(key)
         if key == "defaults" and isinstance(defaults, dict) and layer in schema.TRUSTED_LAYERS:
             before = len(at.problems)

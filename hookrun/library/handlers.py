@@ -166,7 +166,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
     for key, value in options.items():
         field = FIELDS.get(key) or OWN_FIELDS.get(key)
         if value is not None and field is not None:
-            validate_into(values, field, list(value) if isinstance(value, tuple) else value, at)
+            validate_into(values, key, field.shape, list(value) if isinstance(value, tuple) else value, at)
     if problems:
         raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:

@@ -215,7 +215,7 @@ def load(path: str, shown_as: str | None = None) -> CaseFile:
     found: dict[str, Any] = {}
     for key in ("config", "defaults"):
         if key in document.data:
-            validate_into(found, OF_FILE[key], document.data[key], at)
+            validate_into(found, key, OF_FILE[key].shape, document.data[key], at)
     if isinstance(config := found.get("config"), str):
         file.config = os.path.normpath(os.path.join(file.directory, config))
     _take_cases(file, document.data, at, found.get("defaults", {}))
