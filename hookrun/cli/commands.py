@@ -252,6 +252,10 @@ class Workspace:
         """Return a command for the user to run next, with the same `--home`."""
         return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
+    def config_from(self, directory: str) -> str | None:
+        """Return the path of the config file that `--config` names from a directory; None without the option."""
+        return None if self.config is None else os.path.normpath(os.path.join(directory, self.config))
+
     def load(self, directory: str | None = None, *, warns: bool = False) -> LoadedConfig:
         """Return the config of a directory, by default the working directory; see `load_config`."""
         from hookrun.config.discovery import find  # `hookrun --help` is quick without
@@ -262,9 +266,8 @@ class Workspace:
             raise click.ClickException(
                 f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
             )
-        cwd, config = directory or self.directory, self.config
-        if config is not None:
-            config = os.path.normpath(os.path.join(cwd, config))
+        cwd = directory or self.directory
+        config = self.config_from(cwd)
         found = find(cwd, self.home, config=config, own_environment=True)
         if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
             found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well

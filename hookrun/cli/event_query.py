@@ -128,8 +128,7 @@ class ConfigSources:
         self.cwd = cwd = cwd or at.directory
         self.home = at.home
         self.config = at.config
-        named = os.path.normpath(os.path.join(cwd, at.config)) if at.config is not None else None
-        self._found = find(cwd, at.home, config=named, own_environment=own_environment)
+        self._found = find(cwd, at.home, config=at.config_from(cwd), own_environment=own_environment)
         # As for a run; the files themselves are read where they matter.
         compiled = load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []
