@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,9 @@ from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
+
+if TYPE_CHECKING:
+    from hookrun.config.load import Declarations
 
 FIRST, SECOND, *_ = AGENTS
 
@@ -94,10 +97,10 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
 
     With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
     """
-    failed = []
+    declarations, failed = report.at.agents_config().declarations, []
     for agent in agents:
         try:
-            installation = Installation(agent, scope, report, **options)
+            installation = Installation(agent, scope, report, declarations, **options)
             if report.dry_run:
                 installation.show_diff()
             else:
@@ -173,6 +176,7 @@ class Installation:
         agent: Agent,
         scope: str,
         report: CommandReport,
+        declarations: Declarations,
         *,
         all_events: bool = False,
         from_here: bool = False,
@@ -181,13 +185,12 @@ class Installation:
     ) -> None:
         """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
 
-        `planned` are the events of hooks that are not written yet.
+        `declarations` are what agents use here, `planned` are the events of hooks that are not written yet.
         """
         self.report = report
         self.agent = agent
         self.when_missing = when_missing
         self.request = InstallRequest(agent, scope, report.at.location, this_program())
-        declarations = report.at.agents_config().declarations
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         # A project's settings get all events: a hook that is added later needs no new install.
