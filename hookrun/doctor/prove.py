@@ -117,12 +117,10 @@ def _run(
     state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return the finished command, None if it timed out."""
-    program, flags = wired.command.program, wired.command.flags
-    if wired.command.launcher is not None:
-        command = [*wired.command.words, "--probe", home]
-    else:
-        begins = [program.python, "-I", program.main] if program is not None else state.found_by_project() or []
-        command = [*begins, *flags.arguments(), "--probe", home]
+    words = wired.command.words
+    if wired.command.form is not None:  # what its script would start: it finds hookrun by the account's home
+        words = [*(state.found_by_project() or []), *wired.command.flags.arguments()]
+    command = [*words, "--probe", home]
     if wired.command.flags.event is None:  # who runs it adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
