@@ -1,9 +1,9 @@
 /* The launcher that agents start: hands its command line to the warm server of this account, or becomes the cold one.
  *
  * Its file name is the agent's name, with an event where the agent passes no arguments, as in `claude.PreToolUse`, and
- * `launcher.conf` beside it names the server's socket and the cold command. From
- * the first byte of the request on it never starts a second run; up to there anything unexpected makes it the cold
- * command, and where that cannot be started, the script `gone` beside it. It never reads its standard input. */
+ * `launcher.conf` beside it names the server's socket and the cold command. From the first byte of the request on it
+ * never starts a second run; up to there anything unexpected makes it the cold command, and where that cannot be
+ * started, the script `gone` beside it. It never reads its standard input. */
 
 #ifdef __linux__
 #define _GNU_SOURCE /* struct ucred */

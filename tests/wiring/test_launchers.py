@@ -18,7 +18,7 @@ from hookrun.wiring import launchers, plan
 from hookrun.wiring.launchers import plan_launcher
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import InstallLocation
+from hookrun.wiring.targets import InstallLocation, WiredLine
 from hookrun.wiring.wired_command import HookrunProgram, this_program
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, before_tool, launcher, launcher_conf, run_line, settings_file, tree, wired_line
@@ -51,6 +51,19 @@ def put(home: Path, agent: str, program: HookrunProgram) -> Path:
     return Path(launcher_file.path_in(str(home), agent))
 
 
+def guard(home: Path, program: HookrunProgram, agent: str = "claude") -> Path:
+    """Make a home with a hook that blocks, and write the launcher of an agent into it."""
+    (home / ".config/hookrun").mkdir(parents=True)
+    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
+    return put(home, agent, program)
+
+
+def line_in(home: Path) -> WiredLine:
+    """Return what install writes for Claude Code before a tool."""
+    request = InstallRequest(load("claude"), "user", InstallLocation(str(home), "/", {}), this_program())
+    return request.line("PreToolUse")
+
+
 def copy_of_hookrun(directory: Path) -> HookrunProgram:
     """Copy the package, so that it can be moved away."""
     shutil.copytree(
@@ -63,11 +76,8 @@ def copy_of_hookrun(directory: Path) -> HookrunProgram:
 def test_its_name_says_the_event_and_the_home(form: str, by: str, tmp_path: Path) -> None:
     """For an agent that starts it without a shell, and for one that does not know how to, and uses one."""
     home = tmp_path / "home"
-    (home / ".config/hookrun").mkdir(parents=True)
-    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
-    put(home, "claude", this_program())
-    request = InstallRequest(load("claude"), "user", InstallLocation(str(home), "/", {}), this_program())
-    line = request.line("PreToolUse")
+    guard(home, this_program())
+    line = line_in(home)
     assert line.argv == [line.text] == [f"{home}/.local/share/hookrun/claude.PreToolUse"]
     done = subprocess.run(
         line.argv if by == "itself" else ["/bin/sh", "-c", line.text],
@@ -94,11 +104,8 @@ def test_a_name_with_an_event_elsewhere_says_that_no_hook_has_run(tmp_path: Path
 def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path) -> None:
     """Quotes, spaces and variables in the path of the home change nothing."""
     home = tmp_path / 'it\'s a "home" $HOME `x`'
-    (home / ".config/hookrun").mkdir(parents=True)
-    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
-    put(home, "claude", this_program())
-    request = InstallRequest(load("claude"), "user", InstallLocation(str(home), "/", {}), this_program())
-    line = request.line("PreToolUse").text
+    guard(home, this_program())
+    line = line_in(home).text
     message = json.dumps(MESSAGE)
     done = subprocess.run(
         [shell, "-c", line], input=message.encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
@@ -114,10 +121,7 @@ def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path
 def test_whatever_is_gone_the_agent_is_told_and_goes_on(form: str, agent: str, what: str, tmp_path: Path) -> None:
     """Without the package, and without anything beside the launcher; with the package, hooks run all the same."""
     home = tmp_path / "home"
-    (home / ".config/hookrun").mkdir(parents=True)
-    (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
-    program = copy_of_hookrun(tmp_path / "old")
-    path = put(home, agent, program)
+    path = guard(home, copy_of_hookrun(tmp_path / "old"), agent)
     if what == "conf":
         path.with_name("launcher.conf").unlink()
     elif what == "mode":
