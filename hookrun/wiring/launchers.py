@@ -13,14 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import launcher_file
+from hookrun import files, launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
 from hookrun.client import compiled_client
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
-from hookrun.files import atomic_link
 from hookrun.launcher_file import LauncherFile
 from hookrun.server_socket import end_server, servers, socket_base
 from hookrun.state import DATA_DIR, make_private_dir
@@ -120,7 +119,9 @@ class LauncherChange(FileChange):
             make_private_dir(os.path.dirname(self.path))
             launcher_file.write(self.path, self.after, self.mode)
             for link in self.links:
-                atomic_link(link, os.path.basename(self.path))
+                files.atomic_link(link, os.path.basename(self.path))
+            if self.links:
+                files.sync_directory(os.path.dirname(self.path))
         except OSError as error:
             message = f"{self.path}: cannot be written ({error.strerror})"
             raise FileError(f"{message}\nhint: correct that, and run the command again") from error
@@ -135,12 +136,12 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
         return []
     agent, home, program = request.agent, request.location.home, request.program
     socket, command = socket_base(home, program.python), program.cold_command()
-    files = {
+    contents = {
         GONE: (_gone_script(program).encode(), 0o700),
         agent.NAME: (_launcher(agent, command), 0o700),
         launcher_file.NAME: (os.fsencode(LauncherFile(command, socket).text()), 0o600),
     }
-    return [_change(home, name, data, mode) for name, (data, mode) in files.items()]
+    return [_change(home, name, data, mode) for name, (data, mode) in contents.items()]
 
 
 def renew_launchers(home: str, command: list[str]) -> None:

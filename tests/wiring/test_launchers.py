@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import launcher_file
+from hookrun import files, launcher_file
 from hookrun.agents import load
 from hookrun.client import compiled_client
 from hookrun.wiring import launchers, plan
@@ -230,6 +230,24 @@ def test_arguments_that_are_no_list_are_said_and_corrected(project: Project, arg
     path.write_text(before.replace('"args": []', f'"args": {json.dumps(args)}'))
     hookrun(project, "uninstall", "claude")
     assert not path.exists()
+
+
+def test_links_are_on_disk_before_settings_name_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut that takes only the links leaves hooks that no longer run; here launcher.conf is there already."""
+    home = tmp_path / "home"
+    path = guard(home, this_program())
+    link = path.with_name("claude.PreToolUse")
+    link.unlink()
+    synced: list[bool] = []
+    sync = files.sync_directory
+
+    def noting(directory: str) -> None:
+        synced.append(link.is_symlink())
+        sync(directory)
+
+    monkeypatch.setattr(files, "sync_directory", noting)
+    put(home, "claude", this_program())
+    assert synced[-1:] == [True]
 
 
 def test_approvals_beside_them_stay(project: Project) -> None:
