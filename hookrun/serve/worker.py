@@ -105,7 +105,6 @@ class Worker:
             except OSError:  # killed meanwhile
                 pass
         self.runs += 1
-        os.chdir("/")
         if self.runs % COLLECT_EVERY == 0:
             gc.collect()
         return goes_on
@@ -188,6 +187,7 @@ class Worker:
                 continue
         for standard in (0, 1, 2):
             os.dup2(self.nothing, standard)
+        os.chdir("/")  # before the answer: a caller may remove its directory, or unmount it, at once
         _reset_signals()
 
     @staticmethod
