@@ -496,6 +496,7 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(project: Project) -> 
 # --- rotation
 
 
+@pytest.mark.slow
 def test_it_is_put_aside_when_it_has_grown_and_the_oldest_goes(project: Project) -> None:
     """With max_bytes 65536 and keep 2 in the user layer there are never more than two files beside it."""
     project.user_hooks(audit={"max_bytes": 65536, "keep": 2})

@@ -184,6 +184,7 @@ def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     assert code_file(package).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "environment"),
@@ -224,6 +225,7 @@ def test_a_group_with_a_changed_source_is_imported_and_the_file_written_anew_by_
     assert {"hookrun.verdicts", "hookrun.model"} <= set(console(project, package)[1])
 
 
+@pytest.mark.slow
 def test_the_console_script_runs_where_nothing_can_be_written_and_from_an_archive(
     project: Project, package: Path
 ) -> None:
@@ -235,6 +237,7 @@ def test_the_console_script_runs_where_nothing_can_be_written_and_from_an_archiv
     assert not code_file(package).exists()
 
 
+@pytest.mark.slow
 def test_a_moved_package_shows_its_own_paths(project: Project, package: Path, tmp_path: Path) -> None:
     """Tracebacks name the files where they are, not where they were when the file was written."""
     boot_writer.write(str(package))
@@ -246,6 +249,7 @@ def test_a_moved_package_shows_its_own_paths(project: Project, package: Path, tm
     assert "hookrun.fire.command" in modules
 
 
+@pytest.mark.slow
 def test_a_package_far_down_has_the_file_too(package: Path, tmp_path: Path) -> None:
     """Its path is in the code of `boot`, for which the file has limited room."""
     deep = tmp_path.joinpath(*(letter * 250 for letter in "abcdef")) / "hookrun"
@@ -379,6 +383,7 @@ def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
     assert b"Mapping[str, object]" in (package / "fire" / "invocation.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_needs_packages_finds_them(project: Project, package: Path) -> None:
     """YAML is compiled without `site` at the start, and a `python` hook has all that it has elsewhere."""
     boot_writer.write(str(package))
@@ -451,6 +456,7 @@ def test_the_command_line_is_reached_too(project: Project, package: Path) -> Non
     assert "hookrun" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_package_with_a_stale_file_is_not_left_for_another_one(project: Project, package: Path) -> None:
     """Where the environment has a hookrun of its own, such as an editable one, a copy still runs its own modules."""
     fire(project, package)
@@ -682,6 +688,7 @@ def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["open", "read"])
 def test_ctrl_c_before_the_modules_are_taken_ends_in_silence(project: Project, package: Path, function: str) -> None:
     """While start.py looks for the file, and reads it."""
@@ -731,6 +738,7 @@ def _table_of(content: bytes) -> list[Any]:
     return [version, own, [sources for sources, *_ in groups], extensions]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("agent", [None, "claude", "codex"])

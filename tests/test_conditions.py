@@ -67,6 +67,7 @@ def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str])
     assert globs.glob(pattern, text) is fnmatchcase(text, pattern)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.text(st.sampled_from("ab*?[]!-^&~|\\\n/"), max_size=12), st.text(letters, max_size=8))
 @example("[]]", "]")
@@ -279,6 +280,7 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
     assert conditions.applies(hook(unless=drawn), context) is not exempt
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(contexts, st.data())
 def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], data: st.DataObject) -> None:

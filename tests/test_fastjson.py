@@ -153,6 +153,7 @@ soup = st.text(st.sampled_from('{}[]:,"\\-+.0123456789eEtrufalsn/ub \t\n\r\x0b\x
 anything = texts() | mutated() | soup | characters
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(values)
 def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
@@ -194,6 +195,7 @@ def test_scan_reads_and_refuses_what_json_does(text: str, data: st.DataObject) -
             assert result(fastjson.scan, text, start) == expected, part
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts(), characters, characters)
 def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str) -> None:
@@ -226,6 +228,7 @@ def test_dumps_writes_and_refuses_what_json_does(value: object) -> None:
             assert result(fastjson.dumps, value) == expected, part
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(values)
 def test_dumps_is_ascii_on_one_line(value: object) -> None:

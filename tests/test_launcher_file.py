@@ -20,6 +20,7 @@ COMMAND = ["/usr/bin/python3", "-I", "/opt/hookrun/start.py", "fire"]
 CONF = LauncherFile(COMMAND, "/run/user/1/hookrun/abc")
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS, min_size=1, max_size=9), st.none() | WORDS)
 def test_what_is_written_is_read_back(command: list[str], socket: str | None) -> None:
     """Spaces, quotes and letters of any kind are kept as they are."""
@@ -92,6 +93,7 @@ def test_the_socket_is_mended_in_the_file_of_this_hookrun_only(tmp_path: Path) -
     assert os.listdir(tmp_path) == [launcher_file.NAME]
 
 
+@pytest.mark.slow
 def test_who_reads_while_it_is_written_sees_a_whole_file(tmp_path: Path) -> None:
     """The old one or the new one."""
     path = str(tmp_path / launcher_file.NAME)

@@ -81,6 +81,7 @@ def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object)
     assert exact(verdicts.merge_patch(target, patch)) == exact(expected)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(objects, objects)
 def test_neither_target_nor_patch_is_changed(target: dict[str, object], patch: dict[str, object]) -> None:
@@ -106,6 +107,7 @@ def test_changes_applied_one_set_after_another_leave_the_sets_alone(
     assert repr((base, one, other, first, second)) == before
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(objects, objects)
 def test_applying_the_difference_gives_the_other(one: dict[str, object], other: dict[str, object]) -> None:
@@ -149,6 +151,7 @@ def test_same_means_the_same_json(one: object, other: object) -> None:
     assert verdicts.json_equal(one, copy.deepcopy(one))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(objects, objects, objects)
 def test_a_conflict_is_one_from_both_sides(

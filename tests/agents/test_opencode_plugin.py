@@ -79,6 +79,7 @@ def test_changed_arguments_are_put_into_the_same_object(project: Project) -> Non
     assert results["given"][1]["args"] == {"command": "ls -l", "d": 1}
 
 
+@pytest.mark.slow
 def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
     """From before the tool and from after it."""
     project.hooks(
@@ -89,6 +90,7 @@ def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
     assert results[1]["given"][1]["output"] == "out\n\none\n\ntwo"
 
 
+@pytest.mark.slow
 def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> None:
     """In a part of its own, with all that OpenCode wants of one; once."""
     project.hooks(
@@ -105,6 +107,7 @@ def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> 
     assert part["id"].startswith("prt_")
 
 
+@pytest.mark.slow
 def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> None:
     """OpenCode shows of what is thrown only that something went wrong."""
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
@@ -114,6 +117,7 @@ def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> 
     assert toasts == ["", "hookrun: the prompt was blocked: not that"]
 
 
+@pytest.mark.slow
 def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> None:
     """Its session has a parent; its end is a subagent's end."""
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
@@ -137,6 +141,7 @@ def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> 
     assert results["toasts"] == ["hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headless", [False, True])
 def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool) -> None:
     """With a terminal at session.idle; `opencode run` would be over by then, so there at the end of a text."""
@@ -152,6 +157,7 @@ def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool)
     ]
 
 
+@pytest.mark.slow
 def test_what_the_person_is_told_is_shown(project: Project) -> None:
     """As a toast, or on stderr where there is no terminal to show one in."""
     project.hooks({"command": says(action="continue", system_message="mind the gap")})
@@ -183,6 +189,7 @@ def test_a_refusal_that_only_the_exit_status_tells_counts(project: Project) -> N
     assert results["results"][0]["error"] == "full disk"
 
 
+@pytest.mark.slow
 def test_an_event_that_is_not_wired_calls_nobody(project: Project) -> None:
     """The plugin has the list; a marker that its program leaves shows whether it was run."""
     script = project.script("mark.sh", "#!/bin/sh\ntouch marked\n")

@@ -83,6 +83,7 @@ def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: li
     assert offered(project, "hookrun", *words) == expected
 
 
+@pytest.mark.slow
 def test_recipes_that_are_declared_are_offered_to_be_removed(project: Project) -> None:
     """Not those that are not, and no other hook."""
     project.hooks({"name": "guard", "command": "true"})
@@ -118,6 +119,7 @@ def test_what_a_stranger_called_a_hook_is_never_put_into_a_command_line(project:
     assert not (project.root / "ran").exists()
 
 
+@pytest.mark.slow
 def test_trouble_is_silent(project: Project) -> None:
     """Declarations that cannot be read offer nothing, and say nothing where somebody types."""
     (project.root / "coder.json").write_text("{")

@@ -168,6 +168,7 @@ def test_declarations_that_cannot_be_read(project: Project) -> None:
     assert _found(project, "claude", "declarations")["remedy"] == "close every bracket and string"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot"])
 def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     """The first one is reported, nothing is called proven, and installing again removes it."""
@@ -393,6 +394,7 @@ def test_copilots_folder_trust(project: Project) -> None:
     assert hookrun(project, "doctor", "copilot", PATH=on_path(project)).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ALL)
 def test_wired_in_both_scopes(project: Project, agent: str) -> None:
     """Both are shown; hookrun itself is silent in the project's where the user's answers: a note."""
@@ -448,6 +450,7 @@ def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path:
     assert _found(project, agent, "twice")["found"] == f"{file} also runs hookrun"
 
 
+@pytest.mark.slow
 def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
     """Copilot runs a project's Claude settings: said, and harmless."""
     hookrun(project, "install", "claude", "--scope", "project")
@@ -489,6 +492,7 @@ def test_the_proof(project: Project, agent: str) -> None:
     assert "would not have run the tool" in proofs[0]["found"]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) -> None:
@@ -499,6 +503,7 @@ def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) ->
     assert sum(each["level"] == "ok" for each in proofs) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> None:

@@ -288,6 +288,7 @@ def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
     assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_background_hook_was_started(project: Project) -> None:
     """`--run` does not say that no hook ran: it says which was started, and how to learn how it ends.
 

@@ -29,6 +29,7 @@ EXAMPLES = {
 """Name of an example in the help of `hookrun new` -> its event."""
 
 
+@pytest.mark.slow
 def test_the_examples_that_the_help_names_are_finished(project: Project) -> None:
     """By name alone, each for its own event, and its tests pass."""
     for name in EXAMPLES:
@@ -147,6 +148,7 @@ def test_stopping_no_server_is_json_too(project: Project) -> None:
     assert hookrun(project, "serve", "--stop", "--json").json == {"stopped": []}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("init",), ("new", "guard", "--lang", "sh"), ("pause",), ("trust",)])
 def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, ...]) -> None:
     """As in a daemon: nothing is asked, and nothing crashes."""
@@ -157,6 +159,7 @@ def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, .
     assert "internal error" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("init", "--no-install"), ("trust",)])
 def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[str, ...]) -> None:
     """As `hookrun help exit-codes` says of every command."""
@@ -236,6 +239,7 @@ def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
     assert 'agents: only for "gemini", and no agent runs it' in fired.stderr
 
 
+@pytest.mark.slow
 def test_your_own_hook_is_not_one_of_the_project(project: Project) -> None:
     """`hookrun list` lists it, so it is not unknown: it is said where it is switched off, or removed."""
     project.user_hooks({"name": "mine", "command": "/bin/true"})

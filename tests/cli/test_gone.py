@@ -48,6 +48,7 @@ def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", list(TOLD_AS))
 def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:

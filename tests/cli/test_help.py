@@ -100,6 +100,7 @@ def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
 COLOUR = re.compile("\x1b\\[[0-9;]*(?:3[0-9]|9[0-9])[0-9;]*m")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("command", [("list",), ("explain", "pre_tool_use")])
 def test_colour_only_on_a_terminal_and_only_where_it_is_wanted(project: Project, command: tuple[str, ...]) -> None:

@@ -101,6 +101,7 @@ def test_an_event_that_never_comes(project: Project, agent: str, event: str) -> 
     assert found["found"] == f"there are hooks for {event}, which {title} never sends"
 
 
+@pytest.mark.slow
 def test_an_event_that_comes_is_not_said_to_be_missing(project: Project) -> None:
     """Only the events of a hook are looked at, and those that an agent sends are no finding."""
     project.hooks({"event": ["pre_tool_use", "stop", "session_start"], "command": "true"})

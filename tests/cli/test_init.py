@@ -122,6 +122,7 @@ def test_an_agent_that_could_not_be_connected_is_a_next_step(project: Project) -
     assert "hookrun install claude" in done.stdout.partition("next:")[2]
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
     """Recipes and agents, but no approval: the last lines name the command for that."""
     path = agents_on_path(project, "claude")
@@ -167,6 +168,7 @@ def test_a_dry_run_shows_the_agents_settings_too(project: Project) -> None:
     assert tree(project.root, project.home) == before
 
 
+@pytest.mark.slow
 def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
     """What only the user may do is a hint, and the status says that something is missing."""
     done = hookrun(project, "init", "--agent", "codex")
@@ -174,6 +176,7 @@ def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
     assert "hint: run `hookrun install codex --trust`" in done.stderr
 
 
+@pytest.mark.slow
 def test_without_an_agent_it_says_so(project: Project) -> None:
     """The hooks are written all the same."""
     done = hookrun(project, "init", PATH="/usr/bin:/bin")
@@ -181,6 +184,7 @@ def test_without_an_agent_it_says_so(project: Project) -> None:
     assert sorted(states(project)) == sorted(GUARDS)
 
 
+@pytest.mark.slow
 def test_a_project_with_hooks_keeps_them(project: Project) -> None:
     """Nothing is added by default; what is not approved yet is reviewed."""
     project.hooks(HOOK)
@@ -227,6 +231,7 @@ def test_what_a_project_is_decides_what_is_offered(
     assert chosen == {"block-destructive-commands", "protect-files", *selected}
 
 
+@pytest.mark.slow
 def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in a terminal of its own gets hooks, and no approval."""
     session = at_terminal(project, "init", "--yes", "--lang", "sh", "--agent", "codex", env={"CLAUDECODE": "1"})
@@ -319,6 +324,7 @@ def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], e
     assert not (project.root / "coder.json").exists()
 
 
+@pytest.mark.slow
 def test_what_a_stranger_has_a_part_in_is_asked_about(project: Project) -> None:
     """A project's defaults change what a new hook comes to: it is shown, and not approved for having been written."""
     project.hooks(HOOK, defaults={"env": {"BASH_ENV": "./theirs.sh"}})

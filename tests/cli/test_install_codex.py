@@ -62,6 +62,7 @@ def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project
     assert "silently skips hooks that are not trusted\nhint: run `hookrun install codex --trust`" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])
 def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -> None:
@@ -125,6 +126,7 @@ def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
     assert _config(project).read_text() == 'model = "m"\n'
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("first_out", ["first", "second"])

@@ -138,6 +138,7 @@ def test_filters(fired: tuple[Project, list[str]], options: tuple[str, ...], sel
         assert why.json["fire"] == project.audit()[-1] if selected[-1] == 2 else True
 
 
+@pytest.mark.slow
 def test_runs_of_other_projects_are_shown_on_request(project: Project) -> None:
     """By `--all-projects`, by directory or by name; without it the hint has the command that shows them."""
     [*_, last] = three_fires(project)
@@ -241,6 +242,7 @@ def test_at_a_terminal_lines_are_wrapped_and_coloured(project: Project) -> None:
     assert lines[2].startswith("    because")
 
 
+@pytest.mark.slow
 def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
     """A line that this version does not understand is none, and the files that were put aside count."""
     ids = three_fires(project)
@@ -254,6 +256,7 @@ def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
     assert [len(fired.hooks) for fired in found] == [1, 2, 1, 1]
 
 
+@pytest.mark.slow
 def test_following_shows_what_is_fired_from_now_on(project: Project) -> None:
     """Each fire once, until it is interrupted."""
     first = three_fires(project)[-1]

@@ -58,6 +58,7 @@ def test_shown_and_not_written(project: Project) -> None:
     assert not (project.root / "coder.json").exists()
 
 
+@pytest.mark.slow
 def test_what_is_written_does_the_same(project: Project) -> None:
     """The hook is in hookrun's form and answers in Claude's dialect; what has a rule is included as it was."""
     settings(project, PreToolUse=[group("Bash", timeout=5), group("Edit", **{"if": "Edit(*.py)"})])

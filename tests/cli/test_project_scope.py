@@ -45,6 +45,7 @@ def _texts(project: Project, agent: str) -> dict[str, str]:
     return {str(each.relative_to(project.root)): each.read_text() for each in top.rglob("*") if each.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent: str) -> None:
@@ -83,6 +84,7 @@ def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
     assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project, agent: str) -> None:
@@ -101,6 +103,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     assert set(messages.values()) == {""}
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
@@ -146,6 +149,7 @@ def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None
     assert not (project.root / "PWNED").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) -> None:
@@ -162,6 +166,7 @@ def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) ->
         assert tree(project.home, project.root) == before
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None:

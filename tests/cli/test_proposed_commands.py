@@ -463,6 +463,7 @@ def test_commands_that_are_put_together_are_taken(project: Project) -> None:
         assert ("--home '/a b'" in text, "--scope project" in text) == (home is not None, scope == "project")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:

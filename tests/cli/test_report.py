@@ -39,6 +39,7 @@ def launchers(project: Project) -> dict[str, bytes | str | None]:
     return {str(path): path.read_bytes() for path in (launcher(project, name) for name in names) if path.exists()}
 
 
+@pytest.mark.slow
 def test_every_command_that_writes_tells_it_in_one_shape(project: Project) -> None:
     """One after the other: what it says that it has written is there, and what it has removed is not."""
     for words in WRITES:

@@ -282,6 +282,7 @@ def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
     assert "no run was recorded with its context" in hookrun(project, "test", "--from-log", "last").stderr
 
 
+@pytest.mark.slow
 def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
     """Until Ctrl-C, which ends it with the status of an interrupt."""
     script = project.script("guard.sh", "#!/bin/sh\nexit 2\n")
@@ -377,6 +378,7 @@ def test_options_that_do_not_go_together(project: Project) -> None:
     assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr
 
 
+@pytest.mark.slow
 def test_a_progress_bar_at_a_terminal_only(project: Project) -> None:
     """While many tests run, and while many hooks are approved; nothing of it where output is piped."""
     project.hooks(GUARD, {"name": "two", "event": "stop", "command": "true"}, {"name": "three", "command": "true"})

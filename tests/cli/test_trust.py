@@ -143,6 +143,7 @@ def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...], erro
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
     """`--list` has all projects; `untrust` forgets a digest, or a project with all that was decided about it."""
     known = digests(declared)
@@ -158,6 +159,7 @@ def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
     assert "no decisions yet" in hookrun(declared, "trust", "--list").stdout
 
 
+@pytest.mark.slow
 def test_enabling_a_denied_hook_names_the_approval_that_it_needs(declared: Project) -> None:
     """A denied hook is new again; a disabled one keeps its approval."""
     assert at_terminal(declared, "deny", "guard").status == 0

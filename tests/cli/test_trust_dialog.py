@@ -150,6 +150,7 @@ def test_the_options_of_a_recipe_are_shown(project: Project) -> None:
     assert 'HOOKRUN_OPTION_COMMAND "make evil"' in screen
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "more",

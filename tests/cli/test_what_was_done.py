@@ -80,6 +80,7 @@ def _installed(project: Project) -> None:
     assert hookrun(project, "install", "claude", "--all-events").status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("setup", "arguments"),

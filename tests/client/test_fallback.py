@@ -403,6 +403,7 @@ def test_the_reason_is_no_value_of_a_last_option(launcher: Launcher) -> None:
     assert result.stdout.splitlines()[0] == "cold|fire|--agent|claude|--cold|no-server|Stop|--deadline"
 
 
+@pytest.mark.slow
 def test_an_environment_that_leaves_no_room_for_the_cold_command(launcher: Launcher) -> None:
     """The system has just started the launcher, and does not start Python: hookrun is not missing."""
 

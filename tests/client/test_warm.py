@@ -206,6 +206,7 @@ def test_a_signal_before_the_request_is_whole_ends_it(
     process.communicate()
 
 
+@pytest.mark.slow
 def test_a_signal_at_any_moment_is_lost_to_nobody(launcher: Launcher) -> None:
     """Whatever the moment: either it ends the client and nothing runs, or the whole request is there and so is it."""
     requests: list[bytes] = []
@@ -283,6 +284,7 @@ def test_a_killed_client_is_seen_by_the_server(launcher: Launcher) -> None:
     assert end == [b""]
 
 
+@pytest.mark.slow
 def test_a_stopped_client_goes_on(launcher: Launcher) -> None:
     """Stopping and continuing interrupts its calls without an effect."""
     greeted, bound = threading.Event(), threading.Event()

@@ -84,6 +84,7 @@ def wired(project: Project, launcher: Launcher) -> Iterator[Wired]:
         assert made.server.end() == b""
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
     """With a hook that blocks and without any; the audit says which it was."""
     warm = wired.fire()
@@ -115,6 +116,7 @@ def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> No
     wired.hook_ended()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signal.Signals) -> None:

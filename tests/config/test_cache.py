@@ -103,6 +103,7 @@ def keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- real fires
 
 
+@pytest.mark.slow
 def test_a_second_fire_does_not_compile(project: Project) -> None:
     """The first fire leaves a cache file, the second neither changes nor ignores it: what it says is obeyed."""
     project.hooks(says(DECLARED))
@@ -629,6 +630,7 @@ def test_settings_problems_events_and_root_are_read_back(project: Project) -> No
     assert second.problems != []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keeps_at_once")
 def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
     """A thousand hooks over two events come back from the cache, each in its place."""

@@ -39,6 +39,7 @@ def config(project: Project) -> Path:
     return path
 
 
+@pytest.mark.slow
 @needs_server
 def test_the_fields_of_a_hook_are_completed_with_their_descriptions(config: Path) -> None:
     """All that the hook does not have yet."""
@@ -53,6 +54,7 @@ def test_the_fields_of_a_hook_are_completed_with_their_descriptions(config: Path
         assert '"pre_tool_use"' in server.completion('"event": ')
 
 
+@pytest.mark.slow
 @needs_server
 def test_hover_and_problems(config: Path) -> None:
     """The description of the field under the cursor; a wrong type and an unknown field are marked."""

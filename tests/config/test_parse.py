@@ -49,6 +49,7 @@ def test_json_is_read_as_json_says(value: object, indent: int | None) -> None:
     assert parse.parse_json(json.dumps(value, ensure_ascii=False)).data == value
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(st.text(st.sampled_from('{}[]",:0123456789.-+eEtrufalsn \n\t\\u"x/*#'), max_size=20))
 def test_json_is_refused_where_json_refuses_it(text: str) -> None:
@@ -65,6 +66,7 @@ def test_json_is_refused_where_json_refuses_it(text: str) -> None:
         assert any(reason in error.message for reason in ("duplicate", "surrogate", "out of range"))  # noqa: PT017
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_yaml_is_read_as_yaml_says(value: object) -> None:
     """Whatever plain data PyYAML writes comes back the same."""

@@ -118,6 +118,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     assert not (project.home / ".toy").exists()
 
 
+@pytest.mark.slow
 def test_following_the_page_adds_an_agent(project: Project) -> None:
     """One module, one line: an eighth agent obeys the same hooks, what it cannot say is degraded."""
     shell = {

@@ -45,6 +45,7 @@ def _killed_at(path: Path, number: int) -> bool:
     return done.returncode == KILLED
 
 
+@pytest.mark.slow
 def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path: Path) -> None:
     """At whatever call the process ends, the file is the old or the new one, whole, and the next write tidies up."""
     seen = set()

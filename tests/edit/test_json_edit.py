@@ -25,6 +25,7 @@ def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
     assert _solid(removed.text) == _solid(text)
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=True))
 def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
@@ -33,6 +34,7 @@ def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
     assert all(character in added for character in text)
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(written(comments=True))
 def test_set_changes_one_value(text: str) -> None:

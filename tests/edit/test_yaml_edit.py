@@ -126,6 +126,7 @@ HOOKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(HOOKS, st.sampled_from([None, True, False]), st.booleans(), WORDS)
 def test_any_text_that_yaml_writes_can_be_edited(

@@ -309,6 +309,7 @@ def test_harmless_commands_pass(command: str, tmp_path: Path) -> None:
     assert run_block(command, tmp_path) is None
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("working_dir", ["/usr/src/app", "/opt/shop/app", "/var/www/shop/"])
 def test_a_project_in_a_system_directory_can_be_cleaned(working_dir: str, tmp_path: Path) -> None:
@@ -318,6 +319,7 @@ def test_a_project_in_a_system_directory_can_be_cleaned(working_dir: str, tmp_pa
     assert run_block("rm -rf /usr/src", tmp_path, working_dir) is not None
 
 
+@pytest.mark.slow
 def test_a_huge_command_is_judged_in_reasonable_time(tmp_path: Path) -> None:
     """A file of a megabyte in a here-document does not slow the guard down, and what follows it is still seen."""
     body = "it's a line << of text\n" * 40_000
@@ -429,6 +431,7 @@ def test_files_outside_the_project_are_refused(name: str, project: Path) -> None
     assert "is not a file in the project" in str(answer["message"])
 
 
+@pytest.mark.slow
 @needs_node
 def test_symbolic_links_do_not_lead_out(project: Path) -> None:
     """Links are followed as the kernel does it: through directories, before `..`, dangling, in chains, to secrets."""
@@ -447,6 +450,7 @@ def test_symbolic_links_do_not_lead_out(project: Path) -> None:
     assert b"too many symbolic links" in process.stderr
 
 
+@pytest.mark.slow
 @needs_node
 def test_symbolic_links_within_the_project_are_free(project: Path) -> None:
     """A link from the project into the project is fine, and so is a project that is reached by a link."""

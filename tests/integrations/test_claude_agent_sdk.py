@@ -384,6 +384,7 @@ class TestWiring:
 class TestTrouble:
     """Neither hookrun nor a hook may keep Claude waiting, or answer what cannot be read."""
 
+    @pytest.mark.slow
     def test_a_late_hook_is_decided_about_before_claude_does(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -412,6 +413,7 @@ class TestTrouble:
         assert len(deadlines) == 2
         assert timeout / 3 < deadlines[0] <= min(timeout * 0.9, timeout - len(deadlines) * CANCEL_GRACE)
 
+    @pytest.mark.slow
     def test_two_fires_share_the_time(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         """A write is reported twice, within the one limit that Claude has."""
 

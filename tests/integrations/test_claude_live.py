@@ -125,6 +125,7 @@ def test_a_call_that_passes_runs(claude: Any) -> None:
     assert heard[2].assistant_response == "done" == session.end.result
 
 
+@pytest.mark.slow
 def test_a_blocked_call_does_not_run_and_the_model_hears_why(claude: Any) -> None:
     """The reason is the result of the tool; the turn continues."""
     session = claude(engine_with(pre_tool_use=Verdict("block", MARK, additional_context="other-text")), TOUCH, DONE)
@@ -245,6 +246,7 @@ def test_a_written_file_is_told_of(claude: Any) -> None:
     assert MARK in session.model.heard()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("verdict", [Verdict.block(MARK), Verdict.stop(MARK), Verdict.ask(MARK), Verdict.skip(MARK)])
 def test_a_prompt_that_is_refused_never_reaches_the_model(claude: Any, verdict: Verdict) -> None:
@@ -269,6 +271,7 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
     assert len(claude(engine_with(stop=Verdict.with_context(MARK)), say("one"), say("two")).model.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("verdict", "files"),

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN_LOOP = ROOT / "examples" / "library" / "own_loop.py"
 
 
+@pytest.mark.slow
 def test_the_loop_of_one_s_own() -> None:
     """What was refused is reported, what was changed was what ran, and it did not end before the tests had run."""
     done = subprocess.run([sys.executable, str(OWN_LOOP)], capture_output=True, text=True, timeout=60, check=True)
@@ -95,6 +96,7 @@ def test_without_its_package_an_integration_says_what_to_install(module: str, pa
     assert f"pip install '{extra}'" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_claude_sdk_that_does_not_obey_is_not_taken() -> None:
     """An old one lets tools run that a hook wants a person asked about: better no hooks than such."""
     code = (

@@ -330,6 +330,7 @@ class TestPrompts:
         assert [ctx.event for ctx in heard] == ["session_start", "user_prompt_submit", "user_prompt_submit"]
         assert heard[2].user_prompt == "more"
 
+    @pytest.mark.slow
     def test_a_stop_at_the_start_ends_it(self, run: Agent, engine: Engine) -> None:
         """The model is not asked."""
         answering(engine, "session_start", Verdict.stop("closed today"))

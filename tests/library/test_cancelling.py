@@ -232,6 +232,7 @@ def test_a_handler_that_is_interrupted_before_anything_waits_leaves_nothing(proj
     engine.close_sync()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("how", ["the program fails", "the loop is closed", "the coroutine is closed"])
 def test_a_loop_that_ends_while_hooks_run_leaves_nothing(project: Project, how: str) -> None:

@@ -83,6 +83,7 @@ def test_threads_and_loops_share_an_engine(project: Project) -> None:
     assert left(project) == NOTHING
 
 
+@pytest.mark.slow
 def test_groups_of_every_kind_keep_their_answers_apart(project: Project) -> None:
     """Beside a process, an async handler and one in a thread, in tasks and threads at once."""
     engine = load(project, {"command": QUICK_ECHO, "parallel": True}, max_processes=4)
@@ -116,6 +117,7 @@ def test_groups_of_every_kind_keep_their_answers_apart(project: Project) -> None
     engine.close_sync()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["fire", "fire_sync"])
 def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project, way: str) -> None:
     """With a limit of one, many at once: nobody waits for a place that it holds itself."""

@@ -184,6 +184,7 @@ def url() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 @WAYS
 def test_a_url_hook_is_asked(project: Project, way: str, url: str) -> None:
     """Its answer is the fire's; a server that is not there is a failure."""
@@ -325,6 +326,7 @@ def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project
     assert len(stdout.splitlines()) == 60
 
 
+@pytest.mark.slow
 def test_a_host_that_is_out_of_descriptors_is_told_of_a_failure(project: Project) -> None:
     """The guard has failed, and says why: it is neither an exception nor a wait without end."""
     script = """

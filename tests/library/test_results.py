@@ -108,6 +108,7 @@ def test_a_handler_that_fires_its_own_event(engine: Engine, fire: Fire, how: str
     assert fire(engine, "notification").action == "continue"
 
 
+@pytest.mark.slow
 def test_fire_sync_in_an_async_handler_of_fire_sync(engine: Engine, recwarn: pytest.WarningsRecorder) -> None:
     """It would wait for itself: a RuntimeError that says what to write instead, and no coroutine is left over."""
     found: list[str] = []

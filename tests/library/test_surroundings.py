@@ -39,6 +39,7 @@ def fire(engine: Engine, **context: object) -> str:
     return result.request_id
 
 
+@pytest.mark.slow
 def test_each_fire_is_told_its_own_words(project: Project) -> None:
     """Also where the same values come again, in any order."""
     with engine_of(project) as engine:

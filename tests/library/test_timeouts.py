@@ -188,6 +188,7 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
     assert (failure(result).detail, seen) == ("no answer after 0.05 s", [])
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None:
     """The fire continues without it; the failure says that the thread was left."""
     go = Event()

@@ -162,6 +162,7 @@ def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store:
     assert all('quality_score is "high", expected a number' in detail for detail in failures(result).values())
 
 
+@pytest.mark.slow
 def test_many_fires_at_once(store: ObserverDatabase) -> None:
     """Calls that run side by side in one loop are each kept and timed."""
 

@@ -150,6 +150,7 @@ def test_a_crowd_loses_nothing(store: ObserverDatabase) -> None:
     assert os.listdir(os.path.dirname(store.path)) == ["observe.db"]
 
 
+@pytest.mark.slow
 def test_threads_share_a_store(store: ObserverDatabase) -> None:
     """Eight threads that write and read through one store lose nothing, and leave no descriptor open."""
     add(store)
@@ -265,6 +266,7 @@ def spoil(path: Path, how: str) -> None:
         path.write_bytes(data[:page] + b"\xa5" * (len(data) - page))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("how", ["text", "half", "pages"])
 def test_a_corrupt_database(store: ObserverDatabase, how: str) -> None:

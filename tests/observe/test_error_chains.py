@@ -234,6 +234,7 @@ def test_similar_errors(causes: CauseChains) -> None:
     assert causes.similar("zebra quux") == []
 
 
+@pytest.mark.slow
 def test_an_error_is_found_however_many_came_after_it(causes: CauseChains) -> None:
     """Not only the latest ones are compared."""
     causes.record_error("the turbine is out of alignment again")

@@ -65,6 +65,7 @@ def test_a_line() -> None:
     assert stored_texts.clean_line("x" * 20, 10) == "xxxxxxx..."
 
 
+@pytest.mark.slow
 @given(ANY_TEXT, JSON)
 def test_whatever_comes_can_be_stored(text: str, value: Any) -> None:
     """Half a surrogate pair, NUL, huge numbers: all of it can be bound to a statement and read as JSON."""

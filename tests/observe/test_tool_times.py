@@ -149,6 +149,7 @@ def test_what_the_agent_measured(
     assert times.pending == 0
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(durations=st.integers(1, 200).flatmap(lambda n: st.lists(st.integers(0, 10**6), min_size=n, max_size=n)))
 @example(durations=list(range(17)))
@@ -186,6 +187,7 @@ def test_per_tool(times: ToolTimes) -> None:
     assert times.per_tool(session_id="c") == []
 
 
+@pytest.mark.slow
 def test_many_threads(store: ObserverDatabase) -> None:
     """Calls that begin and end on many threads are each timed once."""
     times = ToolTimes(store, pending=100)

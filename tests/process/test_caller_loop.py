@@ -184,6 +184,7 @@ def _is_open(fd: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing wakes it then: it looks from time to time, not only when the hook's time is over."""
     seen: list[int] = []

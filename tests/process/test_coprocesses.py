@@ -171,6 +171,7 @@ def test_exit_status_2_without_an_answer_blocks(served: Served, *, warm: bool) -
         assert (verdict.action, verdict.message) == ("block", "because")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_after_its_answer_the_exit_status_does_not_count(served: Served, *, warm: bool) -> None:
     """The answer is what a program says, warm or cold."""
@@ -205,6 +206,7 @@ def test_a_change_ends_the_old_process(served: Served, changed: str) -> None:
     assert not Path(f"/proc/{first[0]}").exists()
 
 
+@pytest.mark.slow
 def test_another_environment_directory_or_umask_has_its_own(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process answers only for the environment, the directory and the umask that it was started with."""
     hook = served.hook(COUNT)
@@ -247,6 +249,7 @@ def test_a_hook_that_may_not_run_keeps_nothing(served: Served) -> None:
     assert served.kept.pids() == []
 
 
+@pytest.mark.slow
 def test_idle_and_surplus_processes_are_ended(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those without a line for longest go first; after ten minutes all go."""
     monkeypatch.setattr(coprocess, "MOST", 2)
@@ -369,6 +372,7 @@ def test_a_block_counts_whatever_is_wrong(served: Served, text: str, *, warm: bo
     assert (verdict.action, verdict.message) == ("block", "no")
 
 
+@pytest.mark.slow
 def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines get a process each until the pause is over, which doubles with each failure."""
     text = "import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT
@@ -412,6 +416,7 @@ def test_one_that_ignores_the_end_of_its_input_is_killed(served: Served) -> None
     assert processes_in(served.project) == []
 
 
+@pytest.mark.slow
 def test_nothing_leaks(served: Served) -> None:
     """Neither descriptors nor processes, whether lines are answered or fail."""
     hook = served.hook("import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT)
@@ -432,6 +437,7 @@ def test_nothing_leaks(served: Served) -> None:
 # --- Python functions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpreter", [None, "python3"])
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_function_is_imported_once(

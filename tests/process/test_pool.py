@@ -114,6 +114,7 @@ def test_no_wake_up_is_lost(bench: Bench) -> None:
         in_threads(4, work)
 
 
+@pytest.mark.slow
 def test_no_place_is_lost_between_threads_and_batches(bench: Bench) -> None:
     """Real processes under a limit of one, from threads that wait here and threads that wait for the pool's."""
     with pool_of(1) as pool:

@@ -94,6 +94,7 @@ print([o.failure for o in seen if o.failure], len({o.stdout for o in seen}), len
 """
 
 
+@pytest.mark.slow
 def test_too_few_descriptors_for_all_only_make_them_wait() -> None:
     """A hundred processes in a program that may open forty files: all of them run."""
     root = str(Path(__file__).parents[2])
@@ -106,6 +107,7 @@ def test_too_few_descriptors_for_all_only_make_them_wait() -> None:
 # --- locks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_tasks_with_one_lock_never_run_side_by_side(bench: Bench, processes: int) -> None:
     """Neither those of one pool, batches and threads, nor those of another process."""

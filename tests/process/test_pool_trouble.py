@@ -234,6 +234,7 @@ def forgotten(bench: Bench, *, keeps: bool) -> list[str | None]:
     return kinds(told.outcomes())
 
 
+@pytest.mark.slow
 def test_two_hundred_pools_leave_nothing(bench: Bench) -> None:
     """Made, used and closed; or made, used and forgotten."""
     before = open_files(), threading.active_count()

@@ -255,6 +255,7 @@ def test_cwd_event_is_where_the_agent_is(project: Project) -> None:
     assert directory_of(project, "event", at=below) == str(below)
 
 
+@pytest.mark.slow
 def test_a_relative_directory_is_taken_from_the_projects_root(project: Project) -> None:
     """A relative cwd is below the root wherever the fire is made; an absolute one and one of the home stay."""
     below = project.root / "a" / "b"
@@ -323,6 +324,7 @@ def test_an_exclusive_hook_of_another_project_is_not_waited_for(
         assert first.end()[0] == 0
 
 
+@pytest.mark.slow
 def test_waiting_for_the_lock_is_bounded_by_the_timeout(project: Project, signpost: Callable[[str], Signpost]) -> None:
     """A hook whose lock is held for all of its timeout is a timeout, and the reason says who had it."""
     began, go = signpost("began"), signpost("go")
@@ -649,6 +651,7 @@ def test_a_hook_has_three_descriptors_and_no_more(project: Project, kind: str) -
 # --- nesting
 
 
+@pytest.mark.slow
 def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(project: Project) -> None:
     """A hook that fires what runs it again is stopped at the third level, and the outermost fire tells why."""
     fire = " ".join(project.command("fire", "pre_tool_use"))
@@ -663,6 +666,7 @@ def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(projec
     assert [record["exit"] for record in errors] == [1]
 
 
+@pytest.mark.slow
 def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
     """A hook that cleans its environment under its policy, or declares the count anew, is counted all the same."""
     fire = " ".join(project.command("fire", "pre_tool_use"))

@@ -58,6 +58,7 @@ def test_stdin_is_what_is_given(tmp_path: Path) -> None:
         assert int(asyncio.run(running).output) == size
 
 
+@pytest.mark.slow
 def test_a_program_is_killed_at_its_timeout(tmp_path: Path) -> None:
     """What it has written by then is kept."""
     argv = ("/bin/sh", "-c", "echo begun; exec sleep 1000")

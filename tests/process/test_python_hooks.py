@@ -257,6 +257,7 @@ def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, int
     assert fire(project, "a_list", interpreter=interpreter).hook("hook")["failure"] == "bad_verdict"
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", ["hangs", "hangs_and_ignores"])
@@ -399,6 +400,7 @@ def test_a_given_interpreter_runs_the_function(project: Project) -> None:
     assert version == list(sys.version_info[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", ["python3.11", "python3.12", "python3.13", "python3.14"])
 def test_another_python_without_hookrun_runs_the_function(project: Project, name: str) -> None:

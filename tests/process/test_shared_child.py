@@ -188,6 +188,7 @@ def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) ->
     assert seen(fired, 0)["pid"] != seen(fired, 1)["pid"]
 
 
+@pytest.mark.slow
 def test_hooks_side_by_side_have_a_child_each(project: Project) -> None:
     """Parallel hooks run at the same time, in children that later hooks use again."""
     project.script("guards.py", SEEN + "\nimport time\ndef slow(context):\n    time.sleep(0.5); return look(context)\n")
@@ -286,6 +287,7 @@ def test_the_children_of_every_event_of_a_call_are_reaped(project: Project) -> N
     assert (done.stdout, done.stderr) == ("none\n", "")
 
 
+@pytest.mark.slow
 def test_a_killed_child_is_replaced(project: Project) -> None:
     """A child that is gone before the next hook, whatever ended it, costs no hook its run."""
     project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
@@ -300,6 +302,7 @@ def test_a_killed_child_is_replaced(project: Project) -> None:
     assert seen(fired)["pid"] != int((project.root / "pid").read_text())
 
 
+@pytest.mark.slow
 def test_recipes_and_other_python_hooks_share_a_child_where_python_starts_without_site(project: Project) -> None:
     """As agents run it: the child becomes an ordinary Python when a hook needs one, with the hook's environment."""
     declare(

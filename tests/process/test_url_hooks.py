@@ -263,6 +263,7 @@ def test_a_connection_closed_midway_is_an_http_failure(project: Project, act: Ac
         failed(fire(project, server.url), "http")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
 def test_an_answer_longer_than_max_output_is_an_http_failure(project: Project, *, chunked: bool) -> None:
     """More than max_output bytes fail as http and are not read to their end; exactly that many are a verdict."""
@@ -345,6 +346,7 @@ def test_a_redirect_to_another_host_is_refused_and_never_sent(project: Project, 
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_redirect_to_another_port_or_scheme_is_refused_and_never_sent(project: Project) -> None:
     """A redirect to another port of the host, or to https, fails as http."""
     with serving(answering(BLOCK)) as other, serving(answering(b"")) as server:
@@ -523,6 +525,7 @@ def self_signed(directory: Path) -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.slow
 def test_https_with_a_certificate_that_nobody_vouches_for_is_refused(project: Project, tmp_path: Path) -> None:
     """A self-signed server gets nothing of the context; its hook fails as http. Once vouched for, it is heard."""
     with serving(answering(BLOCK), tls=self_signed(tmp_path)) as server:

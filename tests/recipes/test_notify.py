@@ -65,6 +65,7 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_webhook_gets_all_that_is_known(account: Account, server: Server) -> None:
     """As JSON: event, text, level, session."""
     account.options(via="webhook", url=server.url)
@@ -73,6 +74,7 @@ def test_a_webhook_gets_all_that_is_known(account: Account, server: Server) -> N
     assert (posted["event"], posted["text"], posted["session_id"]) == ("stop", "All green.", "s1")
 
 
+@pytest.mark.slow
 def test_a_webhook_of_slacks_style_gets_a_text(account: Account, server: Server) -> None:
     """And nothing else."""
     account.options(via="webhook", url=server.url, style="slack")
@@ -80,6 +82,7 @@ def test_a_webhook_of_slacks_style_gets_a_text(account: Account, server: Server)
     assert server.posted == [{"text": "claude: notification: may I?"}]
 
 
+@pytest.mark.slow
 def test_a_channel_that_is_missing_is_told_once_and_the_others_are_used(account: Account, server: Server) -> None:
     """The user is notified again only in another session."""
     account.options(via="desktop webhook", url=server.url)
@@ -91,6 +94,7 @@ def test_a_channel_that_is_missing_is_told_once_and_the_others_are_used(account:
     assert len(server.posted) == 3
 
 
+@pytest.mark.slow
 def test_the_bell_rings_in_the_terminal_of_the_agent(project: Project) -> None:
     """A hook leads a session of its own and has no terminal: that of a process above it is found."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_VIA": "bell"}})
@@ -108,6 +112,7 @@ def test_the_bell_rings_in_the_terminal_of_the_agent(project: Project) -> None:
     assert "system_message" not in json.loads((project.root / "answer").read_text())
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_bell_says_so(project: Project) -> None:
     """Nobody above has one."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_VIA": "bell", "PATH": "/nonexistent"}})

@@ -90,6 +90,7 @@ def test_every_option_is_attacked() -> None:
     assert {row[:2] for row in ATTACKS} == options
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize(("name", "option", "value", "case"), ATTACKS)
 def test_an_option_in_the_environment_of_an_agent_does_nothing(

@@ -50,6 +50,7 @@ def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str,
     assert "Ask the user" in str(fired.verdict["message"])
 
 
+@pytest.mark.slow
 def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
     """A file that is a link to a hook's script is the script, under whatever name and through whatever directory."""
     (guarded.root / "notes.txt").symlink_to("hooks/guard.sh")

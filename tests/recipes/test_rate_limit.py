@@ -56,6 +56,7 @@ def test_a_call_that_is_looked_at_twice_counts_once(account: Account) -> None:
     assert calls(account, "r1", "r1", "r2", "r2", "r3") == ["continue"] * 4 + ["block"]
 
 
+@pytest.mark.slow
 def test_a_call_that_a_later_layer_changes_counts_once(project: Project) -> None:
     """Through real fires: the second call may still pass, the third not."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "2"}})

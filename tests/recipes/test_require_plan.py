@@ -60,6 +60,7 @@ def test_a_plan_file_that_is_gone_is_no_plan(account: Account) -> None:
     assert edits(account) == "block"
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("tool", [PLANNING[0], "update_plan", "write_todos", "todowrite"])
 def test_through_real_fires(project: Project, tool: str) -> None:

@@ -164,6 +164,7 @@ def test_a_project_with_too_many_files_is_always_tested(tested: Account, monkeyp
     assert [stops(tested), stops(tested), runs(tested)] == ["continue", "continue", 2]
 
 
+@pytest.mark.slow
 def test_what_tests_have_started_ends_with_them(account: Account) -> None:
     """Tests that take too long are killed with what they have started."""
     account.options(command="sleep 300 & echo $! > pid; wait", seconds="0.5")

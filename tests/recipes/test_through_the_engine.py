@@ -133,6 +133,7 @@ def test_a_file_is_formatted_by_fire_and_by_fire_sync(tmp_path: Path) -> None:
     assert path.read_text() == 'y = {"a": 1}\n'
 
 
+@pytest.mark.slow
 def test_the_deadline_of_a_fire_ends_a_formatter(tmp_path: Path) -> None:
     """The fire is over in time, the formatter is gone, the file is whole."""
     script = tmp_path / "slow"

@@ -443,6 +443,7 @@ def test_a_missing_package_is_named_when_the_rule_is_made(package: str, schema: 
     assert done.stdout == f"the rule for *.json needs the package {package}: pip install hookrun[validate]\n"
 
 
+@pytest.mark.slow
 def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the rule is made: what it says of a file is asked of the same validator each time."""
     schema = {"properties": {f"p{number}": {"type": "integer", "minimum": 0} for number in range(1000)}}

@@ -103,6 +103,7 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: 
     assert cases > len(EVENTS) * 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @SERVES
 @pytest.mark.parametrize("language", languages())
@@ -164,6 +165,7 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(10)
 @SERVES
 @pytest.mark.parametrize("purpose", ["stub", "file"])
@@ -207,6 +209,7 @@ def test_what_serves_ends_when_it_cannot_judge(tmp_path: Path, language: str) ->
         assert (status, guard.stdout.read()) == (1, b"")
 
 
+@pytest.mark.slow
 def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
     """Where jq is not installed the context is read by Python, to the same end."""
     for name in ("sh", "cat", "python3", "tr", "sed"):

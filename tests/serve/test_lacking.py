@@ -91,6 +91,7 @@ def is_idle(pid: int) -> bool:
     return cpu_seconds(pid) - before < 0.17
 
 
+@pytest.mark.slow
 def test_a_refusal_is_answered_though_the_server_is_gone(
     project: Project, start: Callable[..., Started], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_refusal_is_answered_though_the_server_is_gone(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_look_leaves_the_greeting_as_it_is(warm: WarmProject) -> None:
     """Failures block, also for the caller after one that went without a request, or whose worker leaves."""
     warm.project.user_hooks({"name": "n", "command": "sleep 60", "timeout": 0.1, "on_failure": "continue"})
@@ -119,6 +121,7 @@ def test_a_look_leaves_the_greeting_as_it_is(warm: WarmProject) -> None:
             assert client.greeting() == caller.GO_BLOCK
 
 
+@pytest.mark.slow
 def test_the_first_greeting_of_a_server_says_that_failures_block(account: Account) -> None:
     """The run that starts it passes that on."""
     account.settings(on_error="block")
@@ -129,6 +132,7 @@ def test_the_first_greeting_of_a_server_says_that_failures_block(account: Accoun
     assert fire_at(account) == 0
 
 
+@pytest.mark.slow
 def test_without_a_process_for_them_callers_are_sent_away(project: Project, start: Callable[..., Started]) -> None:
     """One that is busy is none; when there is a free one, callers are served."""
     _, path = start(NO_FORK)
@@ -149,6 +153,7 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
         assert client.answer() == 0
 
 
+@pytest.mark.slow
 def test_callers_who_were_greeted_are_not_kept_without_a_process(
     project: Project, start: Callable[..., Started]
 ) -> None:
@@ -183,6 +188,7 @@ def is_greeted(path: Path) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_no_server_where_processor_time_is_limited(account: Account) -> None:
     """It would add up over the runs of a worker."""
     code = "import os, resource, sys\n"
@@ -192,6 +198,7 @@ def test_no_server_where_processor_time_is_limited(account: Account) -> None:
     assert account.servers() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "status"), [("claude", 1), ("copilot", 0)])
 def test_a_run_that_cannot_be_loaded_refuses_nothing(
     project: Project, start: Callable[..., Started], agent: str, status: int

@@ -133,6 +133,7 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert account.hookrun("serve", "--stop") == "no server is running\n"
 
 
+@pytest.mark.slow
 def test_a_server_is_shown_where_there_is_no_ps(account: Account) -> None:
     """Small containers have none."""
     account.cold("off")
@@ -152,6 +153,7 @@ def test_the_run_that_starts_the_server_needs_no_more_of_python_than_others(acco
     assert {"site", "signal", "enum"}.isdisjoint(loaded)
 
 
+@pytest.mark.slow
 def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account: Account) -> None:
     """Neither waits for a server that never comes; one that runs still is named nevertheless."""
     account.conf.with_name("claude").write_text("#!/bin/sh\n")
@@ -162,6 +164,7 @@ def test_launchers_that_are_scripts_and_a_setting_that_is_off_are_named(account:
     assert account.hookrun("serve").startswith("off, by the setting `warm`; still running (pid")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("setting", "environment", "starts"),
@@ -186,6 +189,7 @@ def test_where_the_server_is_started(
         assert account.servers() == []
 
 
+@pytest.mark.slow
 def test_a_project_cannot_switch_it_on_or_off(account: Account) -> None:
     """The setting counts in the managed and user layers only."""
     account.settings(warm="off")
@@ -197,6 +201,7 @@ def test_a_project_cannot_switch_it_on_or_off(account: Account) -> None:
     assert record["cold"] == "no-server"
 
 
+@pytest.mark.slow
 def test_the_setting_off_ends_a_server_and_the_launchers_forget_it(account: Account) -> None:
     """The run that sees it is still served."""
     account.cold("no-server")
@@ -211,6 +216,7 @@ def test_the_setting_off_ends_a_server_and_the_launchers_forget_it(account: Acco
     assert account.hookrun("serve") == "off, by the setting `warm`\n"
 
 
+@pytest.mark.slow
 def test_one_of_many_cold_runs_starts_one_server(account: Account) -> None:
     """The others leave it to that one."""
     argv = [*COMMAND, "--agent", "claude", "PreToolUse", "--home", str(account.home), "--cold", "no-server"]
@@ -226,6 +232,7 @@ def test_one_of_many_cold_runs_starts_one_server(account: Account) -> None:
     assert len(servers_of(account)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignored", [True, False])
 def test_a_server_started_with_signals_ignored_or_blocked_passes_that_to_no_hook(
     account: Account, *, ignored: bool
@@ -288,6 +295,7 @@ def test_a_server_that_could_not_start_is_tried_again_after_the_clock_was_set_ba
     wait_for(account.socket.exists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "", "hookrun-launcher 1\nexec /usr/bin/pyth"])
 def test_a_damaged_launcher_file_is_written_anew(account: Account, text: str | None) -> None:
     """By the run that its launcher starts without it; the next one starts the server."""
@@ -322,6 +330,7 @@ def test_a_directory_that_others_can_enter_has_no_server(account: Account) -> No
     account.socket.parent.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     """The one that is found at the place is the one that counts."""
     account.cold("no-server")
@@ -333,6 +342,7 @@ def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     wait_for(lambda: not alive(int(str(server["pid"]))))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not can_make_accounts(), reason="needs root")
 def test_another_account_is_not_served(account: Account) -> None:
     """Not even where it can reach the socket: it is turned away before it can ask for anything."""
@@ -356,6 +366,7 @@ def test_another_account_is_not_served(account: Account) -> None:
     account.socket.parent.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_two_versions_have_servers_of_their_own(account: Account, tmp_path: Path) -> None:
     """A copy of the package has another socket; the first one's server does not serve it, nor end for it."""
     account.cold("no-server")

@@ -72,6 +72,7 @@ def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tm
     assert started(account)[1] != first
 
 
+@pytest.mark.slow
 def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_path: Path) -> None:
     """Whichever of the two the server hears of first."""
     package, command = copied(account, tmp_path)
@@ -105,6 +106,7 @@ def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(accou
     wait_for(lambda: not alive(pid))
 
 
+@pytest.mark.slow
 def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tmp_path: Path) -> None:
     """Also once launchers look for another one."""
     account.cold("off")
@@ -138,6 +140,7 @@ def test_uninstall_of_the_last_agent_ends_the_server(account: Account) -> None:
     wait_for(lambda: not alive(pid))
 
 
+@pytest.mark.slow
 def test_lock_files_go_with_their_servers(account: Account) -> None:
     """Those of servers that were killed go when the next one starts."""
     account.cold("off")
@@ -174,6 +177,7 @@ def test_a_stopped_server_is_ended_by_the_next_start(account: Account) -> None:
         assert client.greeting() == b"go 0\n"
 
 
+@pytest.mark.slow
 def test_a_stopped_server_can_be_stopped(account: Account) -> None:
     """`serve --stop` shows and ends it."""
     account.cold("no-server")

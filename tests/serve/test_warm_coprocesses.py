@@ -67,6 +67,7 @@ def test_a_program_answers_run_after_run(warm: WarmProject, server: RunningServe
     eventually(lambda: nothing_runs(warm))
 
 
+@pytest.mark.slow
 def test_stderr_and_failures_are_those_of_the_line(warm: WarmProject) -> None:
     """A failure is named, and the next run has a new process."""
     declare(warm, "import sys\nline = input()\nprint('because', file=sys.stderr)\nprint('noise')\n", on_failure="block")
@@ -77,6 +78,7 @@ def test_stderr_and_failures_are_those_of_the_line(warm: WarmProject) -> None:
     assert said(warm)[1] == "1"
 
 
+@pytest.mark.slow
 def test_a_killed_caller_ends_the_program_too(warm: WarmProject) -> None:
     """What runs for it and what is kept: nothing of the worker is left."""
     declare(warm, COUNT.replace("count += 1", "count += 1; import time; time.sleep(300 if count == 2 else 0)"))
@@ -102,6 +104,7 @@ def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningSer
     assert said(warm)[1] == "1"
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("how", ["approval", "disabled"])
 def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: str) -> None:

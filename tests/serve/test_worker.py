@@ -122,6 +122,7 @@ def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -
     assert warm.fire("stop").status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, number: int) -> None:
     """Nothing has run then; the status is that of a process that the signal has ended."""
@@ -171,6 +172,7 @@ def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
     assert warm.fire("stop").status == 0
 
 
+@pytest.mark.slow
 def test_a_killed_caller_whose_clock_file_is_a_fifo_leaves_no_worker(warm: WarmProject) -> None:
     """The C library waits for a writer: its worker, which has the agent's pipes, ends with the caller all the same."""
     os.mkfifo(warm.project.root / "clock")
@@ -206,6 +208,7 @@ def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> N
     assert warm.fire("stop").status == 0
 
 
+@pytest.mark.slow
 def test_a_worker_goes_on_after_a_usual_run_only(warm: WarmProject) -> None:
     """The same one serves run after run; after a hook that had to be killed another one takes over."""
     (first,) = warm.server.children()
@@ -225,6 +228,7 @@ def test_a_worker_goes_on_after_a_usual_run_only(warm: WarmProject) -> None:
     assert warm.fire("stop").status == 0
 
 
+@pytest.mark.slow
 def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProject) -> None:
     """Its supervisor is a child of the worker, which serves on."""
     (worker,) = warm.server.children()

@@ -64,6 +64,7 @@ def test_the_changed_bytes_of_a_line_run(tmp_path: Path, line: Line) -> None:
     assert "CHANGED" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_how_many_lines_are_covered_as_they_should_be(tmp_path: Path) -> None:
     """Of 66 lines that run code at least 60 are covered, and at most one of those that name data."""
     executed, data = lines("executed"), lines("data")

@@ -32,6 +32,7 @@ def agent(project: Project) -> Stranger:
     return Stranger(project, "agent")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "command",
@@ -203,6 +204,7 @@ def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
     assert "its declaration has changed since it was approved" in agent.fire().details["guard"]
 
 
+@pytest.mark.slow
 def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger) -> None:
     """The store of an older hookrun has no rule: the question names the change and the files that are covered now."""
     project = agent.project
@@ -232,6 +234,7 @@ def test_an_approval_says_what_it_does_not_cover(project: Project) -> None:
     assert re.search(r"unknown +.*inline code .*known only when the hook runs", shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "word", ['"$CLAUDE_PLUGIN_ROOT"/guard.sh', '"$CLAUDE_PLUGIN_ROOT/guard.sh"', "${CLAUDE_PLUGIN_ROOT}/guard.sh"]
 )

@@ -206,6 +206,7 @@ def test_a_hook_that_cannot_start_before_the_deadline_is_a_timeout(project: Proj
     assert run.failures == {"guard": "timeout"}
 
 
+@pytest.mark.slow
 def test_half_of_the_time_is_left_for_hooks(project: Project) -> None:
     """The limit follows the deadline: a refusal that was made before is shown in time."""
     project.user_hooks(GUARD, trusted=[ANY_DIGEST])
@@ -261,6 +262,7 @@ def test_four_thousand_hooks_are_refused_in_a_few_lines(project: Project) -> Non
     assert Run(project).message == ""
 
 
+@pytest.mark.slow
 def test_one_of_four_thousand_hooks_that_blocks_is_heard(project: Project) -> None:
     """Whatever its place: its own `on_failure` holds."""
     hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": "true"} for n in range(3999)]
@@ -268,6 +270,7 @@ def test_one_of_four_thousand_hooks_that_blocks_is_heard(project: Project) -> No
     assert "hookrun trust" in Run(project).reason
 
 
+@pytest.mark.slow
 def test_hooks_beyond_the_limit_cannot_be_approved_and_say_why(project: Project) -> None:
     """The first five hundred can; an approval of the others would be worth nothing, as nobody hashes them."""
     hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": "true"} for n in range(502)]

@@ -29,6 +29,7 @@ def _installed(project: Project) -> None:
     project.approve()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:

@@ -192,6 +192,7 @@ def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> No
     assert not link.is_symlink()
 
 
+@pytest.mark.slow
 def test_a_link_is_named_where_it_is_not_as_it_should_be(project: Project) -> None:
     """A directory in its place is in the way; another program is started in the launcher's place."""
     project.hooks({"name": "a", "command": "true"})

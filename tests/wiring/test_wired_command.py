@@ -60,6 +60,7 @@ def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: f
     assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, launcher=launcher)
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"(/[A-Za-z0-9_@%+=:,.-]+)+", fullmatch=True), st.sampled_from(["PreToolUse", "Stop"]))
 def test_a_line_that_needs_no_shell_is_read_back(home: str, event: str) -> None:
     """It is the path of the link for the event, and a shell reads it alike."""
@@ -137,6 +138,7 @@ def test_a_launcher_that_is_missing_is_named_and_refuses_nothing(shell: str, tmp
     assert f"{tmp_path}/.local/share/hookrun/claude" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [SHORT, OLDER, GUARDED, f"cd /x && {OLDER}"])
 def test_other_readers_of_shell_see_the_call(line: str) -> None:
     """For whoever looks at settings for calls of hookrun."""
