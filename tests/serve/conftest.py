@@ -28,6 +28,7 @@ class RunningServer:
             [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(socket)],
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
+            umask=0o077,  # as of a server that a cold run has started
         )
         until = time.monotonic() + 20
         while not socket.exists():
