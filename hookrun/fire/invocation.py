@@ -319,7 +319,7 @@ class EventFire:
                 os.lstat(command.home + state.TRUST_STORE)
             except FileNotFoundError:
                 return None
-            except OSError:  # reading reports it, unless a file is in the place of a parent directory
+            except OSError:  # reading reports it, unless a file is where a parent directory should be
                 if not os.path.lexists(command.home + state.DATA_DIR):
                     return None
         return self._decisions(environment, is_interrupted)

@@ -128,7 +128,7 @@ class ProcessRunner:
         return task
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe whose look has no objection to this context; None to run it.
+        """Return the outcome of a recipe whose look allows this context; None to run it.
 
         A look is a few string operations; on a long context it could take long, and is left out.
         """
