@@ -61,8 +61,8 @@ NOT_READ = "its files were not read"
 class Budget:
     """One run's limits on inspecting hooks that may not be approved: time, hooks, files, bytes.
 
-    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS, and half of the time left at its
-    begin. `is_interrupted` returns whether a signal has asked the run to end.
+    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS, and at most half of the time left
+    when it begins. `is_interrupted` returns whether a signal has asked the run to end.
     """
 
     SECONDS, LEAST = 2.0, 0.1
