@@ -15,6 +15,7 @@ import pytest
 
 from hookrun.serve import caller
 from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
+from hookrun.server_socket import listening
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -41,6 +42,16 @@ from hookrun.fire import command
 def main(argv):
     raise ImportError("incomplete")
 command.main = main
+"""
+LATE = """
+import time
+from hookrun.serve import server
+def delayed(function):
+    def call(*arguments):
+        time.sleep(0.2)
+        return function(*arguments)
+    return call
+server._catch_signals, server.sign_lock = delayed(server._catch_signals), delayed(server.sign_lock)
 """
 IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
 
@@ -106,6 +117,15 @@ def test_a_refusal_is_answered_though_the_server_is_gone(
         server.wait()
         assert client.answer() == 2
     assert capfd.readouterr().err == ""
+
+
+def test_a_server_is_known_and_can_be_ended_once_its_socket_is_there(start: Callable[..., Started]) -> None:
+    """Whatever takes long at its start: `serve --stop` would not see it, or leave its socket behind."""
+    server, path = start(LATE)
+    assert listening(str(path)) == (server.pid, "/")
+    server.terminate()
+    assert server.wait(20) == 0
+    assert not path.exists()
 
 
 @pytest.mark.slow
