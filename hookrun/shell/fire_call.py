@@ -99,7 +99,7 @@ def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) ->
 def launcher_arguments(launcher: re.Match[str]) -> list[str]:
     """Return the arguments that a launcher's name stands for, given the match of its path."""
     home, agent, event = launcher.group("home", "agent", "event")
-    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home]
+    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home or "/"]
 
 
 def _place_of_hookrun(command: SimpleCommand) -> int | None:

@@ -37,7 +37,7 @@ SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
 event=${{0##*/{agent}}}
-[ "$event" ] && set -- "${{event#.}}" --home "${{0%/.local/share/hookrun/*}}" "$@"
+[ "$event" ] && home=${{0%/.local/share/hookrun/*}} && set -- "${{event#.}}" --home "${{home:-/}}" "$@"
 [ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
