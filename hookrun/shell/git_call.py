@@ -1,4 +1,4 @@
-"""Read a call of git: its command and the words after it, past git's own options and through aliases."""
+"""Read a call of git: its command and the words after it, without git's own options and aliases."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ OWN = frozenset({
     "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
-"""Commands of git, for which no alias can be made; for others the configuration is searched for one."""
+"""Commands of git, which no alias can replace; others are looked up as aliases in the configuration."""
 
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
-"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
+"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`."""
 
 CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
 CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e")
-"""Options of `git config` that take the next word, and beginnings of those with which it sets nothing."""
+"""Options of `git config` that take the next word, and beginnings of those that set nothing."""
 
 MAX_ALIASES = 5
-"""Aliases of aliases that are followed."""
+"""Nested aliases that are followed."""
 
 
 class GitCall:
-    """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
+    """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs, `work_tree` what
-    `--work-tree` or GIT_WORK_TREE names. Of either, None is one that is not known.
+    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what `--work-tree`
+    or GIT_WORK_TREE names; None if unknown.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class GitCall:
 
     @property
     def start(self) -> str | None:
-        """Where the paths start that are given to it: the root of the work tree, unless git runs within that."""
+        """Where its paths start: the work tree's root, unless git runs within it."""
         if self.work_tree is None:
             return self.directory
         inside = self.directory is not None and is_within(*map(os.path.realpath, (self.directory, self.work_tree)))
@@ -78,10 +78,10 @@ class GitCall:
 
 
 def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
-    """Return the call of git that a command is, None if it is none or names no command of git.
+    """Return a command as a call of git, None if it is none or names no git command.
 
-    A program that is not known counts as git: callers look for words that only git is given. `configured` returns
-    the settings in force in a directory: with it, aliases of git's configuration are followed as well.
+    An unknown program counts as git: callers look for words that only git gets. `configured` returns the settings in
+    force in a directory: then configured aliases are followed too.
     """
     words = command.words[1:]
     name = command.program.removeprefix("git-")
@@ -108,11 +108,11 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
 
 
 def setting(git: GitCall) -> tuple[str, str] | None:
-    """Return the name and the value that `git config` sets, None if it only reads or removes.
+    """Return the name and value that `git config` sets, None if it only reads or removes.
 
     `git remote add --mirror=push` sets one, too.
 
-    Section and key of the name are in lower case, as git lists them.
+    Section and key are in lower case, as git lists them.
     """
     given: list[str] = []
     if git.command == "remote":
@@ -145,7 +145,7 @@ def _alias(made: GitCall, configured: Configured | None) -> str | None:
 
 
 def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that are set before a call, by what git-config calls GIT_CONFIG_COUNT, and by its `-c`."""
+    """Yield the settings before a call, by GIT_CONFIG_COUNT (git-config) and by its `-c`."""
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
@@ -157,7 +157,7 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
 def _past_options(
     words: list[Word], directory: str | None, tree: str, settings: dict[str, str], variables: Mapping[str, str]
 ) -> tuple[list[Word], str | None, str]:
-    """Return the words behind git's own options, where those let it run, and the work tree; `-c` sets a setting."""
+    """Return the words after git's own options, if those let it run, and the work tree; `-c` adds a setting."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
         takes = option in VALUED and not equals and len(words) > 1
