@@ -66,6 +66,7 @@ class Server:
         self.package = package
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
+        self.wake = -1
         self._identity = (0, 0)
         self.surroundings = caller.Surroundings()
         self.seats: dict[int, Seat] = {}
@@ -82,7 +83,11 @@ class Server:
     # --- the socket
 
     def listen(self, home: str) -> None:
-        """Put the complete socket in place at once. Raises OSError."""
+        """Put the complete socket in place at once. Raises OSError.
+
+        A client that finds it also finds this process, and may end it as a server that runs.
+        """
+        self.wake = _catch_signals()
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
         try:
@@ -91,8 +96,8 @@ class Server:
             listener.listen(BACKLOG)
             status = os.lstat(temporary)
             self._identity = status.st_dev, status.st_ino
-            os.rename(temporary, self.path)
             sign_lock(self.lock, home)
+            os.rename(temporary, self.path)
         except OSError:
             try:
                 os.unlink(temporary)
@@ -136,8 +141,7 @@ class Server:
 
     def run(self) -> None:
         """Serve until there is a reason to end and the last run has ended."""
-        wake = _catch_signals()
-        self.poll.register(wake, select.POLLIN)
+        self.poll.register(self.wake, select.POLLIN)
         self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats or self.waiting:
@@ -147,8 +151,8 @@ class Server:
             for fd in ready:
                 if fd in self.seats:
                     self._hear(self.seats[fd])
-                elif fd == wake:
-                    os.read(wake, 64)
+                elif fd == self.wake:
+                    os.read(self.wake, 64)
                     self._close()
             if self.listener is not None and self.listener.fileno() in ready:  # the greeting has what was just heard
                 self._accept(self.listener)
