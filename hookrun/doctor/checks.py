@@ -1,4 +1,4 @@
-"""The checks of `hookrun doctor`: one small function each, in a table. To add one is to write one more."""
+"""The table of checks of `hookrun doctor`, one small function each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Check = Callable[[AgentState], Iterable[Finding]]
 
 
 def check_settings(agent: AgentState) -> Iterable[Finding]:
-    """Are the files in which the agent reads its hooks valid?"""
+    """Are the files with the agent's hooks valid?"""
     for message in agent.unreadable.values():
         yield Finding("settings", PROBLEM, message, f"{agent.title} ignores files it cannot read", "correct the file")
 
 
 def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
-    """Does another part of the settings make the agent drop the whole file, hookrun's hooks with it?"""
+    """Do other settings make the agent drop the whole file, with hookrun's hooks?"""
     dropped_if = agent.spec.get("dropped_if")
     if dropped_if is None:
         return
@@ -56,7 +56,7 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent send the events that have hooks at all?"""
+    """Does the agent ever send the events that have hooks?"""
     for event in plan.unsent_events(agent.agent, agent.declared):
         found = f"there are hooks for {event}, which {agent.title} never sends"
         cause = f"in no run up to {plan.newest_measured(agent.agent)} it was sent, so these hooks do not run there"
@@ -97,7 +97,7 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_protection(agent: AgentState) -> Iterable[Finding]:
-    """Does a hook keep the agent from editing what guards it?"""
+    """Does a hook keep the agent from editing its guards?"""
     if agent.all_wired and missing(agent.declarations.hooks):
         cause = "an agent that edits hooks, settings or approvals can disable its guards"
         remedy = "run `hookrun add protect-hooks --user`"
@@ -115,7 +115,7 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_server(agent: AgentState) -> Iterable[Finding]:
-    """Does the server that makes runs quick start?"""
+    """Does the server that speeds up runs start?"""
     well, found = describe(agent.location.home)
     if not well:
         remedy = "correct that; a run tries it again after a minute"
@@ -162,7 +162,7 @@ def check_callers(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_switched_off(agent: AgentState) -> Iterable[Finding]:
-    """Do the agent's own settings switch its hooks off, in the file that takes precedence?"""
+    """Does the deciding file of the agent's settings switch its hooks off?"""
     for key, off in agent.spec.get("off", {}).items():
         path, value = _setting(agent, key)
         if off in value if isinstance(value, list) else value == off:
@@ -171,7 +171,7 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
 
 
 def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting, named by its dotted path, and its value; None where none has it."""
+    """Return the file that decides a setting, named by its dotted path, and its value, or None."""
     for each in agent.spec.get("settings", ()):
         path = resolve_path(each, agent.spec, agent.location)
         value = read_settings(path).at(tuple(key.split(".")))
@@ -181,7 +181,7 @@ def _setting(agent: AgentState, key: str) -> tuple[str, object]:
 
 
 def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust each of hookrun's hooks, where it asks for that?"""
+    """Does the agent trust each of hookrun's hooks, if it requires that?"""
     form = trust_format(agent.agent)
     if form is None or not agent.all_wired:
         return
@@ -212,7 +212,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
 
 
 def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust the folder of the project, where it asks for that?"""
+    """Does the agent trust the project's folder, if it requires that?"""
     spec = agent.spec.get("folder_trust")
     if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
         return
@@ -230,7 +230,7 @@ def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
 
 
 def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
-    """Return the folders that are trusted, with all below them, and those that are not."""
+    """Return the trusted folders, with all below them, and the untrusted ones."""
     known = as_object(data)
     lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
@@ -257,7 +257,7 @@ def check_managed_only(agent: AgentState) -> Iterable[Finding]:
                 yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
 
 
-# --- all of them
+# --- the table
 
 
 CHECKS: tuple[Check, ...] = (
@@ -285,7 +285,7 @@ CHECKS: tuple[Check, ...] = (
     check_last_fired,
     check_callers,
 )
-"""Every check, in the order of the report."""
+"""Every check, in report order."""
 
 
 def run_checks(agent: AgentState) -> list[Finding]:

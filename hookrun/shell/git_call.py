@@ -1,4 +1,4 @@
-"""Read a call of git: its command and the words after it, past git's own options and through aliases."""
+"""Read a call of git: its command and the words after it, without git's own options and aliases."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ OWN = frozenset({
     "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
-"""Commands of git, for which no alias can be made; for others the configuration is searched for one."""
+"""Commands of git, which no alias can replace; others are looked up as aliases in the configuration."""
 
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
-"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
+"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`."""
 
 CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
 CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e")
-"""Options of `git config` that take the next word, and beginnings of those with which it sets nothing."""
+"""Options of `git config` that take the next word, and beginnings of those that set nothing."""
 
 MAX_ALIASES = 5
-"""Aliases of aliases that are followed."""
+"""Nested aliases that are followed."""
 
 WORK_TREE = re.compile(r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)")
 MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
@@ -51,10 +51,10 @@ MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
 
 
 class GitCall:
-    """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
+    """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs, `work_tree` what
-    `--work-tree`, GIT_WORK_TREE or the repository names. Of either, None is one that is not known.
+    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what `--work-tree`,
+    GIT_WORK_TREE or the repository names; None if unknown.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class GitCall:
 
     @property
     def start(self) -> str | None:
-        """Where the paths start that are given to it: the root of the work tree, unless git runs within that."""
+        """Where its paths start: the work tree's root, unless git runs within it."""
         if self.work_tree is None:
             return self.directory
         inside = self.directory is not None and is_within(*map(os.path.realpath, (self.directory, self.work_tree)))
@@ -82,10 +82,10 @@ class GitCall:
 
 
 def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
-    """Return the call of git that a command is, None if it is none or names no command of git.
+    """Return a command as a call of git, None if it is none or names no git command.
 
-    A program that is not known counts as git: callers look for words that only git is given. `configured` returns
-    the settings in force in a directory: with it, aliases of git's configuration are followed as well.
+    An unknown program counts as git: callers look for words that only git gets. `configured` returns the settings in
+    force in a directory: then configured aliases are followed too.
     """
     words = command.words[1:]
     name = command.program.removeprefix("git-")
@@ -113,11 +113,11 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
 
 
 def setting(git: GitCall) -> tuple[str, str] | None:
-    """Return the name and the value that `git config` sets, None if it only reads or removes.
+    """Return the name and value that `git config` sets, None if it only reads or removes.
 
     `git remote add --mirror=push` sets one, too.
 
-    Section and key of the name are in lower case, as git lists them.
+    Section and key are in lower case, as git lists them.
     """
     given: list[str] = []
     if git.command == "remote":
@@ -150,7 +150,7 @@ def _alias(made: GitCall, configured: Configured | None) -> str | None:
 
 
 def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that are set before a call, by what git-config calls GIT_CONFIG_COUNT, and by its `-c`."""
+    """Yield the settings before a call, by GIT_CONFIG_COUNT (git-config) and by its `-c`."""
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
