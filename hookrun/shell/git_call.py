@@ -53,8 +53,8 @@ MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
 class GitCall:
     """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what `--work-tree`,
-    GIT_WORK_TREE or the repository names; None if unknown.
+    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what
+    `--work-tree`, GIT_WORK_TREE or the repository names; None if unknown.
     """
 
     def __init__(
