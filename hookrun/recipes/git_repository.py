@@ -109,12 +109,13 @@ def _without_filters(directory: str) -> dict[str, str]:
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
 
-def _settings(directory: str) -> list[tuple[str, str]] | None:
+def _settings(directory: str | None) -> list[tuple[str, str]] | None:
     """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of one call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
-    key = (request, directory)
+    where = directory if directory is not None and os.path.isdir(directory) else project_directory()
+    key = (request, where)
     if key not in _SETTINGS or not request:
-        listed = run(directory, "config", "-z", "--list")
+        listed = run(where, "config", "-z", "--list")
         entries = [each.partition("\n") for each in (listed or "").split("\0") if each.startswith(READ)]
         found = [(name, value if is_given else "true") for name, is_given, value in entries]
         _SETTINGS[key] = None if listed is None else found
@@ -136,7 +137,7 @@ class Configuration:
 
         Section and key of a name are in lower case, the part between them is unchanged.
         """
-        return [*(_settings(_existing(directory)) or ()), *self._set]
+        return [*(_settings(directory) or ()), *self._set]
 
     def learn(self, git: GitCall) -> None:
         """Apply the setting of a call of `git config` or `git remote`."""
@@ -150,10 +151,6 @@ class Configuration:
         here = branch(directory or project_directory())
         names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
         return next((settings[name] for name in names if name in settings), "origin")
-
-
-def _existing(directory: str | None) -> str:
-    return directory if directory is not None and os.path.isdir(directory) else project_directory()
 
 
 def calls(
@@ -173,7 +170,7 @@ def calls(
                 parsed.problem = parsed.problem or inner.problem
                 parsed.unparsed += inner.unparsed
             known = git.line is not None or git.command in OWN or UNKNOWN in command.program + git.command
-            if not known and _settings(_existing(git.directory)) is None:
+            if not known and _settings(git.directory) is None:
                 parsed.problem = UNKNOWN_ALIAS
         yield command, git
 

@@ -225,7 +225,7 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[File
 
     It stays while a line in these files, or the settings in another directory of the agent, name it. Raises FileError.
     """
-    if request.scope != "user" or named_in(request, changes) is not None:
+    if request.scope != "user" or why_kept(request, changes) is not None:
         return []
     agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
@@ -239,18 +239,22 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[File
     return [each for each in removals if each.has_effect]
 
 
-def named_in(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
-    """Return the line which names an agent's launcher after these changes, None if none does.
+def why_kept(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
+    """Return a warning that a line still names an agent's launcher after these changes, None if none does.
 
-    Whatever the line is: without the launcher it would run no hook, and perhaps nobody would see that.
+    Any line counts: without the launcher it would run no hook, in some agents silently.
     """
-    path = launcher_file.path_in("", request.agent.NAME).replace("/", r"\\?/")  # JSON may write it as `\/`
-    launcher = re.compile(os.fsencode(rf"{path}(?![a-z0-9_-])"))
-    for each in changes if request.scope == "user" else ():
+    path = launcher_file.path_in("", request.agent.NAME)
+    if request.scope != "user" or not os.path.lexists(request.location.home + path):
+        return None
+    launcher = re.compile(os.fsencode(path.replace("/", r"\\?/") + "(?![a-z0-9_-])"))  # JSON may write `/` as `\/`
+    for each in changes:
         found = launcher.search(each.after or b"")
         if found is not None:
             line = found.string.count(b"\n", 0, found.start()) + 1
-            return f"{files.relative_path(each.path)}:{line}"
+            kept = files.relative_path(request.location.home + path)
+            hint = f"remove the line, then run {request.command('uninstall')} again"
+            return f"{files.relative_path(each.path)}:{line} still names {kept}, so that stays\nhint: {hint}"
     return None
 
 
