@@ -21,6 +21,7 @@ _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 BRACES = str.maketrans("{,}", "   ")
 MAX_LISTED = 20_000
 """Files that a line's patterns are compared with, to follow links: some tens of milliseconds."""
+UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
 MAX_SHOWN = 60
 """Characters of an unreadable part of a line that are shown."""
 
@@ -107,11 +108,13 @@ class LinkedFiles:
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterator[str]:
     """Yield why a line cannot be checked.
 
-    It cannot if it is too long or nested too deeply, or if a part of it cannot be parsed as shell and is `dangerous`,
-    a function of that part without quotes.
+    It cannot if it is too long, nested too deeply, or has an unknown alias of git, or if a part of it cannot be parsed
+    as shell and is `dangerous`, a function of that part without quotes.
     """
     if parsed.problem in {"too deep", "too long"}:
         yield f"This line is {parsed.problem} to check. Split it, or put it in a script"
+    if parsed.problem == UNKNOWN_ALIAS:
+        yield UNKNOWN_ALIAS
     for part in parsed.unparsed:
         bare = part.replace("\\\n", "").translate(QUOTES)
         if dangerous(bare) or dangerous(bare.translate(BRACES)):  # `{rm,-rf,/}`

@@ -16,6 +16,7 @@ import pytest
 from hookrun.serve import caller
 from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
 from hookrun.server_socket import listening
+from tests.serve.conftest import workers_of
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -86,6 +87,12 @@ def send(client: WarmClient, project: Project, *argv: str, context: bytes = BASH
         stdin.seek(0)
         streams = (stdin.fileno(), nothing.fileno(), nothing.fileno())
         client.request(["fire", *argv], project.environment(), streams, project.root)
+
+
+def sockets_of(pid: int) -> int:
+    """Return how many sockets a process has open."""
+    with os.scandir(f"/proc/{pid}/fd") as found:
+        return sum(os.readlink(each.path).startswith("socket:") for each in found)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -179,8 +186,8 @@ def test_callers_who_were_greeted_are_not_kept_without_a_process(
 ) -> None:
     """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
     server, path = start(NO_FORK + IMPATIENT)
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, check=True)
-    (worker,) = map(int, done.stdout.split())
+    wait_for(lambda: workers_of(server.pid) != [])
+    (worker,) = workers_of(server.pid)
     os.kill(server.pid, signal.SIGSTOP)
     with WarmClient(path) as first, WarmClient(path) as second:
         path.with_suffix(".full").touch()
@@ -281,7 +288,7 @@ def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[...
     """Callers are served again when there are some."""
     server, path = start()
     wait_for(lambda: is_greeted(path))
-    time.sleep(0.5)  # what it opens at its start is closed again
+    wait_for(lambda: sockets_of(server.pid) == 1 + len(workers_of(server.pid)))  # the connection is closed
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))

@@ -138,8 +138,12 @@ def test_a_server_is_shown_where_there_is_no_ps(account: Account) -> None:
     """Small containers have none."""
     account.cold("off")
     wait_for(account.socket.exists)
-    (server,) = json.loads(account.hookrun("serve", "--json", path="/nowhere"))["servers"]
-    assert server["workers"] == 1
+
+    def workers() -> list[int]:
+        return [each["workers"] for each in json.loads(account.hookrun("serve", "--json", path="/nowhere"))["servers"]]
+
+    wait_for(lambda: workers() != [0])  # the first one comes after the socket
+    assert workers() == [1]
     assert "running (pid" in account.hookrun("status", path="/nowhere")
 
 
@@ -337,8 +341,11 @@ def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     wait_for(account.socket.exists)
     (server,) = account.servers()
     account.socket.rename(account.socket.with_suffix(".old"))
-    with WarmClient(account.socket.with_suffix(".old")) as client:
-        client.greeting()
+    try:
+        with WarmClient(account.socket.with_suffix(".old")) as client:
+            client.greeting()
+    except (ColdError, ConnectionError):  # it has seen the change before the call
+        pass
     wait_for(lambda: not alive(int(str(server["pid"]))))
 
 
