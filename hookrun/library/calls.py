@@ -240,7 +240,7 @@ async def _awaited(wanted: Any) -> Any:
 
 
 def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Return the result of a coroutine that never waits: so threads share a task's function."""
+    """Return the result of a coroutine that never waits, so that tasks and threads share a function."""
     try:
         coroutine.send(None)
     except StopIteration as end:
