@@ -335,6 +335,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
         report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")
+        _warn_of_kept_launcher(request, report, changes)
         return
     changed = []
     with ledger.locked():
@@ -346,10 +347,20 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
         launcher = launchers.plan_removal(request, ledger, changes)  # once no settings name it
         for file in launcher:
             file.write()
-    files = ", ".join(relative_path(each.path) for each in changed)
+    files = ", ".join(relative_path(each.path) for each in changed or launcher)
     report.add_files([*changed, *launcher])
-    report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
+    done = f"removed from {files}" if changed else f"not in its settings, removed the leftover {files}"
+    report.note(f"{name}: {done if files else 'not installed, nothing changed'}")
     _warn_of_lines_by_hand(report, plan.wired_events(request), "hookrun still runs there")
+    _warn_of_kept_launcher(request, report, changes)
+
+
+def _warn_of_kept_launcher(request: InstallRequest, report: CommandReport, changes: list[InstallChange]) -> None:
+    line = launchers.named_in(request, changes)
+    if line is not None:
+        launcher = relative_path(launcher_file.path_in(request.location.home, request.agent.NAME))
+        hint = f"remove the line, then run {request.command('uninstall')} again"
+        report.warn(f"{line} still names {launcher}, so that stays\nhint: {hint}")
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:

@@ -105,8 +105,8 @@ class AgentFire:
 
     def _open(self) -> None:
         options = self.options
-        named = options.probe or options.home
-        home = named_home(named) if named else account_home()
+        named = options.home if options.probe is None else options.probe
+        home = account_home() if named is None else named_home(named)
         self.command = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.command.trusted = options.trust
         self.command.cold = options.cold

@@ -172,7 +172,7 @@ class ProgramFire:
 
     def __init__(self, options: FireOptions) -> None:
         self.options = options
-        home = named_home(options.home) if options.home else home_directory()
+        home = home_directory() if options.home is None else named_home(options.home)
         self.invocation = FireInvocation(home, deadline=options.deadline)
         self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)

@@ -12,7 +12,7 @@ from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
-from hookrun.text import UserError, print_message
+from hookrun.text import UserError, print_message, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -402,11 +402,12 @@ class EventFire:
 def named_home(path: str) -> str:
     """Return the absolute path of the directory given as --home. Raises FireError if it does not exist."""
     try:
-        path = os.path.abspath(path)
+        path = path and os.path.abspath(path)
     except OSError:
         raise FireError(f"--home {path}: the working directory no longer exists\nhint: give an absolute path") from None
     if not os.path.isdir(path):
-        raise FireError(f"--home {path} is not a directory\nhint: give the directory that contains .config/hookrun")
+        hint = "give the directory that contains .config/hookrun"
+        raise FireError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
     return path
 
 

@@ -6,11 +6,12 @@ import os
 import select
 from time import monotonic
 
-from hookrun.files import read_or_none, upwards
 from hookrun.process.child import RESTORED
 from hookrun.process.loop import KILL
 from hookrun.process.python_state import wait_for
-from hookrun.recipes.shell_recipe import parse, project_directory
+from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
+from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
+from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ ENVIRONMENT = {
 }
 MAX_ALIASES = 3
 """Maximum nesting of aliases that are shell lines."""
+READ = ("alias.", "branch.", "remote.")
+"""Beginnings of the settings that count."""
 CHUNK = 1 << 16
 """Bytes read at a time."""
-MAX_LINE = 4096
-"""Bytes of HEAD or of a `.git` file."""
 
 
 def run(directory: str, *arguments: str) -> str | None:
@@ -105,17 +106,18 @@ def _without_filters(directory: str) -> dict[str, str]:
     return variables
 
 
-_SETTINGS: dict[tuple[str, str], list[tuple[str, str]]] = {}
+_SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
 
-def _settings(directory: str) -> list[tuple[str, str]]:
-    """Return the settings of aliases, remotes and branches, read once for all hooks of a call."""
+def _settings(directory: str) -> list[tuple[str, str]] | None:
+    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of one call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
     key = (request, directory)
     if key not in _SETTINGS or not request:
-        listed = run(directory, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
-        entries = [each.partition("\n") for each in listed.split("\0") if each]
-        _SETTINGS[key] = [(name, value if is_given else "true") for name, is_given, value in entries]
+        listed = run(directory, "config", "-z", "--list")
+        entries = [each.partition("\n") for each in (listed or "").split("\0") if each.startswith(READ)]
+        found = [(name, value if is_given else "true") for name, is_given, value in entries]
+        _SETTINGS[key] = None if listed is None else found
     return _SETTINGS[key]
 
 
@@ -134,13 +136,10 @@ class Configuration:
 
         A name's section and key are in lower case, the part between is unchanged.
         """
-        where = directory if directory is not None and os.path.isdir(directory) else project_directory()
-        return [*_settings(where), *self._set]
+        return [*(_settings(_existing(directory)) or ()), *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Apply the setting of a `git config` or `git remote` call."""
-        from hookrun.shell.git_call import setting
-
+        """Apply the setting of a call of `git config` or `git remote`."""
         set_here = setting(git) if git.command in {"config", "remote"} else None
         if set_here is not None:
             self._set.append(set_here)
@@ -153,6 +152,10 @@ class Configuration:
         return next((settings[name] for name in names if name in settings), "origin")
 
 
+def _existing(directory: str | None) -> str:
+    return directory if directory is not None and os.path.isdir(directory) else project_directory()
+
+
 def calls(
     context: Mapping[str, object], parsed: ParsedLine, configuration: Configuration, depth: int = 0
 ) -> Iterator[tuple[SimpleCommand, GitCall | None]]:
@@ -160,8 +163,6 @@ def calls(
 
     Those lines' unparsed parts join the first line's.
     """
-    from hookrun.shell.git_call import parse_git_call
-
     for command in parsed.commands:
         git = parse_git_call(command, configuration) if command.words else None
         if git is not None:
@@ -171,28 +172,15 @@ def calls(
                 yield from calls(context, inner, configuration, depth + 1)
                 parsed.problem = parsed.problem or inner.problem
                 parsed.unparsed += inner.unparsed
+            known = git.line is not None or git.command in OWN or UNKNOWN in command.program + git.command
+            if not known and _settings(_existing(git.directory)) is None:
+                parsed.problem = UNKNOWN_ALIAS
         yield command, git
 
 
 def branch(directory: str) -> str | None:
-    """Return a directory's checked-out branch, None without one. Reads files, without git."""
-    own = _git_directory(directory)
-    head = _line(os.path.join(own, "HEAD")) if own is not None else ""
+    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
+    own = git_directory(directory)
+    head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"
     return head[len(start) :] if head.startswith(start) else None
-
-
-def _git_directory(directory: str) -> str | None:
-    """Return a working tree's git directory: `.git`, or the target of that file."""
-    for each in upwards(directory, os.sep):
-        path = os.path.join(each, ".git")
-        if os.path.isdir(path):
-            return path
-        line = _line(path)
-        if line.startswith("gitdir: "):
-            return os.path.join(each, line[len("gitdir: ") :])
-    return None
-
-
-def _line(path: str) -> str:
-    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()

@@ -48,6 +48,7 @@ RECIPE = Recipe(
     misses="""
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Git settings written by a script in the same line: `./setup.sh && git p`.
+        - Git settings of remotes where hookrun cannot run git. A line with what may be an alias is blocked there.
         - Scripts, `make`, other programs and web pages: `gh api`, `git subtree`, `hg`, `jj`.
         - Options that only the shell knows: `git push $FLAGS`.
         - Rewriting history locally: `git commit --amend` and `git rebase` are allowed.

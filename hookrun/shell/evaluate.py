@@ -171,7 +171,7 @@ class Evaluator:
 
 LAUNCHERS = {
     **dict.fromkeys(("bundle", "mise", "npm", "pdm", "pnpm", "yarn"), "exec"),
-    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "poetry", "rye", "uv"), "run"),
+    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "pipx", "poetry", "rye", "uv"), "run"),
     **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ""),
 }
 """Programs that run a command in an environment: after this word of theirs, and their options."""

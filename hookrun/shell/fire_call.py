@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from hookrun.shell.simple_command import SimpleCommand
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-LAUNCHERS = {"uvx": (), "npx": (), "pipx": ("run",), "uv": ("run", "tool")}
-"""Programs that run another one by its name -> words of which one precedes it, if any does."""
-
-VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--project", "--directory", "-p"})
-"""Options of these programs, and of Python, that take the next word."""
+VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+"""Options of Python that take the next word."""
 
 LAUNCHER_PATH = re.compile(
     r"(?P<home>(?:/.*)?)/\.local/share/hookrun/(?!gone$)(?P<agent>[a-z][a-z0-9_-]*)(?:\.(?P<event>[A-Z][A-Za-z]*))?",
@@ -79,9 +76,12 @@ def fire_calls(line: str) -> list[FireCall]:
         line = SCRIPT_IN_LINE.sub(lambda found: SCRIPT_WORD if is_script(found[1]) else found[0], line)
     parsed = parse_line(line)
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
-    others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, SCRIPT_WORD}]
+    # `uvx --from x hookrun fire` is read as three commands: the arguments of the others end with the call.
+    ends = tuple(" ".join(word.text for word in each.words) for each, at in calls if at is not None)
+    others = [each for each, at in calls if at is None and not " ".join(each.arguments).endswith(ends)]
+    programs = [each.program for each in others if each.program not in {*QUIET, SCRIPT_WORD}]
     only = len(parsed.commands) == 1 and parsed.problem is None
-    return [call for each, at in calls if at is not None for call in _calls(each, at, others, only=only)]
+    return [call for each, at in calls if at is not None for call in _calls(each, at, programs, only=only)]
 
 
 def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) -> Iterator[FireCall]:
@@ -99,39 +99,39 @@ def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) ->
 def launcher_arguments(launcher: re.Match[str]) -> list[str]:
     """Return the arguments implied by a launcher's name, given its path's match."""
     home, agent, event = launcher.group("home", "agent", "event")
-    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home]
+    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home or "/"]
 
 
 def _place_of_hookrun(command: SimpleCommand) -> int | None:
-    """Return which word names hookrun: the program, or what an interpreter or launcher runs; else None."""
+    """Return which word names hookrun: the program, or what an interpreter runs; None if none does."""
     program, words = command.program, [word.text for word in command.words]
-    if program == "hookrun" or (words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))):
+    if program.partition("@")[0] == "hookrun" or (
+        words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))
+    ):
         return 0
     if arguments_of_fire([SCRIPT if word == SCRIPT_WORD else word for word in words]) is not None:
         return SCRIPT_ARGUMENTS + 3
-    if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2], python=True):  # whatever the interpreter's name
+    if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2]):  # whatever the interpreter's name is
         return 2
-    python = PYTHON.fullmatch(program) is not None
-    at = _operand(words, program, python=python) if python or program in LAUNCHERS else None
-    return at if at is not None and _is_hookrun(words[at], python=python) else None
+    at = _operand(words) if PYTHON.fullmatch(program) is not None else None
+    return at if at is not None and _is_hookrun(words[at]) else None
 
 
-def _operand(words: list[str], program: str, *, python: bool) -> int | None:
-    """Return the first word that is no option: the script, the module, or what a launcher runs."""
+def _operand(words: list[str]) -> int | None:
+    """Return the first word that is no option of Python: the script or module."""
     position = 1
     while position < len(words):
         word = words[position]
-        if python and word[:1] == "-" and word[-1:] in {"c", "m"}:
+        if word[:1] == "-" and word[-1:] in {"c", "m"}:
             return position + 1 if word[-1:] == "m" and position + 1 < len(words) else None
-        if word[:1] != "-" and word not in LAUNCHERS.get(program, ()):
+        if word[:1] != "-":
             return position
         position += 2 if word in VALUED else 1
     return None
 
 
-def _is_hookrun(word: str, *, python: bool) -> bool:
-    named = word.endswith("hookrun/__main__.py") if python else False
-    return named or word.rpartition("/")[2].partition("@")[0] == "hookrun"
+def _is_hookrun(word: str) -> bool:
+    return word.endswith("hookrun/__main__.py") or word.rpartition("/")[2] == "hookrun"
 
 
 def _agent(arguments: list[str]) -> str | None:

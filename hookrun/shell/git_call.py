@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, read_or_none, upwards
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -45,12 +45,16 @@ CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e"
 MAX_ALIASES = 5
 """Nested aliases that are followed."""
 
+WORK_TREE = re.compile(r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)")
+MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
+"""Bytes of a repository's settings that are read, and of HEAD or a `.git` file."""
+
 
 class GitCall:
     """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what `--work-tree`
-    or GIT_WORK_TREE names; None if unknown.
+    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what
+    `--work-tree`, GIT_WORK_TREE or the repository names; None if unknown.
     """
 
     def __init__(
@@ -90,12 +94,13 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
     elif command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
         return None
     made = None
-    settings = dict(_from_environment(command.assignments))
-    directory, tree = command.directory, command.assignments.get("GIT_WORK_TREE", "")
+    settings, variables = dict(_from_environment(command.assignments)), {**command.assignments}
+    directory = command.directory
     for _ in range(MAX_ALIASES):
-        words, directory, tree = _past_options(words, directory, tree, settings, command.assignments)
+        words, directory = _past_options(words, directory, settings, variables)
         if not words:
             return None
+        tree = variables.get("GIT_WORK_TREE") or _configured_tree(directory, variables.get("GIT_DIR"))
         made = GitCall(words[0].text, words[1:], settings, directory, absolute(tree, directory))
         alias = _alias(made, configured if command.program != UNKNOWN else None)
         if not alias:
@@ -154,10 +159,38 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
         yield name.lower(), value
 
 
+def git_directory(directory: str) -> str | None:
+    """Return the git directory of a working tree: `.git`, or the target of a file of that name."""
+    for each in upwards(directory, os.sep):
+        path = os.path.join(each, ".git")
+        if os.path.isdir(path):
+            return path
+        line = first_line(path)
+        if line.startswith("gitdir: "):
+            return os.path.join(each, line[len("gitdir: ") :])
+    return None
+
+
+def first_line(path: str) -> str:
+    """Return the first line of a small file, "" where it cannot be read."""
+    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()
+
+
+def _configured_tree(directory: str | None, named: str | None) -> str:
+    """Return the work tree that a repository's own settings name, "" if none: git takes it from no other settings."""
+    here = absolute(named or ".", directory)
+    own = here if named or here is None else git_directory(here)
+    if own is None:
+        return ""
+    files = [read_or_none(f"{own}/{name}", MAX_SETTINGS) or b"" for name in ("config", "config.worktree")]
+    found = WORK_TREE.findall(os.fsdecode(b"\n".join(files)))
+    return os.path.join(own, found[-1].strip()) if found else ""
+
+
 def _past_options(
-    words: list[Word], directory: str | None, tree: str, settings: dict[str, str], variables: Mapping[str, str]
-) -> tuple[list[Word], str | None, str]:
-    """Return the words after git's own options, if those let it run, and the work tree; `-c` adds a setting."""
+    words: list[Word], directory: str | None, settings: dict[str, str], variables: dict[str, str]
+) -> tuple[list[Word], str | None]:
+    """Return the words behind git's own options, and where those let it run; they set settings and variables."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
         takes = option in VALUED and not equals and len(words) > 1
@@ -170,7 +203,7 @@ def _past_options(
             settings[name.lower()] = variables.get(variable, UNKNOWN)
         elif option == "-C" and takes:
             directory = absolute(given, directory)
-        elif option == "--work-tree":
-            tree = given
+        elif option in {"--git-dir", "--work-tree"}:
+            variables["GIT_DIR" if option == "--git-dir" else "GIT_WORK_TREE"] = given
         words = words[1 + takes :]
-    return words, directory, tree
+    return words, directory

@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from hookrun.shell import lazy_re as re
-from hookrun.shell.git_call import GitCall, parse_git_call
+from hookrun.shell.git_call import GitCall, parse_git_call, setting
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import found_paths, has_filter, start_directories
 
@@ -279,6 +279,9 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     git = parse_git_call(command)
     effect = OF_GIT.get(git.command) if git is not None else None
+    named, tree = (setting(git) if git is not None and git.command == "config" else None) or ("", "")
+    if named == "core.worktree":  # what follows may change all in it
+        yield NamedFile(os.path.join(".git", tree), Word(tree), written=True, removed=True)
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):

@@ -8,8 +8,9 @@ an agent's answer if that is missing. For an agent that starts commands without 
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
 event=${{0##*/{agent}}}
-[ "$event" ] && set -- "${{event#.}}" --home "${{0%/.local/share/hookrun/*}}" "$@"
+[ "$event" ] && home=${{0%/.local/share/hookrun/*}} && set -- "${{event#.}}" --home "${{home:-/}}" "$@"
 [ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
@@ -219,12 +220,12 @@ def _gone_script(program: HookrunProgram) -> str:
     return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program.cold_command()))
 
 
-def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[FileChange]) -> list[LauncherChange]:
+def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:
     """Return the changes that remove an agent's launcher after these and, with the last one, what all need.
 
-    It stays while settings in another directory of the agent name it. Raises FileError.
+    It stays while a line in these files, or the settings in another directory of the agent, name it. Raises FileError.
     """
-    if request.scope != "user":
+    if request.scope != "user" or named_in(request, changes) is not None:
         return []
     agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
@@ -236,6 +237,21 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
     removals = [_change(home, name, None) for name in (agent.NAME, *shared)]
     return [each for each in removals if each.has_effect]
+
+
+def named_in(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
+    """Return the line which names an agent's launcher after these changes, None if none does.
+
+    Whatever the line is: without the launcher it would run no hook, and perhaps nobody would see that.
+    """
+    path = launcher_file.path_in("", request.agent.NAME).replace("/", r"\\?/")  # JSON may write it as `\/`
+    launcher = re.compile(os.fsencode(rf"{path}(?![a-z0-9_-])"))
+    for each in changes if request.scope == "user" else ():
+        found = launcher.search(each.after or b"")
+        if found is not None:
+            line = found.string.count(b"\n", 0, found.start()) + 1
+            return f"{files.relative_path(each.path)}:{line}"
+    return None
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:

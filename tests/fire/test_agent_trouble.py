@@ -145,7 +145,8 @@ def test_a_large_message_is_read(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--ctx",)]
+    "arguments",
+    [("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",)],
 )
 def test_a_wiring_that_is_wrong_refuses_nothing(agent: Agent, arguments: tuple[str, ...]) -> None:
     """Exit status 0 and a word for the person: on Copilot any other status would refuse every tool."""
