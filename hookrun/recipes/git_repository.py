@@ -110,7 +110,7 @@ _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
 
 def _settings(directory: str) -> list[tuple[str, str]] | None:
-    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of one call."""
+    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of a call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
     key = (request, directory)
     if key not in _SETTINGS or not request:
@@ -139,7 +139,7 @@ class Configuration:
         return [*(_settings(_existing(directory)) or ()), *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Apply the setting of a call of `git config` or `git remote`."""
+        """Apply the setting of a `git config` or `git remote` call."""
         set_here = setting(git) if git.command in {"config", "remote"} else None
         if set_here is not None:
             self._set.append(set_here)
@@ -179,7 +179,7 @@ def calls(
 
 
 def branch(directory: str) -> str | None:
-    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
+    """Return a directory's checked-out branch, None without one. Reads files, without git."""
     own = git_directory(directory)
     head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"

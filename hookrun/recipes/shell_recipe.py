@@ -20,7 +20,7 @@ _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 """The last line read."""
 BRACES = str.maketrans("{,}", "   ")
 MAX_LISTED = 20_000
-"""Files that a line's patterns are compared with, to follow links: some tens of milliseconds."""
+"""Files compared with a line's patterns, to follow links: some tens of milliseconds."""
 UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
 MAX_SHOWN = 60
 """Characters shown of an unreadable part of a line."""
@@ -108,8 +108,8 @@ class LinkedFiles:
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterator[str]:
     """Yield why a line cannot be checked.
 
-    It cannot if it is too long, nested too deeply, or has an unknown alias of git, or if a part of it cannot be parsed
-    as shell and is `dangerous`, a function of that part without quotes.
+    It is too long, nested too deeply, or has an unknown alias of git; or a part cannot be parsed as shell and is
+    `dangerous`, a function of that part without quotes.
     """
     if parsed.problem in {"too deep", "too long"}:
         yield f"This line is {parsed.problem} to check. Split it, or put it in a script"
