@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import copy_package
+
 if TYPE_CHECKING:
     from tests.conftest import Project
 
@@ -26,7 +28,7 @@ class Copy:
     def __init__(self, project: Project, directory: Path) -> None:
         self.project = project
         self.root = directory
-        shutil.copytree(PACKAGE, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(directory / "hookrun")
         shutil.copytree(PACKAGE.parent / "scripts", directory / "scripts")
 
     def add(self, name: str, text: str) -> None:
