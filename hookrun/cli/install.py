@@ -211,7 +211,7 @@ class Installation:
         self.from_here = self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
-        """Return whether to record that the user installs a hookrun from a cache or temporary directory.
+        """Return whether to record that the user installs hookrun from a cache or temporary directory.
 
         Raises FileError unless the user has asked for that, now or before.
         """
@@ -237,7 +237,7 @@ class Installation:
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
-        with suppress(OSError):  # the user cannot write to the package: modules are loaded one by one
+        with suppress(OSError):  # without write access to the package, modules are loaded one by one
             boot_writer.write(os.path.dirname(self.request.program.main))
         ledger = Ledger(self.request.location.home)
         with ledger.locked():

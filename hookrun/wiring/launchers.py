@@ -76,7 +76,7 @@ def why_unusable(home: str) -> str | None:
 
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
-    """Return the commands that answer an agent's event once the file at `path` is gone: continue, and warn the user."""
+    """Return commands that answer an agent's event once the file at `path` is gone: continue, warn the user."""
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
     answer = static_answer(agent, event, Reply(user_message=text))
     return fallback_commands(answer) if answer else fallback_commands(stderr=text)
@@ -259,7 +259,7 @@ def why_kept(request: InstallRequest, changes: Iterable[FileChange]) -> str | No
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:
-    """Return a note for the user: there is no launcher, or launchers no longer start the program `before`."""
+    """Return a note for the user: no launcher, or launchers no longer start the program `before`."""
     if request.scope != "user":
         return None
     reason = why_unusable(request.location.home)

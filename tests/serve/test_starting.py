@@ -22,6 +22,7 @@ from hookrun.server_socket import socket_base, socket_here
 from hookrun.server_start import lock_path
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.account import can_make_accounts, second_account
+from tests.conftest import copy_package
 from tests.serve.test_worker import alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
 
@@ -378,8 +379,7 @@ def test_two_versions_have_servers_of_their_own(account: Account, tmp_path: Path
     """A copy of the package has another socket; the first one's server does not serve it, nor end for it."""
     account.cold("no-server")
     wait_for(account.socket.exists)
-    copy = tmp_path / "hookrun"
-    shutil.copytree(Path(START).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = copy_package(tmp_path / "hookrun")
     other = [*COMMAND[:-2], str(copy / "start.py"), "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(other).text().encode())
     account.cold("off", other)

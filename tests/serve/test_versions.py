@@ -18,6 +18,7 @@ from hookrun import launcher_file
 from hookrun.serve.watched_package import WatchedPackage
 from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
+from tests.conftest import copy_package
 from tests.serve.conftest import workers_of
 from tests.serve.test_lacking import is_idle
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
@@ -38,8 +39,7 @@ if not os.path.exists({marker!r}):
 
 def copied(account: Account, directory: Path) -> tuple[Path, list[str]]:
     """Return a copy of the package that the account's launchers start, and the command."""
-    package = directory / "hookrun"
-    shutil.copytree(Path(START).parent, package, ignore=shutil.ignore_patterns("__pycache__", "*.code"))
+    package = copy_package(directory / "hookrun", "*.code")
     command = [*COMMAND[:-2], str(package / "start.py"), "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(command).text().encode())
     return package, command

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import Project, records
+from tests.conftest import Project, copy_package, records
 from tests.process.bench import processes_in
 from tests.process.test_coprocesses import COUNT
 from tests.process.test_processes import until
-from tests.warm import START, WarmServer, children, descriptors, resident, waits
+from tests.warm import WarmServer, children, descriptors, resident, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,8 +215,7 @@ def test_variables_of_a_project_lead_to_no_other_server(warm: Project, name: str
 
 def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Path) -> None:
     """The first caller after an upgrade runs cold, with the new code, and the server ends."""
-    package = tmp_path / "lib" / "hookrun"
-    shutil.copytree(START.parent, package)
+    package = copy_package(tmp_path / "lib" / "hookrun")
     with WarmServer(start=package / "start.py") as server:
         Project.server = server
         project = Project(tmp_path)
