@@ -40,7 +40,7 @@ SHORTEST_CREDENTIAL = 15
 """Characters of the shortest credential known by its form alone."""
 
 CREDENTIAL_WORDS = ("bearer", "basic", "pass", "token", "secret", "key", "mysql", "mariadb", "login")
-"""Parts of the words before a credential without `=` or `:`."""
+"""Parts of the words before a credential that follows neither `=` nor `:`."""
 
 ABOUT = (
     ("request_id", "request_id"),

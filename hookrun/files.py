@@ -97,8 +97,8 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
     """Replace the file at `path` atomically. Raises OSError, with the old file unchanged.
 
     An existing file's mode and owner are kept; a new one gets `mode` less the umask. With `exact` the file is this
-    account's, with just this mode. `path` must not be a symbolic link. With `durable`, file and directory are then on
-    disk. A killed process can leave a temporary file, which `sweep` removes.
+    account's, with just this mode, whatever was there. `path` must not be a symbolic link. With `durable`, file and
+    directory are then on disk. A killed process can leave a temporary file, which `sweep` removes.
     """
     temporary = _temporary_beside(path)
     try:

@@ -62,7 +62,7 @@ def _forget_socket(home: str) -> None:
 
 
 def _mend_launcher_file(home: str) -> None:
-    """Write launcher.conf again for a home with launchers that has none: the next run then starts a server."""
+    """Write a missing or damaged launcher.conf of a home with launchers again: the next run then starts a server."""
     from hookrun import launcher_file
 
     path, fire = launcher_file.path_in(home), sys.orig_argv.index("fire")

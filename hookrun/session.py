@@ -34,7 +34,7 @@ def sessions_dir(home: str) -> str:
 def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
     """Record that a session showed a notice; return whether for the first time.
 
-    Without a session, or a record, it is always the first time.
+    Without a session, or if nothing can be recorded, it is always the first time.
     """
     if not session_id:
         return True

@@ -159,7 +159,7 @@ def test_a_diagnostic(copy: Copy) -> None:
     """One call beside the others: `validate` shows it with its place, and the hook fails as `declaration`."""
     copy.insert(
         "config/validate.py",
-        "def require_one_kind(entry: dict[str, object], at: Location) -> None:\n",
+        "def require_one_kind(entry: Values, at: Location) -> None:\n",
         '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "choose another name")\n',
     )
     copy.project.hooks({"name": "toy", "command": "true", "on_failure": "block"})

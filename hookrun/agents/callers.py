@@ -268,7 +268,7 @@ def load(name: str, payload: Mapping[str, object]) -> Caller:
 
 
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:
-    """Name a message's tool, unknown as one of Claude Code's, for hooks.
+    """Name, for hooks, a message's tool that hookrun does not know as one of Claude Code's.
 
     Return the caller, or None for a newer Claude Code, and a notice for the user, if any.
     """

@@ -1,7 +1,7 @@
 """Claude Code: its names, its messages, and the responses it obeys.
 
 Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.329) sent and did with each answer,
-measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) do the same.
+measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) exchange the same.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ IMPLYING = (
 def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     """Give a message's tool and arguments hookrun's names; return the tool's, None if unclear.
 
-    `tools` has the known names. A call about several files becomes one each.
+    `tools` has the known names. A call about several files becomes one for each.
     """
     tool, first = message.tool, message.calls[0]
     if tool is None or is_mcp(tool):

@@ -4,7 +4,7 @@ Agents accept more than the grammar, each in its own way, so this accepts every 
 file, but misses no touched one.
 
 Sources: the grammar in the description of Codex's `apply_patch` tool; what Codex (0.169.0), Copilot (1.0.102), Cline
-(3.0.65) and OpenCode (1.18.33) did with other patches, measured on disk: Codex and Copilot accept blanks before a
+(3.0.65) and OpenCode (1.18.33) did with deviating patches, measured on disk: Codex and Copilot accept blanks before a
 header, OpenCode a header without a blank before the path.
 """
 

@@ -56,7 +56,7 @@ def require_command(ctx: click.Context) -> None:
 
 
 class Commands(click.Group):
-    """A group with the commands of a table, by default all of hookrun's, grouped in its help."""
+    """A group with a table's commands, by default all of hookrun's, grouped in its help."""
 
     def __init__(self, *arguments: object, table: Mapping[str, tuple[str, str]] = COMMANDS, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[arg-type]  # click.Group's
@@ -130,7 +130,7 @@ cli.params.append(color_option(hidden=False))  # listed after --version
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit status; every error is one line on stderr."""
+    """Run a command line and return its exit status; errors are one line on stderr."""
     ColorChoice.value = "auto"
     if sys.stdout is None:
         return _print_error("stdout is closed")

@@ -90,7 +90,7 @@ CONFIG = {
 """The commands of `hookrun config`."""
 
 SECTIONS = "hookrun.sections"
-"""Key in a context's `meta` for the sections that the help lists instead of GROUPS."""
+"""Key in a context's `meta` for the sections that help lists instead of GROUPS."""
 
 COMMANDS = {name: entry for group in (*GROUPS.values(), MORE) for name, entry in group.items()}
 
@@ -212,7 +212,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def parse_duration(text: str, units: str = "smhdw") -> int | None:
-    """Return the seconds of a duration such as `1h30m`, or None for any other text or unit."""
+    """Return the seconds of a duration such as `1h30m`, or None for other text or units."""
     if not re.fullmatch(rf"(?:\d{{1,9}}[{units}])+", text, re.ASCII):
         return None
     return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)(\w)", text))
@@ -283,7 +283,7 @@ class Workspace:
     def agents_config(self) -> LoadedConfig:
         """Return the config that agents use here, without the user's environment."""
         from hookrun.config.discovery import find
-        from hookrun.config.load import load_config  # as above
+        from hookrun.config.load import load_config
 
         return load_config(find(self.directory, self.home))
 
@@ -298,7 +298,7 @@ class Workspace:
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
-    """Return the error for an unknown name; with config `problems`, it may be in a broken file."""
+    """Return the error for an unknown name, perhaps in a broken file if there are `problems`."""
     other = CONFIG_ERRORS if problems else "`hookrun list` lists the hooks"
     hint = did_you_mean(name, [hook.name for hook in hooks], other)
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")

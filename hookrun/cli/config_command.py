@@ -1,4 +1,4 @@
-"""`hookrun config`: show the merged config or its schema, and convert the hooks in Claude Code's settings."""
+"""`hookrun config`: show the merged config or its schema; convert hooks in Claude Code's settings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CARRIED_OUT = ("include", "include_claude")
 """Settings that the merged config no longer needs."""
 
 REST = "claude-hooks.json"
-"""The file, included by the config file beside it, for hooks that stay in Claude Code's form."""
+"""The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 
 # --- hookrun config
@@ -176,7 +176,7 @@ def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
 
 
 def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
-    """Yield the settings; if several files have one, lists add up and the last other value counts.
+    """Yield the settings; of several files, lists add up and the last other value counts.
 
     A project's file may not have those of managed and user files: they become comments.
     """
@@ -357,7 +357,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:
-    """Return the text with items appended to the list at a path, which is created if missing."""
+    """Return the text with items appended to the list at a path, created if missing."""
     listed = text.at(path)
     if listed is None:
         return text.put(path, list(items))

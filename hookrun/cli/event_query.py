@@ -90,7 +90,7 @@ class EventQuery:
         """Take a canonical context, in the form that the agent, if any, would send."""
         self.contexts = [fields]
         if self.agent is not None:
-            from hookrun.agents.base import message_from_context  # as above
+            from hookrun.agents.base import message_from_context
 
             self.message = message_from_context(self.agent, self.event, fields)
             self.contexts = [call.fields for call in self.message.calls]
@@ -183,7 +183,7 @@ class ConfigSources:
             return f"; {ignored}"
         if self.config is not None:
             return ""
-        from hookrun.config.config_file import load_file  # as above
+        from hookrun.config.config_file import load_file
 
         found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:

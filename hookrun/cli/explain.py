@@ -97,7 +97,7 @@ def explain_command(
 
 
 class Explanation:
-    """The predictions for each hook of the event in each of the query's contexts.
+    """The predictions for each of the event's hooks in each of the query's contexts.
 
     With `running`, the hooks run afterwards; without an agent this is `for_user`, which needs no approvals.
     """
@@ -169,7 +169,6 @@ class Explanation:
         print_paragraphs(lines)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-        """Return the selected hooks' rows, in running order."""
         rows: list[tuple[str, ...]] = []
         blocking = False
         for number, each in enumerate(predictions, 1):
@@ -301,7 +300,7 @@ def phrase(prediction: Prediction) -> str:
 
 
 def answer(predictions: Sequence[Prediction]) -> str:
-    """Return which hooks would run and how many would not, or why the only one would not."""
+    """Return which hooks would run and how many would not, or why a single one would not."""
     blocked = any(each.state == FAILS and not each.depends and _blocks(each) for each in predictions)
     if len(predictions) == 1 and predictions[0].state != RUNS:
         return f"{'blocked: ' if blocked else ''}{phrase(predictions[0])}"

@@ -100,7 +100,7 @@ class AgentSide:
             yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
 
     def known_answer(self) -> str | None:
-        """Return the agent's answer if it is known in advance, because hooks can only fail; else None."""
+        """Return the agent's answer if known in advance, as hooks can only fail; else None."""
         message = self._message
         every = [each for predictions in self._explanation.predictions for each in predictions]
         if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
@@ -201,7 +201,6 @@ class ExplainRun:
         print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
-        """Yield the selected hooks' rows: each answer, or why it did not run."""
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return
@@ -388,7 +387,7 @@ def _result(run: HookResult) -> tuple[str, str, str]:
 
 
 def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
-    """Return a hook's input without its name, for comparison, and its lines, which can wrap."""
+    """Return a hook's input without its name, to compare, and its lines, which can wrap."""
     try:
         data = loads(stdin)
     except ValueError:

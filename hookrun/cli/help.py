@@ -258,8 +258,8 @@ def _plain(message: str) -> str:
 
 # --- completion: events, hooks, agents, recipes and files
 
-# This reads only config files. A name that is more than one plain word to a shell is not offered: in an untrusted
-# project it may be an attack.
+# This reads only config files. Names that are not one plain word to a shell are not offered: in an untrusted project
+# they may be an attack.
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOOKRUN_COMPLETE"
@@ -302,7 +302,7 @@ class OneOf(click.types.StringParamType):
 
 
 def completions(names: Names, incomplete: str) -> list[CompletionItem]:
-    """Return the names that begin like this and are harmless to a shell; none on an error."""
+    """Return the names with this beginning that are harmless to a shell; none on an error."""
     try:
         found = list(names())
     except Exception:  # the command itself reports it; an error would only disturb the typing
@@ -327,7 +327,7 @@ def _hooks() -> Iterable[tuple[str, str]]:
 
 
 def _compiled() -> CompiledConfig | None:
-    """Return the config in force here, from the cache: reading the files takes longer."""
+    """Return the config in force here from the cache: reading the files takes longer."""
     from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
     from hookrun.config.discovery import find
 

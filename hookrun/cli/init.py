@@ -113,7 +113,7 @@ def init_command(
 
 
 class Setup:
-    """The hooks to write into one config file, `own` and `recipes`, and the agents to connect."""
+    """The hooks for one config file, `own` and `recipes`, and the agents to connect."""
 
     def __init__(self, config_file: DeclarationFile, report: CommandReport) -> None:
         self.report = report
@@ -179,7 +179,7 @@ class Setup:
         connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
-        """Write and approve the hooks, run their tests, connect the agents, and report the remaining steps."""
+        """Write and approve the hooks, run their tests, connect the agents, and report what remains."""
         report, changes, names = self.report, self._changes, self.names
         apply_all(changes)
         for status in self.recipes.statuses:

@@ -211,7 +211,7 @@ class Installation:
         self.from_here = self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
-        """Return whether to record that the user installs a hookrun from a cache or temporary directory.
+        """Return whether to record that the user installs hookrun from a cache or temporary directory.
 
         Raises FileError unless the user has asked for that, now or before.
         """
@@ -237,7 +237,7 @@ class Installation:
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
-        with suppress(OSError):  # the user cannot write to the package: modules are loaded one by one
+        with suppress(OSError):  # without write access to the package, modules are loaded one by one
             boot_writer.write(os.path.dirname(self.request.program.main))
         ledger = Ledger(self.request.location.home)
         with ledger.locked():
@@ -318,7 +318,9 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
 
     for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
         try:
-            _uninstall(InstallRequest(agent, scope, location, program), report)
+            request = InstallRequest(agent, scope, location, program)
+            if (kept := launchers.why_kept(request, _uninstall(request, report))) is not None:
+                report.warn(kept)
         except FileError as error:
             report.fail(f"{agent.NAME}: {error}")
 
@@ -330,13 +332,12 @@ def _is_connected(request: InstallRequest) -> bool:
         return True
 
 
-def _uninstall(request: InstallRequest, report: CommandReport) -> None:
+def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallChange]:
     name, ledger = request.agent.NAME, Ledger(request.location.home)
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
         report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")
-        _warn_of_kept_launcher(request, report, changes)
-        return
+        return changes
     changed = []
     with ledger.locked():
         changes = plan.plan_uninstall(request, ledger)
@@ -352,15 +353,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
     done = f"removed from {files}" if changed else f"not in its settings, removed the leftover {files}"
     report.note(f"{name}: {done if files else 'not installed, nothing changed'}")
     _warn_of_lines_by_hand(report, plan.wired_events(request), "hookrun still runs there")
-    _warn_of_kept_launcher(request, report, changes)
-
-
-def _warn_of_kept_launcher(request: InstallRequest, report: CommandReport, changes: list[InstallChange]) -> None:
-    line = launchers.named_in(request, changes)
-    if line is not None:
-        launcher = relative_path(launcher_file.path_in(request.location.home, request.agent.NAME))
-        hint = f"remove the line, then run {request.command('uninstall')} again"
-        report.warn(f"{line} still names {launcher}, so that stays\nhint: {hint}")
+    return changes
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:

@@ -96,7 +96,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
 
 
 def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
-    """Report that later runs are not in the log; if none was found, another message says so."""
+    """Report that later runs are not logged; if none was found, another message says so."""
     if found and runs.is_off:
         print_message(NOT_LOGGED, "note")
 

@@ -1,4 +1,4 @@
-"""Run hooks: `hookrun fire` (an agent's process enters hookrun.fire directly), and the server of `serve`."""
+"""Run hooks: `hookrun fire` (agents' processes enter hookrun.fire directly) and `serve`'s server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEE_HELP = "See `hookrun fire --help`."
 
 
 class FireCommand(click.Command):
-    """A command that parses its own options; those that click knows are for completion."""
+    """A command that parses its own options; click knows some for completion."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments as they are, except for completion."""

@@ -81,7 +81,7 @@ def field_text(value: object) -> str:
 
 def print_json(data: object) -> None:
     """Print an object as indented JSON."""
-    import json  # as above
+    import json
 
     click.echo(json.dumps(data, indent=2))
 
@@ -100,7 +100,7 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
-    """Print a line, on a terminal wrapped at words and indented by default by two more spaces."""
+    """Print a line, on a terminal wrapped at words and indented by two more spaces by default."""
     width = terminal_width(1)
     text = escape(text)
     body = text.lstrip()
@@ -133,8 +133,8 @@ def print_table(
 ) -> None:
     """Print a table, in full if stdout is not a terminal; without `columns` it has no heading.
 
-    A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
-    lines. `styles` are cell styles by text.
+    A terminal gets a line for each row, with long cells shortened or, with `wrap`, the last column continued below.
+    `styles` are cell styles by text.
     """
     if title is not None:
         print_lines([(title, "bold")])
@@ -182,7 +182,7 @@ MIN_COLUMN, MIN_WRAPPED = 13, 30
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> list[int]:
     """Return the widths that fit a terminal: the widest columns shrink, the first one last."""
-    from rich.cells import cell_len  # only for a terminal
+    from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
@@ -199,7 +199,7 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> 
 
 def _shortened(cell: str, width: int) -> str:
     """Shorten a cell that is too wide at its end, a path at its beginning."""
-    from rich.cells import cell_len, set_cell_size  # only for a terminal
+    from rich.cells import cell_len, set_cell_size
 
     if cell_len(cell) <= width:
         return cell
@@ -224,7 +224,7 @@ class ProgressBar:
         """Show the bar, unless there is little to do."""
         if total < MIN_STEPS or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return
-        from rich.console import Console  # only for a terminal
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

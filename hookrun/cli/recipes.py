@@ -188,7 +188,7 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
 
 
 def _git_includes(at: Workspace, *, user: bool) -> list[GitInclude]:
-    """Return the repositories that the project's config or the user's own includes, each once.
+    """Return the repositories included by the project's config or the user's, each once.
 
     Raises click.ClickException for one that is not pinned.
     """

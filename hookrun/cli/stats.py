@@ -1,4 +1,4 @@
-"""`hookrun stats`: each hook's count, failures and times from the audit, and metrics of Python programs."""
+"""`hookrun stats`: each hook's count, failures and times from the audit, and Python programs' metrics."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _print(sections: Iterable[Section]) -> None:
 
 
 class HookStats:
-    """One hook's runs: the `times` in milliseconds, and the number of failures of each kind."""
+    """One hook's runs: `times` in milliseconds, and the number of failures of each kind."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name

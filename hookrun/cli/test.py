@@ -25,7 +25,7 @@ from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
 
 FEW_COLLECTIONS = 50_000
-"""Objects made between garbage collections: a test's objects are kept to the end anyway."""
+"""Objects made between garbage collections: a test's are kept to the end anyway."""
 
 MAX_NAMED = 3
 """Limit on the changed files that `--watch` names."""
@@ -70,7 +70,7 @@ class TestOptions:
         return " ".join(f"{option} {quote(value)}" for option, value in options.items() if value is not None)
 
     def keep(self, run: CaseRun) -> bool:
-        """Return whether the filters keep a test's run: by event, agent, and the hooks that may run."""
+        """Return whether the filters keep a test's run: by event, agent and possible hooks."""
         if run.config is None:
             return True
         event = run.case.event
@@ -197,7 +197,7 @@ def _run_shown(
 
 
 def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> bool:
-    """Run every case of these files with a config, report, and return whether all passed."""
+    """Run these files' cases with a config, report, and return whether all passed."""
     tested = _run_shown(files, select_cases(files, None), config=config)
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))

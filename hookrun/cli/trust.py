@@ -171,7 +171,7 @@ MAX_LISTED = 50
 
 
 def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
-    """Show every undecided hook and, on a terminal, ask about it; return the project's hooks with the decisions."""
+    """Show undecided hooks and, on a terminal, ask about them; return the project's hooks with decisions."""
     _show_summary(project, hooks)
     interactive = is_interactive()
     undecided = [found for found in hooks if found.state in UNDECIDED]
@@ -399,7 +399,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
 
 
 def _of_older_version(text: str) -> str:
-    """Return a declaration as in a file; older snapshots use the names of `Hook` fields."""
+    """Return a declaration as in a file; older snapshots use `Hook`'s field names."""
     try:
         fields = json.loads(text)
     except ValueError:

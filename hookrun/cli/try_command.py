@@ -1,4 +1,4 @@
-"""`hookrun try`: run the hooks for a command line, file or prompt that you make up, and show each hook's verdict."""
+"""`hookrun try`: run the hooks for a made-up command line, file or prompt, and show each hook's verdict."""
 
 from __future__ import annotations
 
@@ -109,7 +109,6 @@ def try_command(
 def _fields(
     command_line: str | None, file: str | None, prompt: str | None, tool: str | None, event: str
 ) -> dict[str, object]:
-    """Return the context's fields, under hookrun's names."""
     if prompt is not None or event == PROMPT_EVENT:
         return {"user_prompt": prompt if prompt is not None else command_line}
     if file is not None:
@@ -125,7 +124,7 @@ def _fields(
 
 
 class Trial:
-    """The runs of the hooks on one context; `fires` are those of the last, one per call in an agent's message."""
+    """The hooks' runs on one context; `fires` are of the last, one per call in an agent's message."""
 
     def __init__(self, query: EventQuery, sources: ConfigSources, names: Sequence[str], *, repeated: bool) -> None:
         """Raises click.ClickException for a name that no hook has."""

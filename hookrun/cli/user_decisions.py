@@ -1,4 +1,4 @@
-"""The user's decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approval of new hooks."""
+"""User decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approving new hooks."""
 
 from __future__ import annotations
 
@@ -182,8 +182,8 @@ def approve_written(
 ) -> bool:
     """Approve the hooks that a command has written for the project at `root`; return whether all are approved.
 
-    The user at the terminal has asked for them and is not asked again. What others may have written is shown and asked
-    about: a file that the command did not write, a file with defaults, an older hook that was only `changed`. Without a
+    The user at the terminal has asked for them and is not asked again. Others may have written a file that the command
+    did not, a file with defaults, or an older hook that was only `changed`: these are shown and asked about. Without a
     terminal, or if an agent runs the command, nothing is approved.
     """
     from hookrun.cli.trust import UNDECIDED, approved_texts, review  # completion of the commands above needs none of it
@@ -212,8 +212,8 @@ def approve_written(
 
 
 def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
-    """Return whether the hook's declaration and files are exactly as the command wrote them."""
-    from hookrun.config.config_file import load_file  # as above
+    """Return whether the hook's declaration and files are as the command wrote them."""
+    from hookrun.config.config_file import load_file
 
     source = os.path.realpath(found.hook.source)
     if source not in written or load_file(source, found.hook.layer).defaults:

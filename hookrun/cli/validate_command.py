@@ -113,7 +113,7 @@ def validate_command(
 
 
 def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
-    """Return likely mistakes in what hooks in Claude Code's form run and, with `probe`, in their answers."""
+    """Return likely mistakes in the code of hooks in Claude Code's form and, with `probe`, their answers."""
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
@@ -175,7 +175,7 @@ def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], director
 
 
 def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
-    """Return the message and hint for a missing `package.module:function`, or None; import nothing."""
+    """Return the message and hint for a missing `package.module:function`, or None, without importing it."""
     name, _, function = target.partition(":")
     places: list[str] | None = [directory, *sys.path]
     origin, full = None, ""
@@ -208,7 +208,6 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a module's node binds."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -217,7 +216,6 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
-    """Yield a warning for each unknown or unusable option of a recipe."""
     for hook in examined.declarations.hooks:
         recipe_name = recipe_of(hook.to_dict())
         names = [name for name in hook.env or () if name.startswith(PREFIX)]
@@ -285,8 +283,8 @@ def _with_source(
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """Return the part of a line around a column that fits the width in cells, and its text before the column."""
-    from rich.cells import cell_len, chop_cells  # only for a terminal
+    """Return the part of a line around a column that fits `width` cells, and its text before the column."""
+    from rich.cells import cell_len, chop_cells
 
     line = "".join(char if char.isprintable() else " " for char in line.rstrip())
     start = 0

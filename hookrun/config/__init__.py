@@ -1,1 +1,1 @@
-"""Find, read and validate the configuration of all layers; hot paths read it from a compiled cache."""
+"""Find, read and validate all layers' configuration; hot paths read a compiled cache."""

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from hookrun.state import Identity
 
 LONGEST_WAIT = 2.0
-"""Seconds after which a run compiles for itself: the lock's holder may have been stopped."""
+"""Seconds after which a run compiles for itself: the lock's holder may be stopped."""
 
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 
 
 def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
-    """Return the compiled configuration, from the cache if it is fresh; None without any file."""
+    """Return the compiled configuration, from a fresh cache if possible; None without any file."""
     return load_cached(found) or compile_once(found) if found.files else None
 
 
 def compile_once(found: ConfigFiles) -> CompiledConfig:
-    """Return the compiled configuration, from another run that is compiling it now or compiled here."""
+    """Return the configuration, compiled by another run at this moment or here."""
     lock = -1
     try:
         if not any(_is_young(own) for _, _, own in found.files):  # else nothing is cached, and each compiles
@@ -49,7 +49,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
 
 
 def _open(directory: str) -> int:
-    """Return a descriptor of the cache directory with its lock held; -1 if it cannot be opened."""
+    """Return a descriptor of the cache directory, locked; -1 if it cannot be opened."""
     try:
         state.make_private_dir(directory)
         return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -77,7 +77,7 @@ def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
 
 
 def build(found: ConfigFiles) -> str:
-    """Return the compiled configuration, and cache it unless a file is too young for its times to identify it.
+    """Return the compiled configuration, and cache it unless a file's times are too recent to identify it.
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
@@ -134,7 +134,7 @@ def _row(hook: Hook, offset: int) -> list[object]:
 
 
 def _is_young(own: Identity) -> bool:
-    """Return whether a file is missing, or may change again without a change of identity."""
+    """Return whether a file is missing, or may change without a new identity."""
     return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
 
 

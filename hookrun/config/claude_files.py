@@ -1,7 +1,7 @@
 """Find Claude Code's settings files and plugins, and apply their switches and `env`.
 
-A project's `env` becomes part of its hooks' declarations, and so of what is approved. The user's and the
-administrator's is kept apart: it differs between machines, and the project's approval does not cover it.
+A project's `env` becomes part of its hooks' declarations, and so of what is approved. The user's and administrator's is
+kept apart: it differs between machines, and no project approval covers it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
 def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's and the user's settings that are not among `files`, without plugins.
+    """Return the administrator's and user's settings not among `files`, without plugins.
 
     Every path that affects the result is added to `looked_for`.
     """
@@ -51,8 +51,8 @@ def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the settings above if any of `files` are settings with hooks.
 
-    Claude Code gives their variables to the hooks in its settings. Their own hooks are not included, so their problems
-    are left out unless they cannot be read at all.
+    Claude Code gives their variables to the hooks in its settings. Their own hooks are left out, and so are their
+    problems unless they cannot be read at all.
     """
     if not any(file.claudes and file.handlers for file in files):
         return []
@@ -70,7 +70,7 @@ def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
 
 
 def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
-    """Mark the user's and administrator's settings, under any path, as read by Claude Code everywhere."""
+    """Mark the user's and administrator's settings, under any path, as always read by Claude Code."""
     managed = found.claude_managed
     paths = (f"{found.claude[0]}/{CLAUDE_FILES[0]}", managed, f"{managed}/{MORE_MANAGED}")
     everywhere = set(map(os.path.realpath, paths))
@@ -108,7 +108,7 @@ def _disables_hooks(files: list[ConfigFile], layer: str) -> bool | None:
 
 
 def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:
-    """Add to a hook what depends on its file: who else runs it, whether it is off, the base of paths in `if`."""
+    """Add what depends on a hook's file: who else runs it, whether it is off, the base of paths in `if`."""
     claude = dict(hook.claude or {})
     rule = str(claude.get("if", ""))
     if file.own:
@@ -125,7 +125,7 @@ def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -
 
 
 def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
-    """Return the variables of each layer's settings; report those that a hook cannot get."""
+    """Return the variables of each layer's settings; report those that hooks cannot get."""
     found: ByLayer = {}
     for file in files:
         if file.claudes and file.plugin is None:
@@ -141,7 +141,7 @@ def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
 
 
 def variables(file: ConfigFile) -> Variables:
-    """Return the variables in a file's `env`, except those that choose the configuration, approvals or options."""
+    """Return a file's `env` without variables that choose the configuration, approvals or options."""
     given = file.data.get("env")
     if given is None:
         return {}
@@ -165,7 +165,7 @@ def variables(file: ConfigFile) -> Variables:
 
 
 def give_variables(hook: Hook, found: ByLayer) -> None:
-    """Add a project's variables to the declaration of its hook, whose own take precedence."""
+    """Add a project's variables to its hook's declaration, whose own take precedence."""
     if hook.layer in UNTRUSTED_LAYERS:
         own = {**found.get("project", {}), **(found.get("local", {}) if hook.layer == "local" else {})}
         if own:
@@ -211,7 +211,7 @@ class Plugins:
         """Return the hook files of each plugin that `included` settings enable.
 
         `others` are settings that count, but not their own hooks. The hooks of a plugin belong to the first layer that
-        enables it; a layer with precedence that disables it switches them off.
+        enables it; a disabling layer with precedence switches them off.
         """
         effective = _by_plugin([*included, *others])
         found: list[ConfigFile] = []
@@ -260,7 +260,7 @@ class Plugins:
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
     ) -> Iterator[ConfigFile]:
-        """Yield the hooks of a manifest, where `hooks` is a file's path, a map of events or a list of these."""
+        """Yield a manifest's hooks, where `hooks` is a file's path, a map of events or a list of these."""
         for index, each in enumerate(hooks if isinstance(hooks, list) else [hooks]):
             path = (*where, index) if isinstance(hooks, list) else where
             if isinstance(each, str):
@@ -290,7 +290,7 @@ class Plugins:
         return None
 
     def _document(self, path: str) -> Document:
-        """Return a file of Claude Code's, NOT_READ if there is none; report an unreadable one."""
+        """Return a file of Claude Code's, NOT_READ if missing; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = NOT_READ
             self._looked_for.append(path)
@@ -308,7 +308,7 @@ def names_plugins(file: ConfigFile) -> bool:
 
 
 def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
-    """Return for each plugin the last file in each layer that names it, and whether it enables it."""
+    """Return for each plugin each layer's last file that names it, and whether it enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
         words = as_object(file.data.get(ENABLED)) if file.plugin is None else {}

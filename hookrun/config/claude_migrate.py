@@ -1,4 +1,4 @@
-"""Convert hooks from Claude Code's form to hookrun's, as far as hookrun's can express them."""
+"""Convert hooks from Claude Code's form to hookrun's as far as possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Migrated:
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return a file's hooks converted from Claude Code's form, without existing entries (`there`)."""
+    """Return a file's hooks converted from Claude Code's form, except existing ones (`there`)."""
     there = list(there)
     migrated = Migrated()
     if file.handlers is None:

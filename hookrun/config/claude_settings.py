@@ -1,4 +1,4 @@
-"""Read hooks in Claude Code's form (a map of events to groups of handlers) and make each handler a Hook."""
+"""Read hooks in Claude Code's form (a map of events to groups of handlers) as Hooks."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle
 """Events on which `onFailure` is ignored."""
 
 VOID = " (Claude Code rejects the whole file)"
-"""Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs its other hooks."""
+"""Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs the other hooks."""
 
 FROM_DEFAULTS = (
     "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
 )  # fmt: skip
-"""The `defaults` that also apply to Claude Code's form, which has no such fields."""
+"""The `defaults` that also apply to Claude Code's form, which lacks such fields."""
 
 
 class HandlerEntry(NamedTuple):
@@ -167,7 +167,7 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
 
 
 def session_end(entries: list[HandlerEntry]) -> float:
-    """Return the seconds that all SessionEnd hooks share: their longest timeout, up to Claude Code's limit."""
+    """Return the seconds shared by all SessionEnd hooks: their longest timeout, up to Claude Code's limit."""
     handlers = [as_object(entry.handler) for entry in entries if entry.event == "SessionEnd"]
     given = [handler.get("timeout") for handler in handlers]
     seconds = [float(each) for each in given if isinstance(each, int | float)]
@@ -177,7 +177,7 @@ def session_end(entries: list[HandlerEntry]) -> float:
 def validate_handler(
     document: Document, entry: HandlerEntry, scope: validate.Scope, *, ends_in: float, plugin: str | None
 ) -> validate.ValidatedHook:
-    """Validate a handler and make its hook. `ends_in` is the time for SessionEnd hooks, `plugin` the plugin's root."""
+    """Validate a handler and make its hook. `ends_in` is SessionEnd hooks' time, `plugin` the plugin's root."""
     checked = validate.ValidatedHook(entry.path)
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
@@ -232,7 +232,7 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
 
 
 def _unsupported(handler: dict[str, object], given: dict[str, object], at: Location) -> str | None:
-    """Return why hookrun cannot run a valid handler, or None; report handlers that Claude Code would reject."""
+    """Return why hookrun cannot run a valid handler, or None; report any that Claude Code would reject."""
     type_ = handler.get("type")
     if type_ in UNSUPPORTED_HANDLERS:
         message = f"only Claude Code can run handlers of type {quote(type_)}"

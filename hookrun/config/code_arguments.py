@@ -1,4 +1,4 @@
-"""Read the arguments of programs that run code they are given, by the tables in `interpreters`."""
+"""Read the arguments of programs that run given code, by the tables in `interpreters`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_FILES = STDIN | {"", ".", "/dev/null", "/dev/tty"}
 
 
 RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
-"""A piece of text without the characters that a shell or an option puts around a path."""
+"""Text without the characters that a shell or an option puts around a path."""
 
 
 def looks_like_code(path: str) -> bool:
@@ -56,7 +56,7 @@ def directories(value: str) -> list[str]:
 
 
 class Arguments:
-    """Reads the arguments of a program with its own code; without a `command`, those in a variable."""
+    """Reads the arguments of a program with its own code or, without a `command`, of a variable."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Arguments:
         return value
 
     def _option(self, word: Word) -> tuple[str | None, Word | None]:
-        """Return the option that a word is or ends in, and its value if the word contains it."""
+        """Return the option that a word is or ends in, and its value in the word, if any."""
         options, text = self._program.options, word.text
         if text in options:
             return text, None

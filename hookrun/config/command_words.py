@@ -1,4 +1,4 @@
-"""Find the program and script at the start of a hook's command without running it: its `look`.
+"""Find the program and script that a hook's command begins with, its `look`, without running it.
 
 They are named only if the shell, options and run-time values leave no other reading.
 """
@@ -17,13 +17,13 @@ from hookrun.shell.words import Word
 VARIABLES = (
     *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
 )
-"""Variables that may begin a word and stay as `${NAME}`, for callers that know their values."""
+"""Variables that may begin a word, kept as `${NAME}` for callers that know the values."""
 
 FILLED_IN = ("${CLAUDE_PROJECT_DIR}/", "${CLAUDE_PLUGIN_ROOT}/")
 """Beginnings of words in `args` that Claude's dialect expands before they run."""
 
 HERE, NAMED = "\uf8f0", "\uf8f1"
-"""Begin directories known only at run time: each level of the working directory, a variable's."""
+"""Begin directories known only at run time: levels of the working directory, a variable's."""
 
 KNOWN_VALUES = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
 """The values of those variables and of `~` while a line is read."""
@@ -46,7 +46,7 @@ SCRIPT_FLAGS = {
     "php": "nq",
     "ruby": "w",
 }
-"""Interpreters -> combinable flags without a value. After these the next word is the script."""
+"""Interpreters -> combinable flags without a value; the next other word is the script."""
 
 LONG_FLAGS = {"bash": ("--norc", "--noprofile", "--posix"), "Rscript": ("--vanilla",)}
 
@@ -71,11 +71,11 @@ PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
 """Words that run the command after them."""
 
 BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
-"""Before words that only bash expands, and values that depend on whether a variable is set."""
+"""Before words that only bash expands, or values that depend on a variable being set."""
 
 
 def is_slow_to_parse(line: str) -> bool:
-    """Return whether parsing a line would be slow: its time grows with the square of some tokens."""
+    """Return whether a line is slow to parse: the time grows with the square of some tokens."""
     return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
@@ -124,7 +124,7 @@ def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
 
 
 def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[str, bool]]:
-    """Yield the program's word and the script's, if any, each with whether it is the program's.
+    """Yield the program's word and the script's, if any, with whether it is the program's.
 
     A word is None if only known at run time. Unless `sure`, a script may also be a word that the interpreter may
     resolve to another file.
@@ -172,7 +172,7 @@ def _first_part(line: str) -> tuple[ParsedLine, bool]:
 
 
 def _outermost(parsed: ParsedLine) -> SimpleCommand | None:
-    """Return the first command with a program, behind prefixes; None for a builtin or if unsure."""
+    """Return the first command with a program, behind prefixes; None for a builtin or in doubt."""
     first = parsed.commands[:1]
     for command in (*(parsed.wrappers if first and first[0].wrappers else ()), *first):
         program, option = (*(word.text for word in command.words[:2]), "", "")[:2]
@@ -184,7 +184,7 @@ def _outermost(parsed: ParsedLine) -> SimpleCommand | None:
 
 
 def _as_path(word: Word) -> str | None:
-    """Return a word as in `look`, with a leading `~/` or `${NAME}` for the shell to expand; None if unknown."""
+    """Return a word as in `look`, with `~/` or `${NAME}` left for the shell to expand; None if unknown."""
     text = word.text
     if not word.known or word.globs or text.startswith(("~", "${")):
         return None

@@ -1,4 +1,4 @@
-"""Read a configuration file: recognize its form and validate its settings; its hooks are validated later.
+"""Read a configuration file: recognize its form and validate its settings, but not yet its hooks.
 
 A file included from a git repository is read from the copy that `hookrun update` fetched.
 """
@@ -23,7 +23,7 @@ from hookrun.state import DATA_DIR
 from hookrun.text import did_you_mean, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-"""Files that only hookrun reads, where an unknown top-level key is an error."""
+"""Files of hookrun alone, where an unknown top-level key is an error."""
 
 SHARED = frozenset({"coder.json", "coder.local.json"})
 """Files shared with other programs; their keys are left alone."""
@@ -59,7 +59,7 @@ class ConfigFile:
 
     @property
     def is_effective(self) -> bool:
-        """Whether the file affects the configuration. An unreadable file does: its hooks are unknown."""
+        """Whether the file affects the configuration, as unreadable files do: their hooks are unknown."""
         if not isinstance(self.document.data, dict):
             return True
         keys = (*TOP, *SWITCHES) if self.claudes else TOP
@@ -86,7 +86,7 @@ class ConfigFile:
 
 
 def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
-    """Return the file as far as it can be read, with its problems, without included files.
+    """Return the file as far as it is readable, with its problems but no included files.
 
     `claudes` marks a file of Claude Code, whatever its name.
     """
@@ -133,7 +133,7 @@ def _load(file: ConfigFile) -> None:
 
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
-    """Report unknown top-level keys in hookrun's files; warn about near misses in shared ones."""
+    """Report unknown top-level keys in hookrun's files; warn of near misses in shared ones."""
     if file.claudes:
         return
     at = file.at()
@@ -152,7 +152,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
 
 
 def _take_hooks(file: ConfigFile, hooks: object) -> None:
-    """Take the entries from a list, `{"hooks": [...]}` or Claude Code's map; report other forms."""
+    """Take the entries of a list, `{"hooks": [...]}` or Claude Code's map; report other forms."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
         file.handlers = claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)
@@ -190,12 +190,12 @@ def included_path(base: str, text: str, home: str) -> str:
 
 
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""A whole commit id, SHA-1 or SHA-256: nobody who writes to the repository can change what it names."""
+"""A whole commit id, SHA-1 or SHA-256: no writer to the repository can change what it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitInclude:
-    """A file at a revision of a git repository: a commit, or any revision if `digest` pins the files."""
+    """A file at a git repository's revision: a commit, or any revision if `digest` pins the files."""
 
     git: str
     rev: str
@@ -204,7 +204,7 @@ class GitInclude:
 
     @classmethod
     def from_item(cls, item: object, file: str) -> GitInclude | None:
-        """Return what a validated `include` item in a file names, missing parts empty; None for a path."""
+        """Return what a validated `include` item names, missing parts empty; None for a path."""
         if not isinstance(item, dict):
             return None
         git, rev, digest = (str(item.get(name, "")) for name in ("git", "rev", "digest"))

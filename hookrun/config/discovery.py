@@ -57,8 +57,8 @@ class ConfigFiles:
     """The existing files: `files` are (layer, path, identity) in layer order, the nearest of a project first.
 
     `repository` is the root of the git repository around `cwd`, or None; `searched` are the directories searched for
-    project files. `claude` starts with the directory of the user's Claude Code settings, followed by the project's
-    existing settings files, the nearest first. `claude_managed` is the directory of the administrator's.
+    project files. `claude` has the directory of the user's Claude Code settings, then the project's existing settings
+    files, the nearest first. `claude_managed` is the directory of the administrator's.
     """
 
     __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
@@ -73,11 +73,11 @@ class ConfigFiles:
         self.files: list[tuple[str, str, Identity]] = []
 
     def project_root(self, configured: str | None) -> str:
-        """Return the project's root: the `configured` one, else the repository, else the working directory."""
+        """Return the project's root: `configured`, else the repository, else the working directory."""
         return configured or self.repository or self.cwd or "/"
 
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
-        """Add the file if it exists or is `named` by the user; one that cannot be examined has unknown hooks."""
+        """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown."""
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -141,7 +141,7 @@ def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
 
 
 def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
-    """Return `cwd` and its parents up to the repository's root, which is recorded; outside one, only `cwd`."""
+    """Return `cwd` and its parents up to the repository's root, which is recorded; without one, only `cwd`."""
     directories = []
     directory = cwd
     while True:
@@ -178,7 +178,7 @@ class CompiledConfig:
     """
 
     def __init__(self, text: str) -> None:
-        """Parse the header. Raises ValueError, KeyError or TypeError if it is foreign or of another version."""
+        """Parse the header. Raises ValueError, KeyError or TypeError if foreign or of another version."""
         # JSON, not pickle or marshal: a foreign or torn file can do no harm.
         header, end = scan_own(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
@@ -199,7 +199,7 @@ class CompiledConfig:
         return EventHooks(self._table(event), self)
 
     def matching(self, event: str, context: Mapping[str, object]) -> tuple[EventHooks, bool]:
-        """Return the hooks of an event in running order, and whether one matches this context."""
+        """Return an event's hooks in running order, and whether one matches this context."""
         hooks = EventHooks(self._table(event), self)
         return hooks, any(hooks.selects(index, context) for index in range(hooks.count))
 

@@ -138,7 +138,7 @@ class Location:
         self.problems.append(self.document.problem((*self.path, key), message, hint, at_key=True))
 
     def type_error(self, value: object, expected: str, hint: str | None = None, *, note: str = "") -> Invalid:
-        """Report a value of the wrong type; return the exception for the caller to raise."""
+        """Report a value of the wrong type; return the exception for the caller."""
         shown = EMPTY_VALUES.get(quote(value), quote(value))
         message = f"{field_name(self.path)} must be {expected}, not {shown}{note}"
         self.report(message, hint or _hint(value, expected))
@@ -193,12 +193,12 @@ class Document:
 
     @classmethod
     def from_data(cls, name: str, data: object) -> Document:
-        """Return in-memory data as a document, called `name` in messages. Raises TypeError or ValueError."""
+        """Return in-memory data as a document named `name`. Raises TypeError or ValueError."""
         text = json.dumps(data, indent=1)
         return cls(name, text, parse_json(text))
 
     def position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return the 1-based line and column of the value at `key_path` or its nearest enclosing value."""
+        """Return the 1-based line and column of `key_path`'s value or nearest enclosing value."""
         return self._place(self._parsed.offset(key_path))
 
     def key_position(self, key_path: KeyPath) -> tuple[int, int]:
@@ -272,7 +272,7 @@ def _read_bytes(path: str) -> bytes:
 
 
 def decode(path: str, data: bytes) -> str:
-    """Return the bytes as text without a byte-order mark. Raises SourceError unless they are UTF-8."""
+    """Return the bytes as text without a byte-order mark. Raises SourceError unless UTF-8."""
     hint = "save the file as UTF-8"
     if data.startswith(WIDE_MARKS):
         raise _error(path, "the file is UTF-16", hint)

@@ -48,11 +48,11 @@ RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
 """The sed command that runs a line."""
 
 MAX_NESTED_LINES, MAX_ROOTS = 8, 8
-"""Nested lines that are read, and directories searched for the modules of inline code."""
+"""Limits on nested lines, and on directories searched for inline code's modules."""
 
 
 class Executed(NamedTuple):
-    """The references of a hook's `code`, and the parts of its command known only at run time (`unknown`)."""
+    """The references of a hook's `code`, and the command's parts known only at run time (`unknown`)."""
 
     code: list[str]
     unknown: list[str]
@@ -65,7 +65,7 @@ def _unread(reason: str) -> Executed:
 def executed(
     kind: str, target: str | Sequence[str], env: Mapping[str, str] | None = None, dialect: str = "hookrun"
 ) -> Executed:
-    """Return the files that a hook's command executes; `kind` is its field, `env` its declared variables."""
+    """Return the files that a hook's command executes; `kind` is its field, `env` its variables."""
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
     if is_slow_to_parse(line):
@@ -84,8 +84,8 @@ def executed(
 def file_words(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
     """Return the paths that a hook's command may name, of code and data, each once and in order.
 
-    They are its words and their pieces, as in references. A wrong one costs little: it counts only if a file has that
-    name. Files that the command writes, such as logs, are left out.
+    They are words and their pieces, as in references. A wrong one costs little: it counts only if a file has that name.
+    Files that the command writes, such as logs, are left out.
     """
     reader = CodeReader({})
     parsed = parse_line(_line_of(kind, target, dialect), directory=WORKING_DIRECTORY, variables=KNOWN)
@@ -279,7 +279,7 @@ class CodeReader:
     # --- variables
 
     def variables(self, values: Mapping[str, str], directory: str | None, *, exported: bool = False) -> None:
-        """Add the code that variables name; of `exported` ones, only those that programs are known to read."""
+        """Add the code that variables name; of `exported` ones, only those that programs read."""
         for name, value in values.items():
             if not value or value == UNKNOWN or name == "PATH":
                 continue
@@ -313,7 +313,7 @@ class CodeReader:
             self.maybe(word, command.directory)
 
     def maybe(self, word: Word, directory: str | None) -> None:
-        """Add a word that is code only if its file looks like it, and its pieces that may be paths."""
+        """Add a word that is code only if its file looks like it, and pieces that may be paths."""
         text = word.text
         if word.globs:
             self.path(word, directory, "maybe")
@@ -431,7 +431,7 @@ class CodeReader:
             self._add("maybeglob" if kind == "maybe" else "glob", each)
 
     def _located(self, text: str, directory: str | None) -> str:
-        """Return a path as in a declaration: relative to the working directory, or from a variable."""
+        """Return a path as declared: relative to the working directory, or from a variable."""
         path = text if text[:1] == "/" else f"{directory or WORKING_DIRECTORY}/{text}"
         parts = [part for part in path.split("/") if part not in {"", "."}]
         if parts and parts[0][0] == NAMED:

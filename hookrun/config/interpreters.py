@@ -1,4 +1,4 @@
-"""Tables of programs: their options and operands that are code or only data, and the files they look for."""
+"""Tables of programs: which options and operands are code or only data, and the files they look for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hookrun.shell.prefilter import READERS
 from hookrun.shell.simple_command import NAMING_CODE
 
 Operand = Literal["path", "inline", "node", "run", "maybe", "data"]
-"""Kinds of operand: as in OptionKinds, or a program with its arguments, possible code, no code."""
+"""Kinds of operand: as in OptionKinds, a program with its arguments, possible code, no code."""
 
 
 class OptionKinds(TypedDict, total=False):

@@ -30,7 +30,7 @@ from hookrun.state import CONFIG_DIR
 from hookrun.text import closest, did_you_mean, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
-"""Agents that a hook can name without a warning, including those that run another agent's hooks."""
+"""Agents that a hook can name without a warning, also if they run another agent's hooks."""
 
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
 """Regular expression syntax that no tool name has."""
@@ -153,15 +153,13 @@ def can_be_mcp(pattern: str) -> bool:
 
 
 class _Scope(NamedTuple):
-    """Where a condition applies: the hook's events, agents and matcher."""
-
     events: list[str]
     agents: Collection[str]
     matcher: list[str]
 
 
 def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) -> None:
-    """Warn about a condition on an unknown field or argument, or on a value that it never has."""
+    """Warn about a condition on an unknown field or argument, or an impossible value."""
     first, _, rest = path.partition(".")
     if first not in CONTEXT_FIELDS:
         instead = MISNAMED.get(first)
@@ -186,7 +184,7 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
 
 
 def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
-    """Warn about an argument that none of the matcher's tools has, if their arguments are all known."""
+    """Warn about an argument that none of the matcher's tools has, if all their arguments are known."""
     tools = {ours for each in matcher for ours in _canonical(each)}
     if not tools or any(tool not in ARGUMENTS for tool in tools):
         return
@@ -210,13 +208,13 @@ MISTAKEN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(rf"\.?(?:coder|hookrun){SUFFIX}", re.IGNORECASE), (*PROJECT_FILES, LOCAL_FILE)),
     (re.compile(rf"\.?(?:coder|hookrun|hooks?){SUFFIX}", re.IGNORECASE), LAYER_FILES),
 )
-"""Misspelled file names in a project, or in the user's and administrator's directories, and the correct names."""
+"""Misspelled file names in a project, or the user's and administrator's directories, and the correct ones."""
 
 
 def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnostic]:
     """Yield a warning for each unread file whose name nearly matches one that is read.
 
-    Other programs' files are left out: those neither named after hookrun nor holding hooks.
+    Other programs' files are left out: they are not named after hookrun and hold no hooks.
     """
     project, others = MISTAKEN
     places = dict.fromkeys(found.searched, project)
@@ -249,7 +247,7 @@ GONE = {"MultiEdit": "Edit", "LS": "Glob"}
 """Removed tools -> their replacements."""
 
 BUILT_IN = frozenset(native_tools("claude")) - GONE.keys() - LEGACY_TOOLS.keys()
-"""Claude Code's known tools. The list is incomplete, so only near misses are reported."""
+"""Claude Code's known tools. The list is incomplete: only near misses are reported."""
 
 NEVER = ": it never matches"
 
@@ -356,7 +354,7 @@ ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']"
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
 
 NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
-"""Variables that scripts use but Claude Code does not set; the data is on stdin."""
+"""Variables that scripts use but Claude Code does not set: the data is on stdin."""
 
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
 """Signs of a script that blocks by its output."""
@@ -366,7 +364,7 @@ REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
 
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
-    """Yield warnings about a hook's script in the project at `root`, without running it."""
+    """Yield warnings about a script of a hook in the project at `root`, without running it."""
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return

@@ -42,7 +42,7 @@ class Declarations:
 MAX_INCLUDES = 8
 """Limit on nested includes."""
 MAX_PROJECT_COMMANDS = 128 << 10
-"""Limit on the characters of a project's commands that are read: a file can hold far more."""
+"""Limit on the characters read of a project's commands: a file can hold far more."""
 MAX_FILES = 16
 """Limit on a layer's files, so that includes do not delay a run."""
 
@@ -79,7 +79,7 @@ class LoadedConfig:
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
-    """Return the configuration of the found files with all diagnostics. Nothing is raised.
+    """Return the found files' configuration with all diagnostics. Raises nothing.
 
     With `warns`, also look for valid hooks that cannot work as meant.
     """
@@ -120,8 +120,8 @@ def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
     """Return the files of the nearest directory with an effective one.
 
-    Without one, `claudes` lets the nearest Claude Code settings with hooks determine the project's root, or else the
-    nearest that enable or disable plugins.
+    Without one, `claudes` lets the nearest Claude Code settings with hooks determine the project's root, else those
+    that enable or disable plugins.
     """
     declarations = examined.declarations
     by_directory: dict[str, list[tuple[str, str]]] = {}
@@ -131,7 +131,7 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     for directory, there in by_directory.items():
         files = [load_file(path, layer) for path, layer in there]
         declarations.files += [file.path for file in files]
-        # Nearest *with hooks in it*: a coder.json of another program does not hide the repository's hooks.
+        # Nearest *with hooks in it*: another program's coder.json does not hide the repository's hooks.
         if any(file.is_effective for file in files):
             declarations.root = directory
             return files
@@ -166,7 +166,7 @@ def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
 
 
 def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedConfig) -> None:
-    """Add a file and its includes. `chain` are the files that include it, `seen` all of the layer so far."""
+    """Add a file and its includes. `chain` are its includers, `seen` all of the layer so far."""
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
@@ -191,7 +191,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
 
 
 def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> ConfigFile | None:
-    """Return the included file; None, with an error in the including one, if it is missing or has no hooks."""
+    """Return the included file; None, with an error in the includer, if missing or without hooks."""
     if not os.path.lexists(path):
         where.report(f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
@@ -240,7 +240,7 @@ def _check_entries(
 ) -> None:
     """Validate a file's entries. The scope has the events of this layer and those above.
 
-    `variables` are those that Claude Code's settings give their hooks, by layer.
+    `variables` are those that Claude Code's settings give to hooks, by layer.
     """
     declarations = examined.declarations
     untrusted = scope.layer in UNTRUSTED_LAYERS
@@ -274,7 +274,7 @@ def _checked(file: ConfigFile, scope: Scope, root: str | None, home: str) -> Ite
 
 
 def _settings(files: list[ConfigFile]) -> dict[str, object]:
-    """Return the effective TRUSTED_SETTINGS: the first file to set one takes precedence."""
+    """Return the effective TRUSTED_SETTINGS: the first file with one takes precedence."""
     defaults = ((name, SETTING_FIELDS[name].default) for name in TRUSTED_SETTINGS)
     settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
     for file in reversed(files):

@@ -13,7 +13,7 @@ from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import HOOK_DEFAULTS, Hook, as_object
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
-"""Origins: the entry, its recipe, the file's `defaults`, made from other fields, hookrun's default."""
+"""Origins: the entry, its recipe, the file's `defaults`, other fields, hookrun's default."""
 
 PER_FILE = ("include", "include_claude", "events", "min_version")
 """Settings that apply to one file, or add up."""
@@ -21,7 +21,7 @@ PER_FILE = ("include", "include_claude", "events", "min_version")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An effective value with its name and origin; `path` and `line` are None if no file has it."""
+    """An effective value with name and origin; `path` and `line` are None without a file."""
 
     name: str
     value: object

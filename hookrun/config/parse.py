@@ -53,7 +53,7 @@ class PositionedData:
             self.keys[path] = key_offset
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return the offset of the value (or `key`) at `path`, or of the nearest enclosing value."""
+        """Return the offset of the value (or `key`) at `path` or the nearest enclosing value."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
@@ -90,12 +90,12 @@ MISTAKEN = {
 
 
 def parse_json(text: str, limit: int = MAX_VALUES) -> PositionedData:
-    """Return the data of a JSON text of up to `limit` values. Raises ParseError unless it is one JSON value."""
+    """Return the data of a JSON text of up to `limit` values. Raises ParseError for anything else."""
     return JsonParser(text, limit).parse()
 
 
 class JsonParser:
-    """A recursive-descent parser. Methods take an offset and return the next one, or raise ParseError."""
+    """A recursive-descent parser. Methods take an offset and return the next, or raise ParseError."""
 
     def __init__(self, text: str, limit: int = MAX_VALUES) -> None:
         self.text = text

@@ -19,7 +19,7 @@ Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
 def parse_yaml(text: str, limit: int = MAX_VALUES) -> PositionedData:
-    """Return the data of a YAML text of up to `limit` values. Raises ParseError unless it is one such document."""
+    """Return the data of a YAML document of up to `limit` values. Raises ParseError for anything else."""
     try:
         if not _measure(text, limit):
             return PositionedData()
@@ -33,7 +33,7 @@ def parse_yaml(text: str, limit: int = MAX_VALUES) -> PositionedData:
 
 
 def _measure(text: str, limit: int) -> bool:
-    """Return whether there is a document; first reject input that could exhaust stack or memory."""
+    """Return whether there is a document; first reject input that could exhaust memory or stack."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.DocumentStartEvent):

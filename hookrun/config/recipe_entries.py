@@ -1,6 +1,6 @@
 """Validate config entries: hooks, and recipes such as `{"recipe": "no-force-push@1"}`.
 
-A data file has what each recipe version declares: no recipe is imported to load a config.
+What recipe versions declare is in a data file: loading a config imports no recipe.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hookrun.text import did_you_mean, quote
 Entry = dict[str, object]
 
 VERSIONS_FILE = os.path.join(os.path.dirname(hookrun.__file__), "recipes", "versions.json")
-"""Each recipe's options with their variables, and each version's hooks; `until` is an old one's last hookrun."""
+"""Each recipe's options with variables, and each version's hooks; `until` is an old one's last hookrun."""
 
 
 def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:
@@ -141,7 +141,7 @@ def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool
 
 
 def _variables(name: str, options: Mapping[str, object], at: Location) -> dict[str, str]:
-    """Return the environment variables for a recipe's options; report unknown options."""
+    """Return environment variables for a recipe's options; report unknown options."""
     variables = option_variables(name)
     for key in options:
         if key not in variables:

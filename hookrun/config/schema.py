@@ -1,4 +1,4 @@
-"""Define all hook fields and settings with their values' shapes; write them as a JSON Schema."""
+"""Define all hook fields and settings with their shapes; write them as a JSON Schema."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ RECIPE_FIELDS = (
         "The options of the recipe: see `hookrun recipes`.",
     ),
 )
-"""The fields of a recipe's entry, beside hook fields for each of the recipe's hooks."""
+"""The fields of a recipe's entry, beside fields for each of its hooks."""
 
 NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
 """Hook fields that a recipe sets itself."""

@@ -1,4 +1,4 @@
-"""Shapes of config values: each names itself in messages, validates a value and becomes JSON Schema."""
+"""Shapes of config values, which they name in messages, validate and write as JSON Schema."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Shape:
         self.normal = normal
 
     def check(self, value: object, at: Location) -> object:
-        """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
+        """Return the value normalized. Raises Invalid, after reporting all errors, if it does not fit."""
         normal = self.normal(value)
         if normal is None:
             raise at.type_error(value, self.says, did_you_mean(value, self.known))
@@ -204,14 +204,14 @@ class MapOf(Shape):
 
 
 class Record(Shape):
-    """An object with these optional fields and no others; messages say what they are fields `of`."""
+    """An object with these optional fields only; messages say what they are fields `of`."""
 
     def __init__(self, fields: tuple[Field, ...], says: str, hint: str | None = None, *, of: str | None = None) -> None:
         super().__init__(says, object_schema(fields))
         self.fields, self._hint, self._of = fields, hint, of
 
     def check(self, value: object, at: Location) -> dict[str, object]:
-        """Return an object's valid fields and report the others. Raises Invalid if it is not an object."""
+        """Return an object's valid fields and report the others. Raises Invalid for a non-object."""
         if not isinstance(value, dict):
             raise at.type_error(value, self.says, self._hint)
         fields = names(self.fields)

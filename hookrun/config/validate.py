@@ -20,9 +20,10 @@ from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote
 
 MAX_PROJECT_HOOKS = 500
-"""Limit on a project's hooks that can be approved and have their commands read."""
+"""Limit on a project's hooks that can be approved, and whose commands are read."""
 
 SETTING_FIELDS = names(schema.SETTINGS)
+Values = dict[str, object]
 CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form: "hooks": {"PreToolUse": [...]}'
 
 
@@ -76,7 +77,7 @@ def validate_hook(
     return checked
 
 
-def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
+def _events(entry: Values, at: Location, scope: Scope) -> list[str]:
     if "event" not in entry:
         if "hooks" in entry:
             at.report("a group in Claude Code's form in a list of hooks", CLAUDE_GROUP)
@@ -113,8 +114,8 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
         return None
 
 
-def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
-    values: dict[str, object] = {}
+def _values(entry: Values, at: Location) -> Values:
+    values: Values = {}
     for key, value in entry.items():
         if key == "event":
             continue
@@ -128,14 +129,13 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
     return values
 
 
-def split_matcher(values: dict[str, object]) -> None:
+def split_matcher(values: Values) -> None:
     """Replace the matcher in `values`, a string or several, by its list of alternatives."""
     written = texts(values, "matcher")
     values["matcher"] = [each for text in written for each in text.split("|")] if written != [""] else ["*"]
 
 
-def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Scope) -> dict[str, object]:
-    """Return the defaults for this kind of hook that the entry does not override."""
+def _defaults_for(values: Values, entry: Values, scope: Scope) -> Values:
     return {
         name: value
         for name, value in scope.defaults.items()
@@ -143,14 +143,14 @@ def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Sc
     }
 
 
-def _on_failure_is_known(entry: dict[str, object]) -> bool:
+def _on_failure_is_known(entry: Values) -> bool:
     """Return whether `on_failure` is absent or valid: a misspelled one must not mean the default."""
     if "on_failure" in entry:
         return entry["on_failure"] in ("continue", "block")
     return all(likely_field(key) != "on_failure" for key in entry if key not in FIELDS)
 
 
-def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None:
+def _name_is_free(values: Values, at: Location, scope: Scope) -> None:
     name = values.get("name")
     if isinstance(name, str):
         if name in scope.named:
@@ -158,7 +158,7 @@ def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None
         scope.named.add(name)
 
 
-def _hook(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> Hook:
+def _hook(values: Values, events: list[str], at: Location, scope: Scope) -> Hook:
     fields = {key: value for key, value in values.items() if key not in schema.KINDS}
     kind = next((each for each in schema.KINDS if each in values), "command")
     target = target_of(values, kind)
@@ -177,8 +177,8 @@ def _hook(values: dict[str, object], events: list[str], at: Location, scope: Sco
     return hook
 
 
-def make_hook(fields: dict[str, object], kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
-    """Return the hook of an entry with what it executes, or only the reason if its command is not read."""
+def make_hook(fields: Values, kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
+    """Return an entry's hook with what it executes, or only the reason if its command is not read."""
     from hookrun.config.executed import executed
 
     look: list[str] = []
@@ -208,10 +208,10 @@ def _with_canonical_names(matcher: list[str]) -> list[str]:
     return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
 
 
-def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
+def validate_settings(document: Document, value: object, layer: str) -> tuple[Values, list[Diagnostic]]:
     """Return a file's valid settings, and the problems of the others."""
     at = Location(document, ("hookrun",))
-    settings: dict[str, object] = {}
+    settings: Values = {}
     if not isinstance(value, dict):
         at.type_error(value, "an object of settings", 'write "hookrun": {}')
         return settings, at.problems
@@ -240,7 +240,7 @@ OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-def require_one_kind(entry: dict[str, object], at: Location) -> None:
+def require_one_kind(entry: Values, at: Location) -> None:
     """Report an entry that runs nothing, or several things."""
     written = [kind for kind in schema.KINDS if kind in entry]
     if not written and any(likely_field(key) in schema.KINDS for key in entry if key not in FIELDS):
@@ -252,7 +252,7 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
         at.report(f"a hook cannot have {one_of(kinds, 'and')}", "keep one of them")
 
 
-def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
+def check_combinations(values: Values, entry: Values, at: Location, scope: Scope) -> None:
     """Report fields that are valid alone but not together."""
     for name, kind in schema.REQUIRES.items():
         if name in entry and kind not in entry:
@@ -268,7 +268,7 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
         reject_relative_paths(values, at)
 
 
-def _headers(values: dict[str, object], at: Location) -> None:
+def _headers(values: Values, at: Location) -> None:
     allowed = texts(values, "allowed_env")
     for name, text in as_object(values.get("headers")).items():
         if name.lower() in OF_THE_BODY:
@@ -280,7 +280,7 @@ def _headers(values: dict[str, object], at: Location) -> None:
                 at.at("headers", name).report(message, f'add "allowed_env": ["{variable}"]')
 
 
-def _host(values: dict[str, object], at: Location) -> None:
+def _host(values: Values, at: Location) -> None:
     url = values.get("url")
     if not isinstance(url, str):
         return
@@ -297,8 +297,8 @@ RELATIVE = "relative path in a user or managed hook, which could run a project's
 ABSOLUTE = "write the absolute path"
 
 
-def reject_relative_paths(values: dict[str, object], at: Location) -> None:
-    """Report relative paths of managed and user hooks: they run in a project, which could replace them."""
+def reject_relative_paths(values: Values, at: Location) -> None:
+    """Report relative paths of managed and user hooks: in a project, it could replace them."""
     for kind in ("command", "args"):
         for word in command_words.relative_words(kind, target_of(values, kind)):
             at.at(kind).report(f"{RELATIVE}: {quote(word)}", ABSOLUTE)
@@ -308,7 +308,7 @@ def reject_relative_paths(values: dict[str, object], at: Location) -> None:
     _fixed_directory(values, at)
 
 
-def _fixed_directory(values: dict[str, object], at: Location) -> None:
+def _fixed_directory(values: Values, at: Location) -> None:
     cwd = values.get("cwd", "project")
     if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
         return
@@ -324,7 +324,7 @@ def likely_field(key: str) -> str | None:
     return schema.SYNONYMS.get(key) or closest(key, FIELDS)
 
 
-def target_of(values: dict[str, object], kind: str) -> str | list[str]:
+def target_of(values: Values, kind: str) -> str | list[str]:
     """Return the value of one of KINDS; an empty string if it is missing."""
     value = values.get(kind, "")
     return [str(word) for word in value] if isinstance(value, list) else str(value)
@@ -343,7 +343,7 @@ class Scope:
 
     layer: str
     events: frozenset[str] = frozenset()
-    defaults: dict[str, object] = field(default_factory=dict)
+    defaults: Values = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     reserved: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Inspect this machine's agents, and check that their settings have hookrun, complete and once."""
+"""Inspect this machine's agents and check hookrun in their settings: installed, complete and once."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ class Finding:
     found: str
     cause: str = ""
     remedy: str = ""
+
+
+Findings = Iterable[Finding]
 
 
 @dataclass(slots=True)
@@ -163,7 +166,7 @@ def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarati
 
 
 def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations) -> AgentState:
-    """Return an agent's state. Its program is run only for `--version`, if no package.json has it."""
+    """Return an agent's state. Its program runs only for `--version`, if no package.json has it."""
     installed = installations.find_installed(agent.INSTALL["program"])
     state = AgentState(agent, location, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
@@ -208,7 +211,7 @@ def read_settings(path: str) -> Json | Toml:
 TWICE = "each hook runs twice for one event"
 
 
-def check_wired(agent: AgentState) -> Iterable[Finding]:
+def check_wired(agent: AgentState) -> Findings:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
         ours = [each for each in found if each.is_ours]
@@ -227,7 +230,7 @@ def check_wired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, agent.remedy())
 
 
-def check_matchers(agent: AgentState) -> Iterable[Finding]:
+def check_matchers(agent: AgentState) -> Findings:
     """Does a matcher exclude part of an event from hookrun?"""
     for each in agent.all_wired:
         if each.only:
@@ -236,7 +239,7 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
             yield Finding("matcher", PROBLEM, found, cause, agent.remedy())
 
 
-def check_missing_events(agent: AgentState) -> Iterable[Finding]:
+def check_missing_events(agent: AgentState) -> Findings:
     """Is hookrun installed for every event that has a hook?"""
     if agent.missing_events and agent.all_wired:
         found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
@@ -248,7 +251,7 @@ def check_missing_events(agent: AgentState) -> Iterable[Finding]:
         yield Finding("declared", NOTE, found, cause, "use another event")
 
 
-def check_program(agent: AgentState) -> Iterable[Finding]:
+def check_program(agent: AgentState) -> Findings:
     """Does the command's program still exist, and is it this hookrun?"""
     first: dict[tuple[object, object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
@@ -258,7 +261,7 @@ def check_program(agent: AgentState) -> Iterable[Finding]:
         yield from _check_program(agent, each)
 
 
-def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
+def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
     where = f"{each.path}:{each.line}"
     program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
     if each.command.form is not None:
@@ -295,7 +298,7 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
     return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 
-def check_text(agent: AgentState) -> Iterable[Finding]:
+def check_text(agent: AgentState) -> Findings:
     """Is each command as this hookrun writes it?"""
     for scope, wired in agent.wired.items():
         old = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
@@ -325,7 +328,7 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
     return each.text != agent.request(scope).line(each.event, when_missing).text
 
 
-def check_place(agent: AgentState) -> Iterable[Finding]:
+def check_place(agent: AgentState) -> Findings:
     """Will the command's program last, or is it in a cache or temporary directory?"""
     for program in {each.command.program for each in agent.all_wired}:
         directory = installations.ephemeral_directory(program, agent.location.home) if program is not None else None
@@ -348,7 +351,7 @@ def _from_here(agent: AgentState) -> list[str]:
         return []
 
 
-def check_timeouts(agent: AgentState) -> Iterable[Finding]:
+def check_timeouts(agent: AgentState) -> Findings:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
         ours = each.command.flags.deadline
@@ -364,7 +367,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
             yield Finding("limits", PROBLEM, found, cause, agent.remedy())
 
 
-def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
+def check_double_wiring(agent: AgentState) -> Findings:
     """Does one event run hookrun twice: by the same file, the other scope, or another file of the agent?"""
     name = agent.agent.NAME
     for scope, found in agent.wired.items():
@@ -404,7 +407,7 @@ def _other_files(agent: AgentState) -> list[str]:
 
 
 def _fired_for(path: str, spec: InstallSpec) -> list[str]:
-    """Return the agents for which a file's hooks run hookrun, none if it is unreadable."""
+    """Return the agents for which a file's hooks run hookrun, none if unreadable."""
     try:
         text = existing(path).text()
     except FileError:

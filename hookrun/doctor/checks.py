@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from glob import glob
 
@@ -14,7 +14,7 @@ from hookrun.audit_reader import local_time
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.doctor import agent_state
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
@@ -27,16 +27,16 @@ from hookrun.wiring import plan
 from hookrun.wiring.hook_trust import required_trust, trust_format
 from hookrun.wiring.targets import agent_directory, resolve_path
 
-Check = Callable[[AgentState], Iterable[Finding]]
+Check = Callable[[AgentState], Findings]
 
 
-def check_settings(agent: AgentState) -> Iterable[Finding]:
+def check_settings(agent: AgentState) -> Findings:
     """Are the files with the agent's hooks valid?"""
     for message in agent.unreadable.values():
         yield Finding("settings", PROBLEM, message, f"{agent.title} ignores files it cannot read", "correct the file")
 
 
-def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
+def check_dropped_settings(agent: AgentState) -> Findings:
     """Do other settings make the agent drop the whole file, with hookrun's hooks?"""
     dropped_if = agent.spec.get("dropped_if")
     if dropped_if is None:
@@ -55,7 +55,7 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
 
-def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
+def check_unsent_events(agent: AgentState) -> Findings:
     """Does the agent ever send the events that have hooks?"""
     for event in plan.unsent_events(agent.agent, agent.declared):
         found = f"there are hooks for {event}, which {agent.title} never sends"
@@ -63,7 +63,7 @@ def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
         yield Finding("declared", NOTE, found, cause, "use another event")
 
 
-def check_version(agent: AgentState) -> Iterable[Finding]:
+def check_version(agent: AgentState) -> Findings:
     """Was this version of the agent measured, or a newer one?"""
     version, newest = agent.version, plan.newest_measured(agent.agent)
     if version is not None and plan.version_number(version) > plan.version_number(newest):
@@ -72,7 +72,7 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
         yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
 
 
-def check_declarations(agent: AgentState) -> Iterable[Finding]:
+def check_declarations(agent: AgentState) -> Findings:
     """Can all declaration files be read?"""
     problems = [(problem, "its hooks are unknown") for problem in agent.declarations.problems]
     problems += [(hook.error, f"{hook.name} fails") for hook in agent.declarations.hooks if hook.error is not None]
@@ -84,7 +84,7 @@ def check_declarations(agent: AgentState) -> Iterable[Finding]:
         yield Finding("declarations", NOTE, "no hooks are configured here", "nothing is checked or blocked", remedy)
 
 
-def check_approval(agent: AgentState) -> Iterable[Finding]:
+def check_approval(agent: AgentState) -> Findings:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
         cause = "no hook counts as approved, so no hook of a project runs"
@@ -96,7 +96,7 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
         yield Finding("approved", PROBLEM, f"not approved: {names}", cause, "run `hookrun trust`")
 
 
-def check_protection(agent: AgentState) -> Iterable[Finding]:
+def check_protection(agent: AgentState) -> Findings:
     """Does a hook keep the agent from editing its guards?"""
     if agent.all_wired and missing(agent.declarations.hooks):
         cause = "an agent that edits hooks, settings or approvals can disable its guards"
@@ -104,7 +104,7 @@ def check_protection(agent: AgentState) -> Iterable[Finding]:
         yield Finding("protected", NOTE, "no hook stops the agent from editing hooks", cause, remedy)
 
 
-def check_audit(agent: AgentState) -> Iterable[Finding]:
+def check_audit(agent: AgentState) -> Findings:
     """Can the audit be written?"""
     directory = agent.location.home + state.STATE_DIR
     while not os.path.exists(directory):
@@ -114,7 +114,7 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
-def check_server(agent: AgentState) -> Iterable[Finding]:
+def check_server(agent: AgentState) -> Findings:
     """Does the server that speeds up runs start?"""
     well, found = describe(agent.location.home)
     if not well:
@@ -124,7 +124,7 @@ def check_server(agent: AgentState) -> Iterable[Finding]:
         yield Finding("server", OK, found)
 
 
-def check_last_fired(agent: AgentState) -> Iterable[Finding]:
+def check_last_fired(agent: AgentState) -> Findings:
     """When did the agent last send each event?"""
     if agent.unread_log is not None:
         yield Finding("fired", PROBLEM, agent.unread_log, "the last runs are unknown", "correct its permissions")
@@ -146,7 +146,7 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
-def check_callers(agent: AgentState) -> Iterable[Finding]:
+def check_callers(agent: AgentState) -> Findings:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
         caller = CALLERS.get(name, UNKNOWN)
@@ -161,7 +161,7 @@ def check_callers(agent: AgentState) -> Iterable[Finding]:
 # --- the agent's own settings
 
 
-def check_switched_off(agent: AgentState) -> Iterable[Finding]:
+def check_switched_off(agent: AgentState) -> Findings:
     """Does the deciding file of the agent's settings switch its hooks off?"""
     for key, off in agent.spec.get("off", {}).items():
         path, value = _setting(agent, key)
@@ -171,7 +171,7 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
 
 
 def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting, named by its dotted path, and its value, or None."""
+    """Return the file that decides a setting (dotted path) and its value, or None."""
     for each in agent.spec.get("settings", ()):
         path = resolve_path(each, agent.spec, agent.location)
         value = read_settings(path).at(tuple(key.split(".")))
@@ -180,7 +180,7 @@ def _setting(agent: AgentState, key: str) -> tuple[str, object]:
     return "", None
 
 
-def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
+def check_hook_trust(agent: AgentState) -> Findings:
     """Does the agent trust each of hookrun's hooks, if it requires that?"""
     form = trust_format(agent.agent)
     if form is None or not agent.all_wired:
@@ -211,7 +211,7 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
 
 
-def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
+def check_folder_trust(agent: AgentState) -> Findings:
     """Does the agent trust the project's folder, if it requires that?"""
     spec = agent.spec.get("folder_trust")
     if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
@@ -244,7 +244,7 @@ def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     return trusted, distrusted
 
 
-def check_managed_only(agent: AgentState) -> Iterable[Finding]:
+def check_managed_only(agent: AgentState) -> Findings:
     """Does the administrator allow managed hooks only?"""
     for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
         for key, values in agent.spec.get("managed_only", {}).items():

@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from time import monotonic
 from typing import Any
@@ -25,7 +25,7 @@ from hookrun.claude.answer import Interpretation
 from hookrun.claude.hook_protocol import build_payload
 from hookrun.config.command_words import relative_words
 from hookrun.config.document import Diagnostic
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
 from hookrun.events import ALIASES
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
@@ -51,8 +51,8 @@ MAX_SECONDS = 60.0
 """Limit on a command's seconds, whatever its agent's timeout."""
 
 
-def prove(state: AgentState) -> Iterable[Finding]:
-    """Send each event's recorded message through its command and report what the agent would have done."""
+def prove(state: AgentState) -> Findings:
+    """Send each event's recorded message through its command; report what the agent would do."""
     payloads = recorded(state.agent.NAME)
     unproven = []
     for each in state.all_wired:
@@ -118,7 +118,7 @@ def _run(
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return the finished command, or None after a timeout."""
     words = wired.command.words
-    if wired.command.form is not None:  # started as by its script, which finds hookrun by the account's home
+    if wired.command.form is not None:  # as by its script, which finds hookrun by the account's home
         words = [*(state.found_by_project() or []), *wired.command.flags.arguments()]
     command = [*words, "--probe", home]
     if wired.command.flags.event is None:  # its caller adds the event

@@ -22,7 +22,7 @@ class FileError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class ExistingFile:
-    """A file as it is now: its path with links resolved, and its bytes, None if missing."""
+    """A file as it is now: its path with links resolved, and its bytes or None."""
 
     path: str
     data: bytes | None
@@ -162,8 +162,8 @@ def missing_directories(path: str) -> list[str]:
 def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
     """Replace the file at `path` atomically, keeping its mode and owner; a new one gets `mode` less the umask.
 
-    `path` is no symbolic link, and its directory exists. Killing the process leaves the old or the new file, and
-    perhaps a temporary one that the next write removes. Raises FileError.
+    `path` is no symbolic link, and its directory exists. A killed process leaves the old or new file, and perhaps a
+    temporary one that the next write removes. Raises FileError.
     """
     try:
         files.sweep(os.path.dirname(path))

@@ -16,7 +16,7 @@ from hookrun.config.parse import JsonParser, KeyPath, ParseError
 
 
 class EditError(Exception):
-    """A document cannot be edited: a change at a YAML alias, for example, would change another place."""
+    """A document cannot be edited: changing a YAML alias, for example, would change another place."""
 
     def __init__(self, message: str = "it cannot be edited in place (a YAML alias?); change it by hand") -> None:
         super().__init__(message)
@@ -168,7 +168,7 @@ class Json(SpanEditor):
         super().__init__(text, self._spans.parse().data)
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` (or its key) begins, or the nearest enclosing value."""
+        """Return where the value at `path` (or its key) or the nearest enclosing value begins."""
         return self._spans.parsed.offset(path, key=key)
 
     def _parsed(self, text: str) -> Json:
@@ -216,7 +216,7 @@ class Json(SpanEditor):
         yield self._cut(path, start)
 
     def _cut(self, path: KeyPath, lead: int) -> str:
-        """Return the text without the part from `lead` to the end of the item at `path`, and without one comma."""
+        """Return the text without the part from `lead` to the end of the item at `path` and one comma."""
         end = self._spans.ends[path]
         siblings = self._children(path[:-1])
         position = siblings.index(path)
@@ -263,7 +263,7 @@ class Json(SpanEditor):
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _own_line(self, offset: int) -> str | None:
-        """Return the indent of what begins at `offset`, None if it is not the first in its line."""
+        """Return the indent of what begins at `offset`, None unless it is first in its line."""
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return None if line.strip(" \t") else line
 

@@ -98,7 +98,7 @@ def _valid(text: str) -> Iterator[Toml]:
 
 
 def _table_key(header: str) -> TableKey | None:
-    """Return the key path of a `[table]` header; None for other lines, such as `[[array of tables]]`."""
+    """Return a `[table]` header's key path; None for other lines, such as `[[array of tables]]`."""
     key: list[str] = []
     try:
         value: object = tomllib.loads(header)
@@ -116,7 +116,7 @@ def _quoted(text: str) -> str:
 
 
 def _parse_error(text: str, message: str) -> ParseError:
-    """Return tomllib's error as a ParseError: it names a line and column or the end of the document."""
+    """Return tomllib's error as a ParseError: it names line and column or the end of the document."""
     place = PLACE.search(message)
     what = message.partition(" (at ")[0]
     offset = len(text)

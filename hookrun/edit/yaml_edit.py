@@ -1,4 +1,4 @@
-"""Edit YAML lists and mappings in place, keeping the text's indentation and style (block or flow)."""
+"""Edit YAML lists and mappings in place, keeping the text's indentation and block or flow style."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)  # noqa: FBT003  # PyYAML's
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """Write several lines as a block if possible; PyYAML alone would put blank lines between them."""
+        """Write several lines as a block if possible; PyYAML alone puts blank lines between them."""
         style = None if text.isprintable() else "|" if text.replace("\n", "").isprintable() else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -182,7 +182,7 @@ def _last(node: yaml.CollectionNode) -> yaml.Node:
 
 
 def _end(node: yaml.Node, text: str) -> int:
-    """Return the offset after a node's last character: PyYAML's mark is behind the comments that follow."""
+    """Return the offset after a node's last character: PyYAML's mark is behind the following comments."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = _last(node)
     end = node.end_mark.index

@@ -104,8 +104,8 @@ def _with_string_keys(value: object) -> object:
 def seconds(value: object, name: str) -> float:
     """Return seconds since 1970 UTC for a datetime, an ISO 8601 string or such a number.
 
-    A date without a zone is local. Raises ValueError, naming the value `name`, for anything else, and for times before
-    1970 or after the year 9999 in UTC.
+    A date without a zone is local. Raises ValueError, naming the value `name`, for anything else, and for times outside
+    the years 1970 to 9999 in UTC.
     """
     at = value
     try:

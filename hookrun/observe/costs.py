@@ -216,10 +216,10 @@ def _total(ctx: Context, usage: object) -> float | None:
 
 
 def _added(db: sqlite3.Connection, session: str, total: float) -> float:
-    """Return the amount that a total reported by the agent adds to the known cost of its run, at least 0."""
+    """Return what a total reported by the agent adds to the known cost of its run, at least 0."""
     before, last, run = 0.0, 0, 0
     for number, reported in [*db.execute(REPORTED, (session,)), (0, total)]:
-        if reported < before:  # a new run: it begins after the last report of the one before
+        if reported < before:  # a new run, after the last report of the previous one
             run = last
         before, last = reported, number
     return max(total - float(db.execute(SPENT_SINCE, (session, run)).fetchone()[0]), 0.0)
@@ -256,7 +256,7 @@ def _require_token_counts(usage: object) -> None:
 
 
 def _member(value: object, name: str) -> Any:
-    """Return a member of a mapping or attribute of an object, None if there is none; `a.b` is the member b of a."""
+    """Return a mapping's member or an object's attribute, or None; `a.b` is the member b of a."""
     for each in name.split("."):
         value = value.get(each) if isinstance(value, Mapping) else getattr(value, each, None)
     return value

@@ -356,6 +356,6 @@ PLACE = "writes_to"
 
 
 def unique_name(engine: Engine, name: str, place: str) -> str:
-    """Return the name, with the place added if a hook that writes elsewhere has it: both are to run."""
+    """Return the name, with the place if a hook that writes elsewhere has it: both are to run."""
     others = [hook for hook in engine.hooks() if hook.name == name]
     return f"{name}@{place}" if any((hook.metadata or {}).get(PLACE, place) != place for hook in others) else name

@@ -226,7 +226,7 @@ def _add_error(
     tool: str | None = None,
     call: str | None = None,
 ) -> tuple[str, bool]:
-    """Store an error and return the id of its chain, and whether it is new: the same one may still be open here."""
+    """Store an error; return its chain's id, and whether it is new: the same one may still be open here."""
     message = texts.clean_text(message, MAX_MESSAGE)
     kind = _kind(db, message)
     known = db.execute(

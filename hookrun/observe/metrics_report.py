@@ -1,4 +1,4 @@
-"""Collect all metrics of a session, of some days or of all time, and export them as Prometheus text or JSON."""
+"""Collect all metrics of a session, some days or all time, and export them as Prometheus text or JSON."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _shorten(value: str, longest: int) -> str:
 
 
 def normalize(message: str) -> str:
-    """Return a message in lower case with a placeholder for every number, id, path, URL and quoted value."""
+    """Return a message in lower case with placeholders for numbers, ids, paths, URLs and quoted values."""
     for pattern, word in VARYING:
         message = pattern.sub(word, message)
     message = message.strip().lower()

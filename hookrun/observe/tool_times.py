@@ -85,7 +85,7 @@ class ToolTimes:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
-        # Not `always`: an earlier blocked call never ends. Not in a thread: that would delay the start time.
+        # Not `always`: a call blocked earlier never ends. Not in a thread: that would delay the start time.
         call = {"tool-times-call": ("pre_tool_use", self.on_call)}
         register_observers(engine, self._store.place, call, priority=1000, always=False, thread=False)
         results = {

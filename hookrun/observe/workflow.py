@@ -1,4 +1,4 @@
-"""Measures each session: its duration, tool calls, files and checkpoints, its speed and the trend of its quality."""
+"""Measures each session: duration, tool calls, files and checkpoints, speed and quality trend."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CHUNK = 1 << 16
 MAX_WRITE = 1 << 20
 """Bytes of stdin written at a time."""
 NO_PIDFD, CLOSED = -1, -2
-"""No pidfd: there is none; it reported the exit and is closed."""
+"""Instead of a pidfd: there is none; it reported the exit and is closed."""
 
 
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))

@@ -180,7 +180,7 @@ class Loop:
     # Overridden by loops that share their limit with others:
 
     def _take_slot(self) -> bool:
-        """Count one more process, if it may run, and return that."""
+        """Count one more process if it may run; return whether it may."""
         return len(self._live) < MAX_PROCESSES
 
     def _free_slot(self) -> None:
@@ -425,7 +425,7 @@ class Loop:
 
 
 def pidfd(pid: int) -> int:
-    """Return a descriptor that an exit makes readable; NO_PIDFD on macOS or with too many files."""
+    """Return a descriptor that the process's exit makes readable; NO_PIDFD on macOS or with too many files."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -51,7 +51,7 @@ LAST_RESORT = "/tmp"  # noqa: S108  # a working directory if even the home direc
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that starts argv[0] (a path). For one thread only: it changes directory.
+    """Return a function that starts argv[0] (a path). For a single-threaded process: it changes directory.
 
     The new process leads its own session, with every signal at its default and unblocked.
     """

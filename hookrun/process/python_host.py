@@ -155,7 +155,7 @@ class HostLease:
         return False
 
     def exit_fd(self) -> int:
-        """Return a new descriptor that is readable when it may be; -1 if the process no longer reports."""
+        """Return a new descriptor that is readable when it may be done; -1 if the process no longer reports."""
         return os.dup(self._host.control.fileno()) if self._host is not None else -1
 
     def release(self, *, done: bool, reusable: bool) -> None:

@@ -140,7 +140,7 @@ class State:
 
 
 def wait_for(pid: int) -> int:
-    """Wait for a program of hookrun's that leaves no process behind, so that none is searched."""
+    """Wait for a program of hookrun's that leaves no process behind, so that none is searched for."""
     before = _accounts()[0]
     status = os.waitpid(pid, 0)[1]
     UNCOUNTED[0] += _accounts()[0] - before

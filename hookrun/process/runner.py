@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         """Decides about each hook before it starts and after it has ended."""
 
         def check_before(self, hook: Hook) -> Failure | None:
-            """Return why the hook may not run, if so."""
+            """Return why the hook may not run, or None."""
 
         def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
             """Return the outcome, or its replacement."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 KEPT = 3
-"""The other one that a forked child may have."""
+"""Another descriptor that a forked child may have."""
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
@@ -119,7 +119,7 @@ def start_otherwise(
 
 
 def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
-    """Raise CannotStart for a program that the system refuses; the error itself if it may start later."""
+    """Raise CannotStart for a program that the system refuses to start; the error itself if it may start later."""
     if isinstance(error, ValueError):
         raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
     if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
@@ -128,7 +128,7 @@ def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
 
 
 def start_failure(error: OSError) -> Failure:
-    """Return the failure of a hook that the system refuses, whatever else runs."""
+    """Return the failure of a hook that the system refuses to start, whatever else runs."""
     if error.errno == E2BIG:  # hooks get more variables than hookrun, which has just started
         why = "its arguments and environment variables are longer than the system allows: unset or shorten some"
     else:

@@ -1,4 +1,4 @@
-"""Query git about a repository: read-only, with a timeout, and without running programs of its settings."""
+"""Query git about a repository: read-only, with a timeout, without running programs from its settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
-"""A repository's settings can name programs: none of them runs. The output is not for a terminal."""
+"""No program from a repository's settings runs. The output is not for a terminal."""
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # what a partial clone lacks is not fetched, by whatever program
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone fetches nothing, by any program
 }
 MAX_ALIASES = 3
 """Maximum nesting of aliases that are shell lines."""
@@ -49,14 +49,14 @@ CHUNK = 1 << 16
 
 
 def run(directory: str, *arguments: str) -> str | None:
-    """Return the output of a git command, None if it fails: no repository, no git, or too slow."""
+    """Return a git command's output, None if it fails: no repository, no git, or too slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     if arguments[0] == "status":
         environment |= _without_filters(directory)
         arguments = (*arguments, "--ignore-submodules=all")  # their settings are other ones
     output, write_end = os.pipe()
     try:
-        # Not by `subprocess`, whose import costs four times as much as git's answer.
+        # Not `subprocess`: its import costs four times as much as git's answer.
         pid = os.posix_spawnp(
             "git",
             ("git", "-C", directory, *QUIET, *arguments),
@@ -84,7 +84,7 @@ def run(directory: str, *arguments: str) -> str | None:
 
 
 def _read(fd: int, deadline: float) -> bytes | None:
-    """Return all that comes from a pipe, None if that takes too long."""
+    """Return a pipe's whole content, None if that takes too long."""
     data = bytearray()
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -97,7 +97,7 @@ def _read(fd: int, deadline: float) -> bytes | None:
 
 
 def _without_filters(directory: str) -> dict[str, str]:
-    """Return the variables that switch all filters off, which git runs to compare files."""
+    """Return the variables that switch off all filters, which git runs to compare files."""
     names = (run(directory, "config", "-z", "--name-only", "--get-regexp", r"^filter\.") or "").split("\0")[:-1]
     variables = {"GIT_CONFIG_COUNT": str(len(names))}
     for number, name in enumerate(names):
@@ -109,12 +109,13 @@ def _without_filters(directory: str) -> dict[str, str]:
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
 
-def _settings(directory: str) -> list[tuple[str, str]] | None:
-    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of one call."""
+def _settings(directory: str | None) -> list[tuple[str, str]] | None:
+    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of a call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
-    key = (request, directory)
+    where = directory if directory is not None and os.path.isdir(directory) else project_directory()
+    key = (request, where)
     if key not in _SETTINGS or not request:
-        listed = run(directory, "config", "-z", "--list")
+        listed = run(where, "config", "-z", "--list")
         entries = [each.partition("\n") for each in (listed or "").split("\0") if each.startswith(READ)]
         found = [(name, value if is_given else "true") for name, is_given, value in entries]
         _SETTINGS[key] = None if listed is None else found
@@ -122,46 +123,42 @@ def _settings(directory: str) -> list[tuple[str, str]] | None:
 
 
 class Configuration:
-    """Git's settings of aliases, remotes and branches; those that the line sets itself count everywhere behind it."""
+    """Git's settings of aliases, remotes and branches; those set in the line count everywhere after it."""
 
     def __init__(self) -> None:
         self._set: list[tuple[str, str]] = []
 
     def __call__(self, directory: str | None) -> dict[str, str]:
-        """Return the settings in a directory (None: the project's root) by name; the last value counts."""
+        """Return a directory's settings (None: the project root's) by name; the last value counts."""
         return dict(self.all(directory))
 
     def all(self, directory: str | None) -> list[tuple[str, str]]:
-        """Return names and values in order, in which a name can recur; empty without git.
+        """Return names and values in order, names possibly repeated; empty without git.
 
-        Section and key of a name are in lower case, the part between them is unchanged.
+        A name's section and key are in lower case, the part between is unchanged.
         """
-        return [*(_settings(_existing(directory)) or ()), *self._set]
+        return [*(_settings(directory) or ()), *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Apply the setting of a call of `git config` or `git remote`."""
+        """Apply the setting of a `git config` or `git remote` call."""
         set_here = setting(git) if git.command in {"config", "remote"} else None
         if set_here is not None:
             self._set.append(set_here)
 
     def remote(self, directory: str | None) -> str:
-        """Return the remote of a push that names none (see git-config, remote.pushDefault)."""
+        """Return a push's default remote (see git-config, remote.pushDefault)."""
         settings = self(directory)
         here = branch(directory or project_directory())
         names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
         return next((settings[name] for name in names if name in settings), "origin")
 
 
-def _existing(directory: str | None) -> str:
-    return directory if directory is not None and os.path.isdir(directory) else project_directory()
-
-
 def calls(
     context: Mapping[str, object], parsed: ParsedLine, configuration: Configuration, depth: int = 0
 ) -> Iterator[tuple[SimpleCommand, GitCall | None]]:
-    """Yield the commands of a line, each with the call of git that it is, and before it those of its alias's line.
+    """Yield a line's commands, each with its call of git, if any, and before it those of its alias's line.
 
-    The unparsed parts of those lines are added to the first line's.
+    Those lines' unparsed parts join the first line's.
     """
     for command in parsed.commands:
         git = parse_git_call(command, configuration) if command.words else None
@@ -173,13 +170,13 @@ def calls(
                 parsed.problem = parsed.problem or inner.problem
                 parsed.unparsed += inner.unparsed
             known = git.line is not None or git.command in OWN or UNKNOWN in command.program + git.command
-            if not known and _settings(_existing(git.directory)) is None:
+            if not known and _settings(git.directory) is None:
                 parsed.problem = UNKNOWN_ALIAS
         yield command, git
 
 
 def branch(directory: str) -> str | None:
-    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
+    """Return a directory's checked-out branch, None without one. Reads files, without git."""
     own = git_directory(directory)
     head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"

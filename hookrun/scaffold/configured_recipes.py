@@ -1,4 +1,4 @@
-"""Add, update and remove recipes in a declaration file, keeping the user's changes; suggest recipes for a project."""
+"""Add, update and remove recipes in a declaration file, keeping the user's changes; suggest recipes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONFLICTS = {CONFLICT, NEWER}
 
 @dataclass(frozen=True, slots=True)
 class RecipeStatus:
-    """The state of a recipe or file after a command and, if updated, the difference between its versions."""
+    """A recipe's or file's state after a command and, if updated, the difference between its versions."""
 
     name: str
     state: str
@@ -58,7 +58,7 @@ class ConfiguredRecipes:
 
     @property
     def changes(self) -> list[FileChange]:
-        """All changed files, the declaration file last: a hook is not declared before its tests exist."""
+        """All changed files, the declaration file last: no hook is declared before its tests exist."""
         return [each for each in (*self._cases, *self.config_file.changes()) if each.has_effect]
 
     def names(self, state: str) -> list[str]:
@@ -219,7 +219,7 @@ def _difference(name: str, version: str) -> str:
 
 
 def _examples(recipe: Recipe) -> str:
-    """Return the examples of the recipe's case file: the first two cases, and the first in which it is quiet."""
+    """Return the examples in a recipe's case file: the first two cases, and the first quiet one."""
     path = catalog.cases_path(recipe.name)
     if not os.path.exists(path):
         return ""

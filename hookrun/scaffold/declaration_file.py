@@ -1,4 +1,4 @@
-"""Find and edit a project's or user's config file, whole or not at all, and fetch the configs that it includes."""
+"""Find and edit a project's or user's config file, whole or not at all, and fetch its includes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DeclarationFile:
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if it cannot be read."""
+        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if unreadable."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -88,7 +88,7 @@ class DeclarationFile:
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
     def changes(self) -> list[FileChange]:
-        """Return the changes, to show or to write: the file, and before a new one its schema."""
+        """Return the changes to show or write: the file and, before a new one, its schema."""
         return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
     def _edit(self, edit: Callable[[SpanEditor], SpanEditor], entry: Mapping[str, object] | None) -> None:
@@ -184,7 +184,7 @@ SAFE = (
     *("-c", "protocol.allow=never"),
     *(word for name in PROTOCOLS for word in ("-c", f"protocol.{name}.allow=always")),
 )
-"""Options of git: a project's config must not make it run a program (`ext::`) or read over an open line."""
+"""Options of git: a project's config must not make it run programs (`ext::`) or read over open lines."""
 
 OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
 """Variables that git sets for its own hooks and that would misdirect this git."""

@@ -90,8 +90,8 @@ OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop
 class HookTemplateRequest:
     """The hook to make. `name` and `matcher` default to those of the event's template.
 
-    The default event is that of the template with this name, else pre_tool_use. With `serve`, its program answers one
-    line of JSON after the other.
+    The default event is that of the template with this name, else pre_tool_use. With `serve`, its program answers lines
+    of JSON.
     """
 
     language: str
@@ -163,7 +163,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
 
 
 def _usual_event(request: HookTemplateRequest) -> str:
-    """Return the event of the template requested by name alone, else that of most hooks."""
+    """Return the event of a template requested by name alone, else that of most hooks."""
     examples = {each.name: each.event for each in PURPOSES.values() if request.matcher is None}
     return examples.get(request.name or "", EVENT)
 
@@ -212,7 +212,7 @@ def render_script(language: str, purpose: str, values: dict[str, str], *, serve:
 
 
 def _fill(text: str, place: str, lines: str) -> str:
-    """Replace the line `{{place}}` with these lines or, without any, remove it and an empty line before it."""
+    """Replace the line `{{place}}` with these lines; without any, remove it and an empty line before."""
     mark = f"{{{{{place}}}}}\n"
     return text.replace(mark, lines) if lines else text.replace(f"\n\n{mark}", "\n").replace(mark, "")
 

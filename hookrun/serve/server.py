@@ -58,7 +58,7 @@ class Seat:
 
 
 class Server:
-    """Listens at `path` until a signal, or a reason of its own."""
+    """Listens at `path` until a signal or a reason of its own ends it."""
 
     def __init__(self, path: str, lock: int, package: WatchedPackage, idle_limit: float, *, blocks: bool) -> None:
         self.path = path

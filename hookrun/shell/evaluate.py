@@ -44,7 +44,7 @@ IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
 """Programs that run their line in the current shell."""
 
 TOPLEVEL = "git rev-parse --show-toplevel"
-"""Key of the variables with this command's output, if known."""
+"""The variable that holds this command's output, if known."""
 
 NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
 """Represents the directory made by `mktemp -d`."""

@@ -1,4 +1,4 @@
-"""Run cases through the engine in threads and processes, each in a sandbox that keeps the user's files untouched."""
+"""Run cases through the engine in threads and processes, in sandboxes that protect the user's files."""
 
 from __future__ import annotations
 
@@ -77,9 +77,8 @@ def run_cases(
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
     At most `at_once` hooks run concurrently, many cases in several processes. `config` (from `config_from_data` or
-    `config_from_files`) replaces the files around the cases; `directory` is where to look for a config if a file has
-    none around it. Only runs for which `keep` returns True are started; `on_begin` is called with their number,
-    `on_ran` with each finished one.
+    `config_from_files`) and `directory` are as for CaseRunner. Only runs for which `keep` returns True are started;
+    `on_begin` is called with their number, `on_ran` with each finished one.
     """
     files = list(files)
     started = monotonic()
@@ -97,7 +96,7 @@ def run_cases(
 
 
 def process_count(cases: int, width: int) -> int:
-    """Return the number of processes for so many cases and `width` concurrent hooks: at most one per core."""
+    """Return the number of processes for these cases and `width` concurrent hooks: up to one per core."""
     if threading.active_count() > 1:
         return 1  # a fork would copy the locks that other threads hold, held forever
     return max(1, min(os.cpu_count() or 1, width, cases // CASES_PER_PROCESS))
@@ -248,7 +247,7 @@ class CaseRunner:
         self._coprocesses.close()
 
     def config_for(self, directories: Iterable[str], config: str | None = None) -> CaseConfig:
-        """Return the config of the one file `config`, or the first one in the directories.
+        """Return the config of the file `config`, or the first one in the directories.
 
         If there is none, the first directory's says so.
         """
@@ -392,7 +391,7 @@ class CaseRunner:
         return state
 
     def _make_sandbox(self, run: CaseRun, config: CaseConfig) -> Sandbox:
-        """Return a sandbox with its own home, and with a directory for the case's files, if any."""
+        """Return a sandbox with its own home and a directory for the case's files, if any."""
         case, directory = run.case, None
         if case.temporary:
             directory = self._new_directory()
@@ -414,14 +413,13 @@ class CaseRunner:
         return directory
 
     def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
-        """Reuse a still empty home: making and removing one takes longer than many hooks."""
+        """Reuse a still empty home: a new one takes longer than many hooks."""
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
             self._homes[sandbox.coprocesses is not None].append(sandbox.home)
 
 
 def _serves(case: Case, config: CaseConfig) -> bool:
-    """Return whether a case may run hooks with `serve`."""
     try:
         event, names = config.resolve_event(case.event), case.hooks
     except CannotRunError:

@@ -119,7 +119,7 @@ MERGED_FIELDS = frozenset({"context", "env", "files"})
 """Objects of a case merged key by key into those of `defaults`."""
 
 WORKDIR = "${WORKDIR}"
-"""The placeholder for the case's directory in its context, environment and expectations."""
+"""The placeholder for the case's directory in context, environment and expectations."""
 
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 """Fields that give a case a temporary working directory."""
@@ -193,7 +193,7 @@ class CaseFile:
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
-    """Return a file of cases as far as it can be read, with its and its cases' problems."""
+    """Return a file of cases as far as it is readable, with all problems."""
     shown, path = shown_as or path, os.path.abspath(path)
     file = CaseFile(path, shown, Document.from_data(shown, {}))
     try:

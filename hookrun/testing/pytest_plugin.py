@@ -1,6 +1,6 @@
-"""The pytest plugin: collects files of cases as tests, and has a fixture that fires events in a project's own tests.
+"""The pytest plugin: collects files of cases as tests; its fixture fires events in a project's own tests.
 
-Every pytest run loads this if hookrun is installed, so it imports the rest of hookrun on use.
+Every pytest run loads this if hookrun is installed, so it imports the rest on use.
 """
 
 from __future__ import annotations

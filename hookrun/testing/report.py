@@ -23,7 +23,7 @@ STYLES = {
     "-": "red",
     "+": "green",
 }
-"""First word of a line, or first character of an indented one -> its terminal style."""
+"""A line's first word, or an indented one's first character -> its terminal style."""
 MAX_CONTEXT = 4000
 """Limit on a context's characters in the command that reproduces a case."""
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

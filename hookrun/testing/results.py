@@ -170,7 +170,6 @@ def escape_glob(text: str) -> str:
 
 
 def _difference(key: str, expected: object, result: CaseResult) -> Difference | None:
-    """Return how a result differs from an expectation, or None."""
     actual: object = _kinds(result) if key == "failure" else getattr(result, key)
     why = ""
     if key == "action":

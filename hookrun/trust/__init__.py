@@ -1,1 +1,1 @@
-"""Decide which hooks of untrusted projects may run, by approvals bound to bytes and by what is disabled."""
+"""Decide which hooks of untrusted projects may run: approvals bound to bytes, and disabled hooks."""

@@ -1,4 +1,4 @@
-"""Check before and after each hook whether the user allows it: decisions, approvals, unchanged files."""
+"""Check before and after each hook that the user allows it: decisions, approvals, unchanged files."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class UserDecisions:
         return [f"{name}: {why}" for name, why in self.off.items()]
 
     def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the declaration alone forbids the hook to run, or None; reads no file."""
+        """Return why the declaration alone forbids the hook, or None; reads no file."""
         if not self.need_approval or hook.layer not in UNTRUSTED_LAYERS:
             return None
         if hook.error is not None:
@@ -131,7 +131,7 @@ class UserDecisions:
         # An agent started in an untrusted repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
-        # The inspection that decided, right before the start: check_after compares the files with it.
+        # The deciding inspection, right before the start: check_after compares the files with it.
         self._running[id(hook)] = examined
         return None
 
@@ -143,7 +143,7 @@ class UserDecisions:
         return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
-        """Return a finished hook's outcome, without its answer if its files have changed since it started.
+        """Return a finished hook's outcome, without its answer if its files have changed since the start.
 
         A block stays a block, with our reason: whoever can write the script cannot undo it.
         """
@@ -162,7 +162,6 @@ class UserDecisions:
         return outcome
 
     def _changed(self, hook: Hook, before: Inspection) -> str:
-        """Return which files have changed, appeared or disappeared since the start."""
         from hookrun.trust.hook_files import files_of
 
         try:

@@ -1,4 +1,4 @@
-"""Compute and cache hook digests: a SHA-256 of declaration, location and the bytes of the files."""
+"""Compute and cache hook digests: SHA-256 of declaration, location and file bytes."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ NOT_READ = "its files were not read"
 class Budget:
     """One run's limits on inspecting hooks that may not be approved: time, hooks, files, bytes.
 
-    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS, and at most half of the time left
-    when it begins. `is_interrupted` returns whether a signal has asked the run to end.
+    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS and half the time left when it begins.
+    `is_interrupted` returns whether a signal has asked the run to end.
     """
 
     SECONDS, LEAST = 2.0, 0.1
@@ -106,8 +106,8 @@ class Budget:
 def declaration(hook: Hook, root: str, home: str) -> str:
     """Return the canonical text of a declaration.
 
-    It has the file, relative to the project's root, and every significant field that differs from its default, whether
-    the hook, `defaults` or an included file sets it.
+    It has the file, relative to the project's root, and every significant field without its default, set by the hook,
+    `defaults` or an included file.
     """
     return _declared_in(place(hook.source, root, home), hook)
 
@@ -201,7 +201,7 @@ MOST_HOOKS = 1000
 
 
 class DigestCache:
-    """A cache of digests by declaration and file identities. Unreadable entries are computed again."""
+    """A cache of digests by declaration and file identities. Unreadable entries are recomputed."""
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
@@ -224,12 +224,12 @@ class DigestCache:
         return None
 
     def last_digest(self, declared: str) -> str | None:
-        """Return the cached digest of a declaration, whatever its files are now, or None."""
+        """Return a declaration's cached digest, whatever its files are now, or None."""
         known = self._known.get(declared)
         return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
-        """Add a digest, unless a file is too young for its times to show another change."""
+        """Add a digest unless a file's times are too recent to show another change."""
         now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
@@ -293,7 +293,7 @@ class HookInspector:
         self._approved: dict[tuple[str, str], set[str]] | None = None
 
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
-        """Return the hook's declaration if it was approved, whatever its files are now, else None."""
+        """Return the hook's declaration if approved, whatever its files are now, else None."""
         if self._approved is None:
             self._approved = {}
             for each in store.approved.values():
@@ -303,7 +303,7 @@ class HookInspector:
         if known is None:
             return None
         declared = _declared_in(file, hook)
-        # With the last run's digest most declarations need no hashing; "" is from a version that stored none.
+        # With the last run's digest most declarations need no hashing; "" is from versions that stored none.
         if self._cache().last_digest(declared) in store.approved or "" in known:
             return declared
         return declared if sum_of_text(declared) in known else None

@@ -30,7 +30,7 @@ LONGEST_NAME = 255
 """Bytes of a name in a directory (NAME_MAX, limits.h)."""
 
 UNCHECKED = 1
-"""Flags of a compiled Python module loaded without a check of its source (PEP 552)."""
+"""Flags of a compiled Python module loaded without checking its source (PEP 552)."""
 
 SHEBANG_LINE = 256
 DEEPEST = 4
@@ -65,7 +65,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
     They include named system files. Raises UnfitFilesError.
     """
     finder = _Finder(hook, environment, cwd, root)
-    # A hook that runs in the agent's working directory may name files that exist only in the project's root.
+    # A hook in the agent's working directory may name files that exist only in the project's root.
     for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
         for reference in hook.words or ():
             kind, _, value = reference.partition(":")
@@ -151,7 +151,7 @@ class _Finder:
                 self.program(word, cwd, depth + 1)
 
     def _is_within_really(self, path: str) -> bool:
-        """Return whether a file is in the project; a virtual environment's link to a system interpreter is not."""
+        """Return whether a file is in the project, unlike a virtual environment's link to a system interpreter."""
         return os.path.exists(path) and within(os.path.realpath(path), os.path.realpath(self._root))
 
     def node(self, value: str, cwd: str) -> None:
@@ -198,7 +198,7 @@ class _Finder:
         raise UnfitFilesError(value)
 
     def _if_code(self, path: str) -> None:
-        """Add a program's argument if it looks like code, or is configuration that git tracks."""
+        """Add a program's argument if it looks like code or is configuration tracked by git."""
         path = _plain(path)
         try:
             status = os.stat(path)
@@ -229,7 +229,7 @@ class _Finder:
         length = min(len(name), 0xFFF)
         at = data.find(name + b"\0")
         while at > 0:
-            # A name follows its two bytes of length; an entry with more flags has those in between.
+            # A name follows two bytes of length; entries with more flags have those in between.
             flags = (data[at - 2 : at], data[at - 4 : at - 2])
             if any(int.from_bytes(each, "big") & 0xFFF == length for each in flags):
                 return True
@@ -237,7 +237,7 @@ class _Finder:
         return False
 
     def matching(self, path: str) -> Iterator[str]:
-        """Yield a glob's files. `*` matches in one directory, `**` in any below; a directory means all of it."""
+        """Yield a glob's files. `*` matches in one directory, `**` in any below; a directory means all in it."""
         return _below("", [part for part in path.split("/") if part not in ("", ".")], self._looked_at)
 
 
@@ -320,7 +320,7 @@ def _main_of(path: str) -> str | None:
 
 
 def _git_index(root: str) -> tuple[str, bytes]:
-    """Return the top of the repository around a directory, and its index; empty ones if there is none."""
+    """Return the top of the repository around a directory, and its index; both empty without one."""
     top = root
     while not os.path.lexists(f"{top}/.git"):
         if top == "/":
@@ -338,7 +338,7 @@ def _git_index(root: str) -> tuple[str, bytes]:
 
 
 def _modules(name: str, directory: str) -> Iterator[str]:
-    """Yield the files that Python may load from this directory for a module and its packages, or run with `-m`."""
+    """Yield the files of this directory that Python may load for a module and its packages, or run with `-m`."""
     from _imp import extension_suffixes
 
     suffixes = (".py", ".pyc", *extension_suffixes())

@@ -60,7 +60,7 @@ def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecis
 
 
 def _text(failures: list[tuple[Hook, Failure]]) -> str:
-    """Return one line per cause of the first MAX_NAMED failures, and one that counts the others."""
+    """Return a line for each cause of the first MAX_NAMED failures, and one that counts the others."""
     names: dict[tuple[str, str], list[str]] = {}
     for hook, failure in failures[:MAX_NAMED]:
         names.setdefault((failure.kind, failure.detail), []).append(hook.name)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LOCK = "trust.lock"
 MAX_APPROVED = 5000
-"""Limit on stored digests; the oldest are dropped. Other branches' digests are not needed again."""
+"""Limit on stored digests; the oldest are dropped. Other branches' digests are no longer needed."""
 MAX_SHOWN = 60
 """Limit on the characters shown of a part of a command."""
 
@@ -132,7 +132,7 @@ class Project:
         return max(here)[1] if here else None
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
-        """Return the words of a hook's command that name data, which may change, and those known only at run time."""
+        """Return the command's words that name data, which may change, and those known only at run time."""
         hook = found.hook
         variables, cwd = self.environment.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
@@ -222,7 +222,6 @@ class Project:
 
 
 def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:
-    """Remove denied or disabled hooks; return the number of entries removed."""
     before = len(store.denied) + len(store.disabled)
     store.denied = [each for each in store.denied if not is_meant(each)]
     store.disabled = [each for each in store.disabled if not is_meant(each)]

@@ -12,7 +12,7 @@ from hookrun.trust.hook_files import LocalFile
 from hookrun.trust.store import RULE, Store
 
 LARGEST_FILE = 64 << 10
-"""Limit on the bytes of a stored and shown file; of a larger one only the size is."""
+"""Limit on the bytes of a stored and shown file; of a larger one, only the size is."""
 
 LARGEST = 512 << 10
 """Limit on the bytes stored for a hook."""
@@ -47,7 +47,7 @@ def text_of(path: str) -> str:
 
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
-    """Store what was approved. Failure is ignored: the next review then shows everything."""
+    """Store what was approved. Failure is ignored: the next review shows everything."""
     from hookrun.config.cache_writer import write  # rarely needed
 
     kept: Texts = {}

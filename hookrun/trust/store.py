@@ -279,7 +279,7 @@ def _is_owners_own(gid: int, uid: int) -> bool:
 
 
 def owners_in(settings: Mapping[str, object]) -> list[int]:
-    """Return the user ids of the settings' `trusted_owners`, given by name or number, without unknown ones."""
+    """Return the user ids of the settings' `trusted_owners`, by name or number; unknown ones are left out."""
     names = settings.get("trusted_owners")
     if not isinstance(names, list) or not names:
         return []

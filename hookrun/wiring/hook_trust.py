@@ -1,4 +1,4 @@
-"""Mark hookrun's hooks as trusted in the configuration of agents that require it of each hook."""
+"""Mark hookrun's hooks as trusted for agents that require it of each hook."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def required_trust(file: HookFile, now: ExistingFile, agent: Agent, *, by_any_pa
 
 
 class TrustConfig:
-    """The agent's configuration with the trust in hookrun's hooks: `trusts` to add, `stale` to remove."""
+    """The agent's configuration with trust in hookrun's hooks: `trusts` to add, `stale` to remove."""
 
     mode = 0o600
 

@@ -25,7 +25,7 @@ TIMEOUT = 10.0
 """Limit in seconds on a program that prints what it is asked for."""
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
-"""The beginning of a cache's CACHEDIR.TAG (https://bford.info/cachedir), which uv's and pipx's have."""
+"""How a cache's CACHEDIR.TAG begins (https://bford.info/cachedir), as in uv's and pipx's."""
 
 
 def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
@@ -81,7 +81,7 @@ def _temporary_directories(home: str) -> list[str]:
 
 
 def _printed_by(program: str, *arguments: str) -> Iterator[str]:
-    """Return the absolute path that a program prints; none if it is not on PATH or prints something else."""
+    """Return the absolute path that a program prints; none if it is missing or prints something else."""
     path = shutil.which(program)
     printed = _output(os.path.abspath(path), *arguments) if path is not None else ""
     if os.path.isabs(printed):
@@ -124,7 +124,7 @@ def lasting_installation() -> str:
 
 
 def _source() -> str:
-    """Return the source of this hookrun for pip: a file, an address, or its name for PyPI."""
+    """Return this hookrun's source for pip: a file, an address, or its name on PyPI."""
     try:
         data = json.loads(distribution("hookrun").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):

@@ -76,7 +76,7 @@ def why_unusable(home: str) -> str | None:
 
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
-    """Return the commands that answer an agent's event once the file at `path` is gone: continue, and warn the user."""
+    """Return commands that answer an agent's event once the file at `path` is gone: continue, warn the user."""
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
     answer = static_answer(agent, event, Reply(user_message=text))
     return fallback_commands(answer) if answer else fallback_commands(stderr=text)
@@ -225,7 +225,7 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[File
 
     It stays while a line in these files, or the settings in another directory of the agent, name it. Raises FileError.
     """
-    if request.scope != "user" or named_in(request, changes) is not None:
+    if request.scope != "user" or why_kept(request, changes) is not None:
         return []
     agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
@@ -239,23 +239,27 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[File
     return [each for each in removals if each.has_effect]
 
 
-def named_in(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
-    """Return the line which names an agent's launcher after these changes, None if none does.
+def why_kept(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
+    """Return a warning that a line still names an agent's launcher after these changes, None if none does.
 
-    Whatever the line is: without the launcher it would run no hook, and perhaps nobody would see that.
+    Any line counts: without the launcher it would run no hook, in some agents silently.
     """
-    path = launcher_file.path_in("", request.agent.NAME).replace("/", r"\\?/")  # JSON may write it as `\/`
-    launcher = re.compile(os.fsencode(rf"{path}(?![a-z0-9_-])"))
-    for each in changes if request.scope == "user" else ():
+    path = launcher_file.path_in("", request.agent.NAME)
+    if request.scope != "user" or not os.path.lexists(request.location.home + path):
+        return None
+    launcher = re.compile(os.fsencode(path.replace("/", r"\\?/") + "(?![a-z0-9_-])"))  # JSON may write `/` as `\/`
+    for each in changes:
         found = launcher.search(each.after or b"")
         if found is not None:
             line = found.string.count(b"\n", 0, found.start()) + 1
-            return f"{files.relative_path(each.path)}:{line}"
+            kept = files.relative_path(request.location.home + path)
+            hint = f"remove the line, then run {request.command('uninstall')} again"
+            return f"{files.relative_path(each.path)}:{line} still names {kept}, so that stays\nhint: {hint}"
     return None
 
 
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:
-    """Return a note for the user: there is no launcher, or launchers no longer start the program `before`."""
+    """Return a note for the user: no launcher, or launchers no longer start the program `before`."""
     if request.scope != "user":
         return None
     reason = why_unusable(request.location.home)

@@ -71,7 +71,7 @@ class Ledger:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep the account's other processes out, and reread what they have written. Raises FileError."""
+        """Keep the account's other processes out and reread what they wrote. Raises FileError."""
         with ExitStack() as stack:
             try:
                 state.make_private_dir(self.directory)
@@ -98,7 +98,7 @@ class Ledger:
 
     def keep(self, path: str, entry: LedgerEntry, original: bytes | None) -> None:
         """Record the coming write to `path`, and keep a copy of the present file. Raises FileError."""
-        # As bytes: removing hookrun's entries does not undo adding them, because several texts give the same result.
+        # As bytes: removing hookrun's entries does not undo adding them, as several texts give the same result.
         if original is not None and not os.path.exists(f"{self.directory}/{digest(original)}"):
             file_change.write_file(f"{self.directory}/{digest(original)}", original, 0o600)
         self.entries[path] = entry

@@ -1,4 +1,4 @@
-"""Plan how to install hookrun into an agent or remove it: events, command lines, file changes."""
+"""Plan how to install hookrun into an agent or remove it: events, lines, file changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MISSING = (
 """The message in a project's settings for users without hookrun."""
 
 UNKNOWN_ORIGINAL = "{}"
-"""The assumed original of a file unknown to the ledger: not missing, so that uninstall leaves the file."""
+"""The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file."""
 
 
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
@@ -63,7 +63,7 @@ def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return those of hookrun's events for which the agent documents an event but never sends it."""
+    """Return hookrun's events for which the agent documents an event but never sends it."""
     unsent = set(agent.INSTALL.get("unsent", ()))
     return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
 
@@ -81,7 +81,7 @@ def version_number(text: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """An agent in a scope of a home and project to install into, and the program that runs hookrun."""
+    """An agent in a scope of a home and project to install into, and hookrun's program."""
 
     agent: Agent
     scope: str
@@ -112,7 +112,7 @@ class InstallRequest:
         return launcher_file.path_in(self.location.home, self.agent.NAME)
 
     def line(self, event: str, when_missing: str = WARN) -> WiredLine:
-        """Return an event's command line, in a project's settings the same on every machine."""
+        """Return an event's command line, for a project the same on every machine."""
         seconds = timeout_for(self.agent, event)
         if self.scope == "project":
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
@@ -145,7 +145,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
     notifies = event == notifying_event(agent)
-    # The model also gets it at a session's start, for runs without a terminal; if only the model can, once.
+    # The model also gets it at session start, for runs without a terminal; if only the model can, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
     reply = Reply(user_message=MISSING if notifies else None, context=context)
@@ -182,7 +182,7 @@ class InstallChange(FileChange):
 
 
 def wired_events(request: InstallRequest) -> list[WiredEvent]:
-    """Return what fires hookrun, by install or by hand. Raises FileError if the settings cannot be read."""
+    """Return what fires hookrun, installed or handwritten. Raises FileError for unreadable settings."""
     targets = request.targets(all_events(request.agent))
     return [each for target in targets for each in target.wired(existing(target.path))]
 
@@ -211,7 +211,7 @@ def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) ->
 
 
 def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChange]:
-    """Return the changes that remove hookrun and the trust in it from an agent's scope. Raises FileError."""
+    """Return the changes that remove hookrun, with its trust, from an agent's scope. Raises FileError."""
     targets = request.targets(all_events(request.agent))
     changes = [_plan_remove(request, target, ledger) for target in targets]
     config = _trust_config(request, changes[0])
@@ -219,7 +219,7 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 
 
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
-    """Return the agent's configuration with the trust that its hooks need after and before a change."""
+    """Return the agent's configuration with the trust that its hooks need after and before the change."""
     form = trust_format(request.agent)
     if form is None:
         return None
@@ -233,7 +233,6 @@ def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig 
 
 
 def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger) -> InstallChange:
-    """Return the change that adds hookrun to a file."""
     now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     after = now.encoded(target.add(now, lines))
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
@@ -248,8 +247,8 @@ def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, Wired
 def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger) -> InstallChange:
     """Return the change that removes hookrun from a file.
 
-    The file gets its bytes from before install back if it has not changed since and they hold the same data as the rest
-    of it. They do not if another project contributes to it.
+    It restores the bytes from before install if the file has not changed since and they hold the same data as the rest
+    of it, unlike in a file to which another project contributes.
     """
     now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)

@@ -1,4 +1,4 @@
-"""Find out whether another installation than the calling one answers an event.
+"""Find out whether an installation other than the calling one answers an event.
 
 Runs ask, and the answer is mostly no, so imports that read settings are local.
 """

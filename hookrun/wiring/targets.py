@@ -1,4 +1,4 @@
-"""The files with an agent's hooks: where they are, and how hookrun's part is added, removed and read.
+"""The files with an agent's hooks: where they are, and how to add, remove and read hookrun's part.
 
 Everything else is left alone.
 """
@@ -50,7 +50,7 @@ class InstallLocation:
 
     @property
     def named_home(self) -> str | None:
-        """The home to name in the command; None for the account's, the default of `hookrun fire`."""
+        """The home to name in the command; None for the account's, which `hookrun fire` takes."""
         try:
             return None if self.home == account_home() else self.home
         except NoHomeError:
@@ -188,7 +188,7 @@ class SettingsFile(HookFile):
         return handler
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
-        """Return the text without hookrun's handlers, or None if there was no file and nothing is left."""
+        """Return the text without our handlers, or None if there was no file and nothing is left."""
         left = self.remove_handlers(self.read(now), None if before is None else self._parsed(before))
         return None if before is None and left.data == {} and not left.text.strip(" \t\r\n{}") else left.text
 
@@ -223,7 +223,7 @@ class SettingsFile(HookFile):
         return [each for each in self.find_all(json) if each.command.is_ours]
 
     def find_all(self, json: Json) -> list[WiredEntry]:
-        """Return the handlers that fire hookrun for this agent, even handwritten ones, in file order."""
+        """Return the handlers that fire hookrun for this agent, also handwritten, in file order."""
         found = []
         for path, handler in self._handlers(json):
             command = wired_command.read(self._line(handler), self._agent)
@@ -295,11 +295,10 @@ class SettingsFile(HookFile):
         return json.remove(matcher)
 
     def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
-        """Return the file with one more handler, in its own group."""
         return json.add((*TOP, event), {"hooks": [handler]} if self._nested else handler)
 
     def remove_handlers(self, json: Json, before: Json | None) -> Json:
-        """Return the file without our handlers and anything then empty, unless that was in `before`."""
+        """Return the file without our handlers, and without what is then empty but not in `before`."""
         for found in reversed(self.find_own(json)):
             json = self._without(json, found.path, before)
         if before is None and json.data == self._first:
@@ -332,7 +331,7 @@ class WiredEntry:
 
 
 def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
-    """Return the path and value of what excludes part of a handler's event: a matcher, or Claude Code's `if`."""
+    """Return the path and value that exclude part of a handler's event: a matcher, or Claude Code's `if`."""
     matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
     for path in (matcher, condition):
         value = json.at(path)
@@ -353,7 +352,7 @@ def problems_in(path: str, text: str) -> Iterator[None]:
 
 
 class OwnedFile(HookFile):
-    """A file that is wholly hookrun's, as install wrote it, removed as a whole. Others are left alone."""
+    """A file that is all hookrun's, as install wrote it, removed as a whole. Others are left alone."""
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the file for these events, or its text unchanged if they need none."""

@@ -40,7 +40,7 @@ START = (
     "import sys;from _frozen_importlib_external import SourceFileLoader as S;del sys.argv[0];__file__=sys.argv[0];"
     'exec(S("__main__",__file__).get_code("__main__"))'
 )
-"""Runs the next argument's file as a script, but with its code from `__pycache__`, as for a module."""
+"""Runs the next argument's file as a script, but with its code from `__pycache__`, like a module."""
 
 PACKAGE_DOOR = "/hookrun/__main__.py"
 """The end of the path to hookrun's program."""
@@ -48,7 +48,7 @@ PACKAGE_DOOR = "/hookrun/__main__.py"
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
 WARN, BLOCK = "warn", "block"
-"""What a portable line does without hookrun: only warn, or also block the agent's tools."""
+"""What a portable line does without hookrun: only warn, or block the agent's tools, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class FireFlags:
 
 
 def fallback_commands(stdout: str = "", stderr: str = "") -> str:
-    """Return the end of a line: commands that print these and exit, if hookrun was moved or removed."""
+    """Return a line's end: commands that print these and exit, if hookrun was moved or removed."""
     channels = ((stdout, ""), (stderr, " >&2"))
     printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
     return "; ".join([*printed, "exit 0"])
@@ -128,8 +128,8 @@ def this_program() -> HookrunProgram:
 
     The interpreter's link is not followed: it makes a virtual environment.
     """
-    # A path, not a name on PATH, and __main__.py, not pip's script: it exists exactly as long as hookrun does, and
-    # finds its package anywhere, also under `python -I`.
+    # A path, not a name on PATH, and __main__.py, not pip's script: it exists as long as hookrun does, and finds its
+    # package anywhere, also under `python -I`.
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
     for path in (program.python, program.main):
@@ -184,7 +184,7 @@ class WiredCommand:
 
     @property
     def words(self) -> list[str]:
-        """The command as install writes it, in a project without hookrun's path and a home; none if handwritten."""
+        """The command as install writes it, without hookrun's path and a home in a project; none by hand."""
         if self.form is not None:
             arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
             return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
@@ -251,7 +251,7 @@ def read(text: object, agent: str) -> WiredCommand | None:
 
 
 def read_handwritten(text: str, agent: str) -> WiredCommand | None:
-    """Return how a shell line not written by install fires hookrun for this agent, or None."""
+    """Return how a handwritten shell line fires hookrun for this agent, or None."""
     for call in fire_calls(text):
         if call.agent == agent:
             flags = _flags(call.arguments)
@@ -261,7 +261,7 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 
 
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
-    """Return how a command's words fire hookrun for this agent if install could have made them, or None."""
+    """Return how a command that install could have written fires hookrun for this agent, or None."""
     launcher = LAUNCHER_PATH.fullmatch(words[0]) if words else None
     if words[1:2] == ["-c"]:
         found = _portable(words)
@@ -327,7 +327,7 @@ def _words(text: str) -> list[str]:
 
 
 def _flags(words: list[str]) -> FireFlags | None:
-    """Return the flags in the arguments of `hookrun fire`, or None if one is not a flag of FireFlags."""
+    """Return the flags in the arguments of `hookrun fire`, or None if any is not in FireFlags."""
     values: dict[str, str] = {}
     event = None
     rest = iter(words)

@@ -167,6 +167,8 @@ def test_a_launcher_that_a_line_by_hand_names_stays(project: Project, line: str)
     assert done.json["removed"] == files
     assert "removed the leftover" in str(done.json["notes"])
     assert not kept.exists()
+    path.write_text(json.dumps(settings))
+    assert "still names" not in hookrun(project, "uninstall", "claude").stderr, "what is not there does not stay"
     assert "claude: not installed, nothing changed" in hookrun(project, "uninstall", "claude").stdout
 
 
