@@ -1,6 +1,6 @@
 """hookrun: write a hook once, in any language; every coding agent obeys it.
 
-The names of the library are loaded when they are first used (PEP 562): `hookrun fire` pays for none of them.
+The library's names are loaded on first use (PEP 562): `hookrun fire` pays for none.
 """
 
 __version__ = "0.1.0"
@@ -75,7 +75,7 @@ PUBLIC = {
 """Module -> its public names."""
 
 RENAMED = {"Run": "HookResult"}
-"""Public names of the previous release -> their new names. They are removed in the next release."""
+"""Public names of the previous release -> their new names, until the next release."""
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ import sys
 if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     __import__("hookrun")  # this copy, not another one on the path
-    sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library
+    sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library's
 
 
 NO_DESCRIPTOR = (23, 24)
@@ -54,19 +54,19 @@ def main() -> None:
 
 
 def _take_hot_modules() -> None:
-    """Load them from one file, where that can be done; else they are imported one by one."""
+    """Load them from one file if possible; else they are imported one by one."""
     try:
         from hookrun import boot
 
         boot.attach()
-    except Exception:  # noqa: S110  # hookrun is being replaced: what comes next says what is missing
+    except Exception:  # noqa: S110  # hookrun is being replaced: the next import reports it
         pass
 
 
 def status_without_hooks(argv: list[str], error: BaseException) -> int:
-    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal.
+    """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal.
 
-    It stays 1 where no descriptor is free: hooks must not be missing in silence.
+    It stays 1 without a free descriptor: hooks must not be missing silently.
     """
     if "--agent" not in argv or getattr(error, "errno", 0) in NO_DESCRIPTOR:
         return 1
@@ -74,7 +74,7 @@ def status_without_hooks(argv: list[str], error: BaseException) -> int:
         from hookrun import agents
 
         return agents.status_without_hooks(argv)
-    except Exception:  # nothing is known of the agent: a message that it does not show is better than a refusal
+    except Exception:  # the agent is unknown: an unseen message is better than a refusal
         return 0
 
 

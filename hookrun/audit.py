@@ -1,4 +1,4 @@
-"""Write the audit: one JSON line for each hook that ran and one for the event, in one append; rotated by size."""
+"""Write the audit: a JSON line per hook that ran and one for the event, in one append; rotated by size."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ VERSION = 1
 MAX_BYTES = 10 << 20
 """Bytes after which the file is rotated."""
 KEEP = 5
-"""Rotated files that are kept: audit.jsonl.1 is the newest."""
+"""Rotated files kept: audit.jsonl.1 is the newest."""
 RECHECK_AFTER = 0.02
-"""Seconds for which a long-running program assumes that the audit is still the file that it has open."""
+"""Seconds for which a long-running program trusts that its open file is still the audit."""
 MAX_TEXT = 500
-"""Characters of a message, and of any other text from outside."""
+"""Characters of a message or other text from outside."""
 
 NONE, SUMMARY, FULL = "none", "summary", "full"
-"""How much of a call is kept (the setting `audit.details`): nothing but the tool's name; its file and the beginning of
-its command; the whole context."""
+"""How much of a call is kept (the setting `audit.details`): only the tool's name; its file and its command's beginning;
+the whole context."""
 
 MAX_COMMAND = 200
 """Characters of a command that a summary keeps."""
 MAX_READ = 1 << 13
-"""Characters of a command that are searched for credentials; what follows them is not kept."""
+"""Characters of a command searched for credentials; the rest is not kept."""
 MAX_CONTEXT_BYTES = 1 << 20
-"""Bytes of a context that `full` keeps; of a larger one only its size is."""
+"""Bytes of a context that `full` keeps; of a larger one it keeps the size."""
 MAX_VALUE = 1 << 14
 """Characters of a changed argument that `full` keeps."""
 SHORTEST_CREDENTIAL = 15
-"""Characters of the shortest credential that is known by its form alone."""
+"""Characters of the shortest credential known by its form alone."""
 
 CREDENTIAL_WORDS = ("bearer", "basic", "pass", "token", "secret", "key", "mysql", "mariadb", "login")
-"""Parts of the words before a credential that neither `=` nor `:` precedes."""
+"""Parts of the words before a credential that follows neither `=` nor `:`."""
 
 ABOUT = (
     ("request_id", "request_id"),
@@ -50,16 +50,16 @@ ABOUT = (
     ("session_id", "session_id"),
     ("tool", "tool_name"),
 )
-"""Fields of every record, and the fields of the context that they are taken from."""
+"""Fields of every record, and the context's fields behind them."""
 
 
 def path(home: str) -> str:
-    """Return the path of the audit; rotated files have a number at the end, .1 the newest."""
+    """Return the audit's path; rotated files end in a number, .1 the newest."""
     return home + STATE_DIR + "/audit.jsonl"
 
 
 def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dict[str, object]:
-    """Return a record of this kind with the given fields that are not None, False or empty."""
+    """Return a record of this kind with the fields that are not None, False or empty."""
     return _with(base_record(kind, context), fields)
 
 
@@ -82,7 +82,7 @@ def base_record(kind: str, context: Mapping[str, object]) -> dict[str, object]:
 
 
 def hook_record(run: HookResult, context: Mapping[str, object]) -> dict[str, object]:
-    """Return the record of one hook that ran, without the values of arguments."""
+    """Return the record of a hook that ran, without the arguments' values."""
     return _of_run(run, base_record("hook", context), NONE)
 
 
@@ -117,7 +117,7 @@ def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
         data["message"] = _excerpt(verdict.message)
     if verdict.additional_context:
         data["additional_context"] = _excerpt(verdict.additional_context)
-    hides_arguments = run.hook.mode == "advise" and details != FULL  # they are in what it would have done
+    hides_arguments = run.hook.mode == "advise" and details != FULL  # its system message has them
     if verdict.system_message and run.failure is None and not hides_arguments:
         data["system_message"] = _excerpt(verdict.system_message)
     if run.notes:
@@ -125,7 +125,7 @@ def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
 
 
 def hook_fields(hook: Hook) -> dict[str, object]:
-    """Return the fields of a record that describe the hook."""
+    """Return a record's fields about the hook."""
     return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
 
 
@@ -141,7 +141,7 @@ def _unusual_fields(run: HookResult) -> dict[str, object]:
 
 
 def _changes(run: HookResult, details: str) -> dict[str, list[str | None]]:
-    """Return each changed argument that may be kept: before and after, None where it was missing."""
+    """Return each changed argument that may be kept: before and after, None where missing."""
     before, after = run.before or {}, run.args
     names = ("command", "file_path") if details == SUMMARY else dict.fromkeys((*before, *after))
     changed = (name for name in names if before.get(name) != after.get(name))
@@ -167,7 +167,7 @@ def fire_records(
     notes: Sequence[str] = (),
     **fields: object,
 ) -> list[dict[str, object]]:
-    """Return the records of an event: one of each hook that ran, and one of the event.
+    """Return an event's records: one of each hook that ran, one of the event.
 
     `ms` is milliseconds, `setting` the setting `audit`.
     """
@@ -191,13 +191,13 @@ def fire_records(
 
 
 def details_of(setting: object) -> str:
-    """Return how much of a call is kept, by the setting `audit`; None is the default."""
+    """Return how much of a call is kept, by the setting `audit` (None: the default)."""
     details = setting.get("details") if isinstance(setting, dict) else None
     return details if isinstance(details, str) else SUMMARY
 
 
 def call_fields(context: Mapping[str, object], details: str) -> dict[str, object]:
-    """Return the file and the beginning of the command that a call is about, if they may be kept."""
+    """Return a call's file and its command's beginning, if they may be kept."""
     if details == NONE:
         return {}
     fields: dict[str, object] = {}
@@ -212,7 +212,7 @@ def call_fields(context: Mapping[str, object], details: str) -> dict[str, object
 
 
 def summarized(text: str, limit: int = MAX_COMMAND, read: int = MAX_READ) -> str:
-    """Return the first `limit` characters of a text without credentials, looked for in the first `read`."""
+    """Return the first `limit` characters of a text without credentials, sought in the first `read`."""
     text = _without_credentials(text[:read])
     return text if len(text) <= limit else f"{text[:limit]}..."
 
@@ -226,7 +226,7 @@ def _without_credentials(text: str) -> str:
 
 
 def may_hold_credential(text: str) -> bool:
-    """Return whether the table of credentials has to be searched: a quick look that misses none of its patterns."""
+    """Return whether to search the table of credentials: a quick look that misses none of its patterns."""
     if "=" in text or ":" in text or "-----" in text or any(len(word) >= SHORTEST_CREDENTIAL for word in text.split()):
         return True
     lower = text.lower()
@@ -234,7 +234,7 @@ def may_hold_credential(text: str) -> bool:
 
 
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
-    """Return the record of a background hook that has finished."""
+    """Return a finished background hook's record."""
     from hookrun.claude import interpret
     from hookrun.model import Failure, HookResult
 
@@ -253,12 +253,12 @@ def _excerpt(text: str) -> str:
 
 
 def _redacted(text: str) -> str:
-    """Return the beginning of a text without credentials."""
+    """Return a text's beginning without credentials."""
     return _without_credentials(text[: MAX_TEXT * 4])
 
 
 def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
-    """Append the records to the account's audit in one write; return the error if that fails, raise nothing.
+    """Append the records to the account's audit in one write; return any error, raise nothing.
 
     `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
     """
@@ -268,10 +268,9 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
 
 
 class Log:
-    """Write to an account's audit: opened when first needed, and again when another file has its name.
+    """Write to an account's audit: opened on first use, and again when another file has its name.
 
-    With `stay_open`, for long-running programs, it stays open until `close`. Safe to use from many threads and in a
-    forked process.
+    With `stay_open`, for long-running programs, it stays open until `close`. Safe in many threads and forked processes.
     """
 
     def __init__(self, home: str, settings: object, *, stay_open: bool = False) -> None:
@@ -281,9 +280,9 @@ class Log:
         self._file: _File | None = None
 
     def append(self, lines: bytes) -> str | None:
-        """Append whole lines in one write; return the error if that fails, raise nothing."""
+        """Append whole lines in one write; return any error, raise nothing."""
         try:
-            file = self.ready()  # remains open while we hold it, whatever other threads do
+            file = self.ready()  # stays open while we hold it, whatever other threads do
             written = os.write(file.number, lines)
             size = os.lseek(file.number, 0, os.SEEK_CUR)
             if written != len(lines):
@@ -299,7 +298,7 @@ class Log:
         return None
 
     def ready(self) -> _File:
-        """Return the open file, the last one if it still is, or just was, the audit. Raises OSError."""
+        """Return the open file: the last one if it is, or just was, the audit. Raises OSError."""
         file = self._file
         if file is None or not file.is_at(self._path):
             file = _File(_open(self._path))
@@ -341,7 +340,7 @@ class _File:
 
 
 def _undo_partial_write(fd: int, size: int, written: int) -> None:
-    """Remove a line that a full disk cut short, unless another line already follows it."""
+    """Remove a line cut short by a full disk, unless another follows it."""
     if os.fstat(fd).st_size == size:
         os.ftruncate(fd, size - written)
 

@@ -1,4 +1,4 @@
-"""Read the audit backwards, newest first, in blocks. Torn lines and records of a newer version are skipped."""
+"""Read the audit backwards, newest first, in blocks. Torn lines and newer versions' records are skipped."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
 """The kinds of records."""
 
 BLOCK = 1 << 18
-"""Bytes that are read at once."""
+"""Bytes read at once."""
 
 MAX_LINE = 1 << 26
-"""Bytes of the longest line that is read; longer ones are no records of ours."""
+"""Bytes of the longest line; longer ones are no records of ours."""
 
 START_AFTER = 900
-"""Milliseconds: a run that took longer may have a start record, which is further up in the file."""
+"""Milliseconds: a longer run may have a start record, further up in the file."""
 
 
 class FireRecords:
-    """The records of one request that were found; `hooks` is in running order."""
+    """The records found of one request; `hooks` is in running order."""
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
@@ -53,7 +53,7 @@ class FireRecords:
 
     @property
     def unfinished(self) -> bool:
-        """Whether it has begun, but no end is recorded: it still runs, or was killed."""
+        """Whether it has begun without a recorded end: it runs, or was killed."""
         return self.fire is None and self.start is not None
 
     @property
@@ -67,7 +67,7 @@ class FireRecords:
 
     @property
     def may_have_more(self) -> bool:
-        """Whether older records may belong to it: its start, or the end of a background hook."""
+        """Whether older records may belong to it: its start, or a background hook's end."""
         ms = self.header.get("ms")
         started = [each for each in self.hooks if each.get("background") and each.get("kind") == HOOK]
         ended = [each for each in self.hooks if each.get("kind") == BACKGROUND]
@@ -86,7 +86,7 @@ def paths(home: str) -> list[str]:
 
 
 def parse(line: bytes) -> Record | None:
-    """Return the record on one line, None if this version cannot read it."""
+    """Return a line's record, None if this version cannot read it."""
     try:
         record = orjson.loads(line)
     except ValueError:
@@ -97,7 +97,7 @@ def parse(line: bytes) -> Record | None:
 
 
 def local_time(time: object, *, with_date: bool = False) -> str:
-    """Return the time of a record as local time, with the date unless it is today; another text as it is."""
+    """Return a record's time as local time, with the date unless it is today; other text unchanged."""
     try:
         when = datetime.fromisoformat(str(time)).astimezone()
     except ValueError:
@@ -107,8 +107,8 @@ def local_time(time: object, *, with_date: bool = False) -> str:
 
 
 def newest_first(home: str) -> Iterator[Record]:
-    """Yield every record that is there now, newest first. Raises OSError where the audit cannot be read."""
-    # A file that is rotated meanwhile gets another name, but remains the file that was there at the beginning.
+    """Yield every present record, newest first. Raises OSError."""
+    # A file rotated meanwhile gets another name, but stays the same file.
     for number, identity in enumerate(_identities(home)):
         file = _open(audit.path(home), number, identity)
         if file is None:
@@ -132,7 +132,7 @@ def _identity(status: os.stat_result) -> Identity:
 
 
 def _open(newest: str, number: int, identity: Identity) -> int | None:
-    """Open the file that was the log with this number, 0 the newest, or is a later one by now; None if it is gone."""
+    """Open the file that was the log with this number (0: the newest), now maybe with a higher one; None if gone."""
     while True:
         try:
             file = os.open(f"{newest}.{number}" if number else newest, os.O_RDONLY | os.O_CLOEXEC)
@@ -147,9 +147,9 @@ def _open(newest: str, number: int, identity: Identity) -> int | None:
 
 
 def _lines_backwards(file: int) -> Iterator[bytes]:
-    """Yield the lines of an open file, the last first. What is written meanwhile is left out."""
+    """Yield an open file's lines, the last first, without those written meanwhile."""
     end = os.fstat(file).st_size
-    rest: list[bytes] = []  # parts of the line that begins further up, the last part first
+    rest: list[bytes] = []  # parts of a line that begins further up, the last first
     length = 0
     while end > 0:
         begin = max(0, end - BLOCK)
@@ -167,11 +167,11 @@ def _lines_backwards(file: int) -> Iterator[bytes]:
 
 
 def fires(home: str) -> Iterator[FireRecords]:
-    """Yield each request, newest first, as soon as its run is read; older records of it are added later.
+    """Yield each request, newest first, once its run is read; its older records are added later.
 
     Raises OSError.
     """
-    begun: dict[str, FireRecords] = {}  # by background hooks that ended after the run, whose records are older
+    begun: dict[str, FireRecords] = {}  # by background hooks that ended after the run
     given: dict[str, FireRecords] = {}
     last: FireRecords | None = None
     for record in newest_first(home):
@@ -200,7 +200,7 @@ def fires(home: str) -> Iterator[FireRecords]:
 def latest_fires(
     home: str, wanted: Callable[[FireRecords], bool], limit: int, *, not_before: str = ""
 ) -> list[FireRecords]:
-    """Return the newest wanted requests, at most `limit`, oldest first; reading ends at one before `not_before`.
+    """Return the newest wanted requests, at most `limit`, oldest first; reading stops before `not_before`.
 
     Raises OSError.
     """

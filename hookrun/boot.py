@@ -1,9 +1,9 @@
-"""Start without `site`, with the hot modules from one file of compiled code; become an ordinary Python when needed.
+"""Start without `site`, with the hot modules from a file of compiled code; become an ordinary Python when needed.
 
 `start.py` runs this module. `boot_writer` writes the file, `boot.MAGIC.code` in the package. It has the hot modules in
-groups: a group is taken only if every source in it has the time and size it was compiled from, else its modules are
-imported as usual. The first import of anything else makes this process what it would be without `-S` and this module.
-A `hookrun fire` that is started otherwise is an ordinary Python from the start, which takes its groups too (`attach`).
+groups: a group is used if all its sources have the time and size they were compiled from, else its modules are imported
+as usual. Any other import makes this process what it would be without `-S` and this module. A `hookrun fire` started
+otherwise is an ordinary Python, which uses the groups too (`attach`).
 """
 
 import gc
@@ -27,39 +27,39 @@ if TYPE_CHECKING:
 PLAIN = frozenset(
     ("stat", "genericpath", "posixpath", "select", "_json", "_socket", "fcntl", "resource", *sys.builtin_module_names)
 )
-"""Modules of the standard library that need neither `site` nor all of `os`."""
+"""Standard modules that need neither `site` nor all of `os`."""
 
 STANDARD = 2
 """The last of the standard streams."""
 
 TABLE = 24 << 10
-"""Bytes before the table of the groups; the code of this module is before it."""
+"""Bytes before the table of groups, with this module's code."""
 
 
 TYPE, DIRECTORY, LINK = 0o170000, 0o040000, 0o120000
 """Bits of a file's mode."""
 
 FORMAT = 4
-"""Of the table, as the `boot_writer` that wrote it had it: another version may do so while hookrun is replaced."""
+"""Of the table, as its `boot_writer` had it: another version may write it while hookrun is replaced."""
 
 
 class Boot:
-    """The file of compiled code, and what was taken from it."""
+    """The file of compiled code, and what was used of it."""
 
     package = ""
     fd = -1
-    """The file, open while groups may be asked for: it stays this one when it is replaced."""
+    """The file, open while groups may be needed: it stays the same when replaced."""
     groups: "Mapping[str, Group]" = {}  # noqa: RUF012  # replaced, never changed
     extensions: "Mapping[str, str]" = {}  # noqa: RUF012
-    """Compiled modules -> their files: looking for them costs as much as loading them. "" -> for which interpreter."""
+    """Compiled modules -> their files: finding them costs as much as loading them. "" -> the interpreter."""
     taken: "tuple[ModuleType, ...]" = ()
     stale_since = 0
-    """When it was found that something could not be taken, in nanoseconds since 1970."""
+    """When something was found unusable, in nanoseconds since 1970."""
     light_os: "ModuleType | None" = None
 
 
 def prepare(package: str, fd: int, head: bytes) -> None:
-    """Prepare this process for `main`. `head` is the begin of the file `fd`; empty if there is none."""
+    """Prepare this process for `main`. `head` is the beginning of the file `fd`, empty without one."""
     above = package[:-8]
     if sys.flags.no_site and "os" not in sys.modules:
         gc.disable()
@@ -76,16 +76,16 @@ def prepare(package: str, fd: int, head: bytes) -> None:
 
 
 def start(package: str, fd: int, head: bytes) -> None:
-    """Prepare this process and run the command line, as `start.py` of an earlier version asks of the file it finds.
+    """Prepare this process and run the command line, for the `start.py` of an earlier version.
 
-    A downgrade leaves the file of this version behind, which no installer knows.
+    A downgrade leaves this version's file behind, unknown to installers.
     """
     prepare(package, fd, head)
     __import__("hookrun.__main__", fromlist=["main"]).main()  # above this module
 
 
 def attach() -> None:
-    """Take the groups in an ordinary Python, for the copy of hookrun that it has loaded."""
+    """Use the groups in an ordinary Python, for its loaded copy of hookrun."""
     if Boot.package:  # started by `start.py`
         return
     (package,) = sys.modules["hookrun"].__path__
@@ -103,9 +103,9 @@ def _file(package: str) -> str:
 
 
 def _take(package: str, fd: int, head: bytes) -> None:
-    """Be the first finder, of the groups in the file `fd` that begins with `head`."""
+    """Add the first finder, for the groups in the file `fd` that begins with `head`."""
     own, groups, extensions = _table(head)
-    if 0 <= fd <= STANDARD:  # a standard stream is closed, and stays so
+    if 0 <= fd <= STANDARD:  # a closed standard stream stays closed
         posix.close(fd)
         fd, groups = -1, ()
     Boot.package, Boot.fd = package, fd
@@ -118,7 +118,7 @@ def _take(package: str, fd: int, head: bytes) -> None:
 
 
 def _table(head: bytes) -> "tuple[Sources, tuple[Group, ...], Mapping[str, str]]":
-    """Return what stands behind the code of this module: its source, the groups and the extensions; else nothing."""
+    """Return what follows this module's code: its source, the groups and the extensions; else nothing."""
     try:
         version, own, groups, extensions = marshal.loads(memoryview(head)[TABLE:])  # noqa: S302  # of this package
     except (ValueError, EOFError, TypeError):
@@ -138,9 +138,9 @@ def _unchanged(sources: "Sources") -> bool:
 
 
 def installed(name: str) -> "ModuleSpec | None":
-    """Return the spec of a compiled module of another package, for which `site` would have to look."""
+    """Return the spec of another package's compiled module, which `site` would have to find."""
     place = Boot.extensions.get(name)
-    # `python3` as well as `python`: pip's script starts it by another name than launchers do.
+    # `python3` or `python`: pip's script starts it by another name than launchers.
     interpreter = f"{sys.executable}".rpartition("/")[0] + f"/{sys.abiflags}"
     return spec_from_file_location(name, place) if place and Boot.extensions[""] == interpreter else None
 
@@ -150,7 +150,7 @@ class BootFinder:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> object:
-        """Return the spec of a module in the file, with its group loaded, or what the other finders have."""
+        """Return the spec of a module in the file, its group loaded, or what other finders have."""
         if name in PLAIN:
             place = Boot.extensions.get(name, "")
             return spec_from_file_location(name, place) if place.rpartition("/")[0] in sys.path else None
@@ -168,14 +168,14 @@ class BootFinder:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> "ModuleType":
-        """Return the module, which is loaded."""
+        """Return the loaded module."""
         return sys.modules[spec.name]
 
     @staticmethod
     def exec_module(module: "ModuleType") -> None:
-        """Do nothing: the module was executed with its group. In an ordinary Python, give the group what it has there.
+        """Do nothing: the module was executed with its group. In an ordinary Python, complete the group.
 
-        Not before: the import system takes a spec that a module has, and loads it once more.
+        Not before: the import system would load a module with a spec once more.
         """
         if Boot.light_os is None:
             for each in Boot.taken:
@@ -184,7 +184,7 @@ class BootFinder:
 
 
 def _load(group: "Group") -> bool:
-    """Load the modules of a group; return whether that succeeded."""
+    """Load a group's modules; return whether that succeeded."""
     loaded: list[ModuleType] = []
     try:
         sources, offset, length = group
@@ -201,7 +201,7 @@ def _load(group: "Group") -> bool:
             if path.endswith("/__init__.py"):
                 module.__path__ = [module.__file__[:-12]]
             module.__package__ = name if path.endswith("/__init__.py") else above
-            if code.co_filename != module.__file__:  # the package has been moved since
+            if code.co_filename != module.__file__:  # the package was moved since
                 _fix_co_filename(code, module.__file__)
             exec(code, module.__dict__)  # noqa: S102
             if above:
@@ -216,7 +216,7 @@ def _load(group: "Group") -> bool:
 
 
 def _describe(module: "ModuleType") -> None:
-    """Give a module the loader and the spec that it would have been imported with."""
+    """Give a module the loader and spec of an import."""
     name, path = module.__name__, str(module.__file__)
     module.__loader__ = loader = SourceFileLoader(name, path)
     module.__spec__ = spec = ModuleSpec(name, loader, origin=path)
@@ -225,7 +225,7 @@ def _describe(module: "ModuleType") -> None:
 
 
 def _install_light_os() -> None:
-    """Let `import os` cost little: what the hot modules use is in `posix` and `posixpath`; anything else completes."""
+    """Make `import os` cheap: the hot modules' names are in `posix` and `posixpath`; any other completes."""
     encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in posix.environ.items()}
     Boot.light_os = sys.modules["os"] = light = type(sys)("os")
@@ -270,7 +270,7 @@ def _install_light_os() -> None:
 def _posixpath(name: str = "") -> "Any":  # a module
     if name[:2] == "__":
         raise AttributeError(name)
-    import posixpath  # to load it costs as much as to load what stands for it here, twenty times
+    import posixpath  # loading it costs twenty times as much as loading its replacement here
 
     return posixpath
 
@@ -282,7 +282,7 @@ def _is_plain(path: object) -> bool:
 
 
 def _type_of(stat: "Callable[[str], posix.stat_result]", path: str) -> int:
-    """Return the type of a file, -1 if there is none."""
+    """Return a file's type, -1 without one."""
     try:
         return stat(path).st_mode & TYPE
     except (OSError, ValueError):
@@ -298,7 +298,7 @@ def _attribute_of_os(name: str) -> object:
 
 
 def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
-    """Replace the environment of this process, a forked child; return False if `os` is complete and can do so."""
+    """Replace the environment of this forked child; return False if `os` is complete and can do so."""
     if Boot.light_os is None:
         return False
     encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
@@ -306,7 +306,7 @@ def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
         posix.unsetenv(name)
     for name, value in variables.items():
         posix.putenv(name, value)
-    posix.environ.clear()  # from which `os` is made when this completes
+    posix.environ.clear()  # the source of `os` when this completes
     posix.environ.update(variables)
     decoded = {name.decode(encoding, errors): value.decode(encoding, errors) for name, value in variables.items()}
     Boot.light_os.environ = type(type.__dict__)(decoded)  # type: ignore[attr-defined]
@@ -314,14 +314,14 @@ def set_environment(variables: "Mapping[bytes, bytes]") -> bool:
 
 
 def complete() -> None:
-    """Make this process what it would be without `-S` and this module. Does nothing the second time."""
+    """Make this process what it would be without `-S` and this module, once."""
     if BootFinder not in sys.meta_path:  # type: ignore[comparison-overlap]
         return
     if Boot.fd >= 0:
         posix.close(Boot.fd)
         Boot.fd = -1
     light = Boot.light_os
-    for fd in posix.pipe() if light is not None else ():  # where this fails `site` would print a traceback
+    for fd in posix.pipe() if light is not None else ():  # if this fails `site` would print a traceback
         posix.close(fd)
     sys.meta_path.remove(BootFinder)  # type: ignore[arg-type]
     if light is None:
@@ -333,7 +333,7 @@ def complete() -> None:
     light.__dict__.update(os.__dict__)
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        if names.get("os") is light:  # never `module.os`: a module may import more for what it does not have
+        if names.get("os") is light:  # never `module.os`: a module may import more for missing names
             names["os"] = os
     for module in Boot.taken:
         _describe(module)
@@ -346,9 +346,9 @@ def complete() -> None:
 
 
 def renew() -> None:
-    """Write the file, which could not be used, if the package is this account's. Raises nothing."""
+    """Write the unusable file again if the package is this account's. Raises nothing."""
     try:
-        if sys.dont_write_bytecode or sys.pycache_prefix:  # nothing is to be written into packages
+        if sys.dont_write_bytecode or sys.pycache_prefix:  # packages are not to be written to
             return
         if posix.stat(Boot.package).st_uid == posix.geteuid():
             flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC

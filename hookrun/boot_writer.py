@@ -1,4 +1,4 @@
-"""Write the file of compiled code that `boot` reads: the modules that a run of `hookrun fire` needs."""
+"""Write the file of compiled code for `boot`: the modules that `hookrun fire` needs."""
 
 from __future__ import annotations
 import __future__
@@ -52,19 +52,19 @@ GROUPS = (
     "hookrun.claude.answer",
     "hookrun.server_start",
 )
-"""The hot modules. Those of a group are loaded together; each stands behind what it imports.
+"""The hot modules. A group is loaded together; each module follows what it imports.
 
-A group of more than 128 kB costs more than two: what is read of it is new memory.
+A group of more than 128 kB costs more than two: it is read into new memory.
 """
 
 TABLE, HEAD = 24 << 10, 36 << 10
 """Where the table begins, and the code of the first group."""
 FORMAT = 4
-"""Of the table: raised here and in `boot` when it changes."""
+"""The table's version: raised here and in `boot` with a change."""
 
 
 def write(package: str, since: int | None = None) -> None:
-    """Write the file into the package, unless another process does so or has done so `since` then. Raises OSError."""
+    """Write the file into the package, unless another process does, or did `since` then. Raises OSError."""
     path = f"{package}/boot.{MAGIC_NUMBER.hex()}.code"
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
@@ -72,7 +72,7 @@ def write(package: str, since: int | None = None) -> None:
         now = os.stat(path)
         if since is None or not now.st_size or now.st_mtime_ns < since:
             files.sweep(package)  # what killed runs have left
-            os.fchmod(lock, 0o644)  # whatever the umask: as readable as the sources
+            os.fchmod(lock, 0o644)  # despite the umask: as readable as the sources
             files.atomic_write(path, build(package))
     except BlockingIOError:
         pass
@@ -81,7 +81,7 @@ def write(package: str, since: int | None = None) -> None:
 
 
 def build(package: str) -> bytes:
-    """Return the content of the file: the code of `boot`, the table of the groups, and the code of each group.
+    """Return the file's content: the code of `boot`, the table of groups, and each group's code.
 
     Raises OSError and SyntaxError.
     """
@@ -91,7 +91,7 @@ def build(package: str) -> bytes:
     body = b""
     for names in GROUPS:
         compiled = [_compiled(package, name) for name in names.split()]
-        codes = marshal.dumps(tuple(code for *_, code in compiled))  # together: what they share is in it once
+        codes = marshal.dumps(tuple(code for *_, code in compiled))  # together: shared parts are in it once
         groups.append([[source for *source, _ in compiled], HEAD + len(body), len(codes)])
         body += codes
     compiled_modules = ("_json", "_socket", "fcntl", "resource", "select")
@@ -106,7 +106,7 @@ def build(package: str) -> bytes:
 
 
 def _binding(package: str) -> str:
-    """Return where the compiled module of an installed package is, empty if it has none."""
+    """Return the path of an installed package's compiled module, "" without one."""
     spec = PathFinder.find_spec(package)
     places = spec.submodule_search_locations if spec is not None else None
     found = PathFinder.find_spec(f"{package}._binding", places) if places else None
@@ -114,7 +114,7 @@ def _binding(package: str) -> str:
 
 
 def _compiled(package: str, name: str) -> tuple[str, str, int, int, CodeType]:
-    """Return what `boot` knows a module by, and its code, without docstrings and what only type checkers read."""
+    """Return what identifies a module for `boot`, and its code without docstrings and type checkers' parts."""
     path = "/".join(("", *name.split(".")[1:]))
     path += "/__init__.py" if os.path.isdir(package + path) else ".py"
     with open(package + path, "rb") as file:
@@ -128,7 +128,7 @@ def _compiled(package: str, name: str) -> tuple[str, str, int, int, CodeType]:
 
 
 class _Untyped(ast.NodeTransformer):
-    """Removes what only type checkers read: it would be a tenth of the code."""
+    """Removes what only type checkers read, a tenth of the code."""
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # as the node
         """Leave out `if TYPE_CHECKING:`."""
@@ -137,24 +137,24 @@ class _Untyped(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Leave out the type that a function returns."""
+        """Leave out a function's return type."""
         node.returns = None
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Leave out the type of an argument."""
+        """Leave out an argument's type."""
         node.annotation = None
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Leave out the type of a variable."""
+        """Leave out a variable's type."""
         self.generic_visit(node)
         bare = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
         return ast.copy_location(bare, node)
 
 
 def _without_columns(code: CodeType) -> CodeType:
-    """Return the code with the lines of its instructions only, in the form that CPython's `locations.md` describes."""
+    """Return the code with its instructions' lines only, in the form of CPython's `locations.md`."""
     table, last = bytearray(), code.co_firstlineno
     for start, end, line in code.co_lines():
         for at in range(start, end, 16):

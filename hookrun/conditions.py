@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def glob(pattern: str, text: str) -> bool:
-    """Return whether a glob matches; the module for globs is imported only for patterns with wildcards."""
+    """Return whether a glob matches; only wildcards need the import of the module for globs."""
     if "*" not in pattern and "?" not in pattern and "[" not in pattern:
         return pattern == text
     from hookrun import globs
@@ -19,10 +19,10 @@ def glob(pattern: str, text: str) -> bool:
 
 
 def resolve_path(value: object, path: str, every: bool = True) -> Iterator[object]:  # noqa: FBT001, FBT002  # once per condition
-    """Yield the values at the dotted `path` of a context; a list on the way stands for each of its elements.
+    """Yield the values at the dotted `path` of a context, through each element of lists on the way.
 
-    A path is ambiguous if keys contain dots: `a.b` is b within a, or one key. With `every`, all existing ways are
-    used, so that an added key cannot hide another; otherwise only the first one, from the most steps to the fewest.
+    A path is ambiguous if keys contain dots: `a.b` is b within a, or one key. With `every`, all existing ways are used,
+    so that an added key cannot hide another; otherwise the one with the most steps.
     """
     if isinstance(value, list):
         head, _, rest = path.partition(".")
@@ -53,7 +53,7 @@ def _elements(value: object) -> Iterator[object]:
 
 
 def to_matchable_text(value: object) -> str | None:
-    """Return the text that globs are matched with: a string, or a number or boolean as JSON; None for other values."""
+    """Return the text to match globs with: a string, or a number or boolean as JSON, else None."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -82,7 +82,7 @@ class ConditionEvaluator:
         agents: Sequence[str] | None,
         claude: Mapping[str, object] | None = None,
     ) -> bool:
-        """Return whether these conditions of a hook match the context; `claude` as in `model.Hook`."""
+        """Return whether a hook's conditions match the context; `claude` as in `model.Hook`."""
         return (
             (agents is None or self._agent in agents or self._context.get("fired_through") in agents)
             and (matcher is None or self.tool_matches(matcher))
@@ -97,7 +97,7 @@ class ConditionEvaluator:
         return applies_by(claude, self._context)
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
-        """Return whether one of the globs matches the tool, by its canonical name or the agent's own."""
+        """Return whether a glob matches the tool, by its canonical name or the agent's."""
         for pattern in matcher:
             if (known := self._tried.get(pattern)) is None:
                 known = self._tried[pattern] = any(glob(pattern, name) for name in self._tools)
@@ -106,7 +106,7 @@ class ConditionEvaluator:
         return False
 
     def all_match(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
-        """Return whether all of the conditions (dotted path -> globs) match; `every` as in `resolve_path`."""
+        """Return whether all conditions (dotted path -> globs) match; `every` as in `resolve_path`."""
         for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
             if not self.matches(path, globs, every=every):
                 return False
@@ -128,14 +128,14 @@ class ConditionEvaluator:
 
 
 def tool_names(context: Mapping[str, object]) -> list[str]:
-    """Return the names to match with a matcher: the canonical one, the agent's, and other possible ones."""
+    """Return the names for a matcher: the canonical one, the agent's, and other possible ones."""
     names = [name for field in ("tool_name", "agent_tool_name") if isinstance(name := context.get(field), str)]
     possible = context.get("possible_tool_names")
     return names + [name for name in possible if isinstance(name, str)] if isinstance(possible, list) else names
 
 
 LONGEST_INDEX = 9
-"""Limit on the digits of a list index in a path; more digits are a key."""
+"""Digits of a list index in a path; more are a key."""
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:

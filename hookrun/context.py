@@ -1,4 +1,4 @@
-"""Read the context of a run from a file or stdin, check it and add the missing fields."""
+"""Read a run's context from a file or stdin, check it and add missing fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 PAUSE = 0.02
 """Seconds without more on stdin after which a complete object is accepted."""
 FIRST_BYTE = 500
-"""Milliseconds to wait for the first byte of input that is discarded."""
+"""Milliseconds to wait for the first byte of discarded input."""
 SILENCE = 60.0
 """Seconds to wait for more of an incomplete context."""
 LARGEST = 256 << 20
@@ -28,7 +28,7 @@ LARGEST = 256 << 20
 CHUNK = 1 << 16
 """Bytes: what a pipe holds."""
 REGULAR = 8
-"""The type of a regular file, in its mode (the module `stat` is not worth its loading)."""
+"""The type of a regular file, in its mode (not worth loading the module `stat`)."""
 PIECE = 1 << 13
 """Bytes of a read that does not wait."""
 
@@ -49,7 +49,7 @@ FIELDS = {
     "timestamp": str,
     "metadata": dict,
 }
-"""The fields that every context has -> their type if not null."""
+"""Fields of every context -> their type if not null."""
 MISNAMED = {
     "args": "tool_args",
     "arguments": "tool_args",
@@ -71,29 +71,29 @@ MISNAMED = {
 }
 """Common wrong names of fields -> the field."""
 EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(FIELDS), "request_id": None}
-"""A context without values, in the order in which hooks get it."""
+"""A context without values, in hooks' order."""
 
 
 OBJECT = 'give one JSON object, such as {"tool_name": "bash"}'
 
 
 class ContextError(UserError, ValueError):
-    """The context cannot be read; the message says where it was read and why."""
+    """The context cannot be read; the message says from where and why."""
 
 
 def read(source: str, deadline: float) -> dict[str, object]:
-    """Return the JSON object in a file, `-` being stdin, by `deadline` (monotonic). Raises ContextError."""
+    """Return the JSON object in a file (`-` is stdin) by `deadline` (monotonic). Raises ContextError."""
     return _from_stdin(deadline) if source == "-" else _from_file(source, deadline)
 
 
 def read_with_doubts(source: str, deadline: float, event: str) -> tuple[dict[str, object], list[str]]:
-    """Return the same, and warnings about likely mistakes in it as a context of an event. Raises ContextError."""
+    """Return the same, and warnings about likely mistakes for this event. Raises ContextError."""
     data = read(source, deadline)
     return data, doubts_about(data, event, source)
 
 
 def _from_file(path: str, deadline: float) -> dict[str, object]:
-    """Return the context in a file; a pipe is read like stdin."""
+    """Return a file's context; a pipe is read like stdin."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -124,9 +124,9 @@ def _from_stdin(deadline: float) -> dict[str, object]:
 
 
 def _at_once() -> list[bytes]:
-    """Return what stdin holds, with an empty piece if that is all; less or nothing where the system cannot tell."""
+    """Return what stdin holds, with an empty piece if that is all; less or nothing if the system cannot tell."""
     pieces: list[bytes] = []
-    at_once = vars(os).get("RWF_NOWAIT")  # Pythons built for older systems have none; `os.` would look for it
+    at_once = vars(os).get("RWF_NOWAIT")  # missing in Pythons built for older systems; `os.` would look for it
     try:
         while sys.platform == "linux" and at_once and len(pieces) * PIECE < CHUNK and (not pieces or pieces[-1]):
             buffer = bytearray(PIECE)
@@ -142,10 +142,10 @@ def _at_once() -> list[bytes]:
 def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> dict[str, object]:
     """Return the context that begins with `chunks`, at its end or when a PAUSE follows a complete object.
 
-    It is parsed in pauses only; after a failed attempt the next pause must be several times longer than the attempt.
-    Raises ContextError if it is incomplete at `deadline` (monotonic) or after SILENCE.
+    It is parsed in pauses only; after a failed attempt the next pause must be several times as long. Raises
+    ContextError if it is incomplete at `deadline` (monotonic) or after SILENCE.
     """
-    import select  # to load it costs as much as the rest of the reading
+    import select  # loading it costs as much as the rest of the reading
 
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -182,7 +182,7 @@ def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> di
 
 
 def drain_stdin() -> None:
-    """Discard what is on stdin, until its end or a pause, so that the writer gets no broken pipe."""
+    """Discard stdin until its end or a pause, so that the writer gets no broken pipe."""
     if os.isatty(0):
         return
     import select
@@ -199,7 +199,7 @@ def drain_stdin() -> None:
 
 
 def parse(data: bytes, where: str) -> dict[str, object]:
-    """Return the bytes as a JSON object; up to two byte-order marks are skipped. Raises ContextError."""
+    """Return the bytes as a JSON object; skip up to two byte-order marks. Raises ContextError."""
     text = data.removeprefix(BOM).removeprefix(BOM)
     try:
         value = loads(text.decode("utf-8"))
@@ -224,7 +224,7 @@ def check(data: Mapping[str, object], where: str) -> None:
 
 
 def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
-    """Return the complete context: every field, null where unknown, followed by all others that were given."""
+    """Return the complete context: every field, null where unknown, then all other given ones."""
     context = {**EMPTY, **data}
     context["version"] = VERSION
     context["event"] = event

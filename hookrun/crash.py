@@ -15,18 +15,17 @@ MAX_BYTES = 1 << 20
 """Bytes of crash.log after which it is rotated to crash.log.1."""
 
 MAX_ENTRY = 64 << 10
-"""Characters of one traceback that are written."""
+"""Characters written of a traceback."""
 
 MAX_CAUSES = 8
-"""Exceptions of a chain (`raise ... from`) that a traceback shows."""
+"""Exceptions of a chain (`raise ... from`) in a traceback."""
 
 
 def report(error: BaseException, home: str | None, *, debug: bool) -> str:
-    """Write the traceback to crash.log and return the message for the user, which names the log; raises nothing.
+    """Write the traceback to crash.log; return the message for the user, which names it. Raises nothing.
 
-    With `debug` the traceback is also printed on stderr if HOOKRUN_DEBUG is set. It has no values of variables and no
-    context of an event, and credentials are redacted. Without a home, or if the log cannot be written, only the
-    message is returned.
+    With `debug` and HOOKRUN_DEBUG the traceback is also printed on stderr. It has no values of variables and no
+    context; credentials are redacted. Without a home, or if the log cannot be written, only the message is returned.
     """
     message = f"internal error, please report it: {redact(describe_exception(error))}"
     path = f"{home}{STATE_DIR}/crash.log" if home is not None else ""
@@ -38,13 +37,13 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
             return message
         python = sys.version.partition(" ")[0]
         _append(path, f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
-    except Exception:  # if the log fails, the first error is still the one to report
+    except Exception:  # the first error is the one to report
         return message
     return f"{message} (see {path})"
 
 
 def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
-    """Return the frames of the error and of its explicit causes, without exceptions that were being handled."""
+    """Return the frames of the error and its explicit causes, without exceptions being handled."""
     lines: list[str] = []
     if error.__cause__ is not None and causes > 1:
         lines = [*_traceback(error.__cause__, causes - 1), "\nwhich caused:\n\n"]
@@ -52,7 +51,7 @@ def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
 
 
 def _append(path: str, text: str) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO at this path would wait for a reader
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO would wait for a reader
     fd = open_private(path, flags)
     if os.fstat(fd).st_size > MAX_BYTES:
         os.close(fd)

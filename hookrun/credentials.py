@@ -1,6 +1,6 @@
-"""Recognise credentials by their form or name: what `secret-scan` finds, the audit redacts, by one table.
+"""Recognise credentials by form or name: `secret-scan` finds and the audit redacts them by one table.
 
-`re` is imported when a text holds a word of the table: on the hot path most texts hold none.
+`re` is imported only for a text with a word of the table: on the hot path most have none.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ FORMS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}", "an OAuth secret of Google"),
     (("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}", "an access token of Google"),
 )
-"""Credentials known by their form, hidden whole: words of which one is in the text, in lower case, a pattern, and the
-kind; one without a kind is public."""
+"""Credentials known by form, hidden whole: lower-case words of which the text has one, a pattern, and the kind; those
+without a kind are public."""
 
 KINDS = {"sk-ant-": "an API key of Anthropic", "pk-": "", "pypi-": "a token of PyPI"}
-"""Beginnings whose kind is another than that of their row. These share a row because one may hold another."""
+"""Beginnings with another kind than their row's. They share a row because one may hold another."""
 
 URL = ("://",)
-"""What a password in a URL is behind; before an `@`."""
+"""What precedes a password in a URL; an `@` follows."""
 
 NAME_WORDS = (
     "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
     "private_key", "privatekey", "private-key",
 )  # fmt: skip
 NAMES = "(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"
-"""Names of credentials: words of which one is in the text, and a pattern."""
+"""Names of credentials: words of which the text has one, and a pattern."""
 
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
@@ -78,7 +78,7 @@ PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (URL, r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
     (NAME_WORDS, rf"(?i)({NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}}]{{4,}}"),
 )
-"""The same for values that the name or place before them gives away: the first group is kept."""
+"""The same for values revealed by the name or place before them: the first group is kept."""
 
 ARGUMENT = r"""(?:"[^"]*"?|'[^']*'?|[^\s"'|;&]+)"""
 """An argument in a shell command, quoted or not."""
@@ -100,25 +100,25 @@ ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
         ),
     ),
 )
-"""The same for quoted values and arguments of commands; redacted only: `secret-scan` does not report them."""
+"""The same for quoted values and commands' arguments; only redacted, not reported by `secret-scan`."""
 
 REDACTIONS = (
     *((words, pattern, HIDDEN) for words, pattern, _ in FORMS),
     *((words, pattern, rf"\g<1>{HIDDEN}") for words, pattern in (*ARGUMENTS, *PLACES)),
 )
-"""All of these in the order in which they are redacted, each with what takes its place."""
+"""All of these in the order of redaction, each with its replacement."""
 
 PLACEHOLDERS = r"(?i)example|placeholder|redacted|dummy|fake|your|x{4,}|\*{3,}|\.{3,}|0{8,}|(.)\1{7,}|1234567890"
-"""Found in a value that only stands for a credential."""
+"""Found in placeholders for credentials."""
 
 NUMBERS = r"^xox[a-z]-(?:[0-9]+-)*|^[0-9]+(?=:)|(?<=/webhooks/)[0-9]+"
-"""The part of a credential that is the number of a team, bot or channel: any digits will do."""
+"""A team's, bot's or channel's number in a credential: any digits will do."""
 
 MIN_DIFFERENT = 8
-"""Different characters of a credential; a value with fewer is made up."""
+"""Different characters of a credential; values with fewer are made up."""
 
 AMBIGUOUS = ("sk-", "rk-")
-"""Beginnings that ordinary words have too: these must hold digits as well."""
+"""Beginnings of ordinary words, too: these credentials must have digits."""
 
 
 class SecretMatch:
@@ -130,12 +130,12 @@ class SecretMatch:
 
     @property
     def shown(self) -> str:
-        """The kind, and enough of the value to tell which one it is."""
+        """The kind, and enough of the value to identify it."""
         return f"{self.kind} ({self.value[:6]}...)" if not self.value.startswith("-----") else self.kind
 
 
 def redact(text: str) -> str:
-    """Return the text with every credential that its form, name or place gives away replaced by `[redacted]`."""
+    """Return the text with credentials, known by form, name or place, replaced by `[redacted]`."""
     low = text.lower()
     for words, pattern, replacement in REDACTIONS:
         if _may_match(words, low):
@@ -146,12 +146,12 @@ def redact(text: str) -> str:
 
 
 def _may_match(words: tuple[str, ...], low: str) -> bool:
-    """Return whether a pattern with these words is worth the import of `re`; most URLs have no password."""
+    """Return whether a pattern with these words is worth importing `re`; most URLs have no password."""
     return any(word in low for word in words) and (words is not URL or "@" in low)
 
 
 def redact_json(value: object, name: str = "") -> object:
-    """Return a JSON value with credentials replaced in all its strings; `name` is the key of the value, if any."""
+    """Return a JSON value with credentials replaced in all strings; `name` is its key, if any."""
     if isinstance(value, str):
         low = name.lower()
         return HIDDEN if value and low and any(word in low for word in NAME_WORDS) else redact(value)
@@ -169,7 +169,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def find_secrets(text: str, *, by_place: bool = False) -> Iterator[SecretMatch]:
-    """Yield the credentials in a text; with `by_place` also those that only their name or place gives away."""
+    """Yield the credentials in a text; with `by_place` also those known only by name or place."""
     low = text.lower()
     for words, pattern, row_kind in FORMS:
         for match in _matches(words, pattern, text, low):

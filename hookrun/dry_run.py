@@ -1,4 +1,4 @@
-"""Predict which hooks an event would run, using the same checks as a real run, without running anything."""
+"""Predict which hooks an event would run, with a real run's checks, without running anything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ende
 UNAPPROVED = "not approved"
 
 MAX_KEYS = 6
-"""Keys of an object that a hint lists."""
+"""Keys that a hint lists."""
 
 
 class KnownFields:
@@ -45,11 +45,11 @@ class KnownFields:
 
 
 class Prediction:
-    """What would happen to one hook.
+    """What would happen to a hook.
 
-    `why` is the reason for the state, `depends` lists unknown fields, `failure` is how the hook would fail. `trust` is
-    the user's decision about a hook of the project, or empty if it needs no approval. A hook that was `never_approved`
-    is not checked once the chain has ended.
+    `why` is the state's reason, `depends` lists unknown fields, `failure` is how the hook would fail. `trust` is the
+    user's decision about a project's hook, empty if it needs no approval. A hook that was `never_approved` is not
+    checked once the chain has ended.
     """
 
     def __init__(self, hook: Hook) -> None:
@@ -63,7 +63,7 @@ class Prediction:
 
 
 class DryRun:
-    """Predicts a run with its `trust` and `environment`; `off` returns another reason why a hook is switched off."""
+    """Predicts a run with its `trust` and `environment`; `off` returns another reason why a hook is off."""
 
     def __init__(self, trust: UserDecisions, environment: HookEnvironment, off: Callable[[Hook], str | None]) -> None:
         self._trust = trust
@@ -71,7 +71,7 @@ class DryRun:
         self._off = off
 
     def predict(self, hooks: Sequence[Hook], context: Mapping[str, object], known: KnownFields) -> list[Prediction]:
-        """Return the predictions for the hooks of the context's event, in running order."""
+        """Return the predictions for the event's hooks, in running order."""
         predictions = [self._predict(hook, context, known) for hook in hooks]
         _mark_unreached(predictions)
         return predictions
@@ -140,7 +140,7 @@ def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
 
 
 def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tuple[Hook, list[str]]:
-    """Return the hook with only the conditions that can be decided, and the names of the other conditions' fields."""
+    """Return the hook with only its decidable conditions, and the fields of the others."""
     depends: list[str] = []
     fields = hook.to_dict()
     if hook.agents is not None and "agent" not in known:
@@ -162,7 +162,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tup
 
 
 def _undecided_tool(matcher: Sequence[str], context: Mapping[str, object], known: KnownFields) -> str | None:
-    """Return what a matcher depends on, "" if it matches any tool, or None if it can be decided."""
+    """Return what a matcher depends on, "" if it matches any tool, None if it can be decided."""
     if not _has_tool(context):
         return None
     if "tool_name" not in known:
@@ -183,7 +183,7 @@ def _has_tool(context: Mapping[str, object]) -> bool:
 
 
 def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook's conditions do not match the context, with a hint, or None if they match."""
+    """Return why the hook's conditions do not match the context, with a hint, else None."""
     cause = mismatch_reason(hook, context)
     if cause is None:
         return None
@@ -223,9 +223,9 @@ def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
 
 
 def _hookruns_name(matcher: Sequence[str], context: Mapping[str, object]) -> tuple[str, list[str]]:
-    """Return hookrun's name of a tool that the context has by an agent's own name, and the agents that use that.
+    """Return hookrun's name of the context's tool, given by an agent's own name, and the agents that use that.
 
-    Only where the matcher matches hookrun's name; "" and none otherwise, and where the agent is known.
+    "" and none if the matcher does not match hookrun's name, or the agent is known.
     """
     from hookrun.agents import AGENTS, load  # rarely needed
 
@@ -238,7 +238,7 @@ def _hookruns_name(matcher: Sequence[str], context: Mapping[str, object]) -> tup
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
-    """Return what the context has instead of a path that does not exist."""
+    """Return what the context has instead of a missing path."""
     if any(True for _ in resolve_path(context, path)):
         return None
     before, _, last = path.rpartition(".")
@@ -257,7 +257,7 @@ def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
 
 
 def _preflight_failure(hook: Hook, environment: HookEnvironment) -> Failure | None:
-    """Detect a hook that cannot start: missing interpreter or module, no shebang, unreadable directory."""
+    """Detect hooks that cannot start: missing interpreter or module, no shebang, unreadable directory."""
     if hook.error is not None:
         return None
     try:
@@ -291,7 +291,7 @@ def _broken_program(hook: Hook, variables: Mapping[bytes, bytes], directory: str
 
 
 def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not match this context, naming the condition and the value, or None if it matches."""
+    """Return why the hook does not match this context, with condition and value, else None."""
     view = ConditionEvaluator(context)
     if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
         agents, agent = _format_globs(hook.agents), context.get("agent")

@@ -1,4 +1,4 @@
-"""Select the hooks that match, run them in order, combine their verdicts. Knows no agent, no file and no process."""
+"""Select matching hooks, run them in order, combine their verdicts. Knows no agent, file or process."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from hookrun import verdicts
 
     class Candidates(Protocol):
-        """The hooks configured for one event, in running order; a hook is built only when requested."""
+        """The hooks configured for an event, in running order; built only when requested."""
 
         count: int
 
         def layer(self, index: int) -> int:
-            """Return the layer's number, 0 for the one that takes precedence."""
+            """Return the layer's number; 0 takes precedence."""
 
         def always(self, index: int) -> bool:
-            """Return whether the hook runs even after the chain has ended."""
+            """Return whether the hook runs even after the chain's end."""
 
         def enforcing(self, index: int) -> bool:
             """Return whether the hook can block or change the call."""
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 HAD_ENDED = "already ended the chain"
 PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
-"""The most frequent outputs of hooks, in hookrun's dialect."""
+"""Hooks' most frequent outputs, in hookrun's dialect."""
 
 
 def _encode(context: Mapping[str, object]) -> bytes:
@@ -62,13 +62,12 @@ def _encode(context: Mapping[str, object]) -> bytes:
 
 
 class HookChain:
-    """The hooks of one event on one context, and their results so far, also if the run is interrupted.
+    """An event's hooks on one context, and their results so far, even if interrupted.
 
-    `disabled_reason` returns why a hook is switched off, or None; `refusal` returns why it may not run whatever its
-    files are: once the chain has ended, such a hook is skipped. Both may be replaced until it runs. `encode` returns a
-    context as JSON in bytes; with `encode_changes` a change that it rejects is a bad verdict of the hook that made it.
-    `statuses` maps the index of a candidate to its status. `save_text` saves a text that is too long for an agent and
-    returns its path, or None.
+    `disabled_reason` returns why a hook is off, or None; `refusal` returns why it may not run whatever its files: after
+    the chain's end, such a hook is skipped. Both may be replaced until it runs. `encode` returns a context as JSON
+    bytes; with `encode_changes` a change that it rejects is a bad verdict of its hook. `statuses` maps a candidate's
+    index to its status. `save_text` saves a text too long for an agent and returns its path, or None.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class HookChain:
         self._encoded: dict[bool | str, bytes] = {}
 
     def run(self, runner: Runner) -> None:
-        """Run the chain; `runner` runs hooks side by side, each with its stdin, and returns their outcomes in order."""
+        """Run the chain; `runner` runs hooks side by side with their stdin, and returns their outcomes in order."""
         steps = self.steps()
         try:
             hooks = next(steps)
@@ -116,16 +115,16 @@ class HookChain:
             return
 
     def steps(self) -> Steps:
-        """Yield groups of hooks to run side by side; send their outcomes in the same order.
+        """Yield groups of hooks to run side by side; send their outcomes in that order.
 
-        If a layer has changed the arguments, the enforcing hooks of the layers above it run again on the result, the
-        nearest layer first, so that the topmost layer decides last.
+        If a layer has changed the arguments, the enforcing hooks above it run again on the result, the nearest layer
+        first, so that the topmost decides last.
         """
-        # A generator, so that the order is decided in one place for all drivers: the poll loop of `run`, and a task
-        # or a thread of a program (library/engine_fire.py).
+        # A generator, so that one place decides the order for all drivers: the poll loop of `run`, and a program's task
+        # or thread (library/engine_fire.py).
         everything = range(self._candidates.count)
         yield from self._pass(everything, recheck=False)
-        # From the nearest layer up: managed hooks also see what a user's hook changes during its recheck.
+        # From the nearest layer up: managed hooks also see changes of a user's recheck.
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
@@ -133,9 +132,9 @@ class HookChain:
             yield from self._recheck(guards, layer)
 
     def _recheck(self, guards: list[int], layer: int) -> Steps:
-        """Run a layer's guards on the arguments changed by lower layers, without the metadata of lower layers.
+        """Run a layer's guards on the arguments changed by lower layers, without those layers' metadata.
 
-        If a guard that answered before now fails, the change is blocked, whatever its `on_failure` is.
+        If a guard that answered before now fails, the change is blocked, whatever its `on_failure`.
         """
         everybodys = self.context.get("metadata")
         upper = dict(as_object(self._given_metadata))
@@ -149,8 +148,8 @@ class HookChain:
         learned = self.context.get("metadata")
         self._set_context({"metadata": {**as_object(everybodys), **as_object(learned)}})
         for run in self.runs[before:]:
-            # Otherwise a project could change a call and keep the guard from seeing it, for example by using up the
-            # deadline or by removing the guard's directory.
+            # Otherwise a project could change a call and hide it from the guard, for example by using up the deadline
+            # or removing the guard's directory.
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"hook {run.hook.name} could not check the changed arguments"
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
@@ -166,7 +165,7 @@ class HookChain:
             if run.verdict.action == "allow":
                 from hookrun.verdicts import json_equal
 
-                # An allow is for the arguments that its hook saw: for others it counts as a continue.
+                # An allow is for the arguments its hook saw: for others it is a continue.
                 if not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
@@ -176,7 +175,7 @@ class HookChain:
         return verdict
 
     def _pass(self, indices: Sequence[int], *, recheck: bool) -> Steps:
-        """Run the candidates once, in order; those skipped are checked again after a group that changed the context."""
+        """Run the candidates once, in order; check skipped ones again after a group that changed the context."""
         pending = list(indices)
         while pending:
             group, passed_over, pending = self._next_group(pending)
@@ -193,12 +192,12 @@ class HookChain:
                 pending = passed_over + pending
 
     def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
-        """Return the next hook to run with those beside it, the candidates skipped, and those left."""
+        """Return the next hook with those beside it, the candidates skipped, and those left."""
         declared = self._candidates
         group: Group = []
         passed_over: list[int] = []
         for position, index in enumerate(pending):
-            # A group never spans layers: no project hook starts before the user's guards have answered.
+            # A group never spans layers: project hooks start after the user's guards have answered.
             if group and declared.layer(index) != declared.layer(group[0][0]):
                 return group, passed_over, pending[position:]  # the next layer is not even checked before
             hook = self._selected(index)
@@ -214,7 +213,7 @@ class HookChain:
         return group, passed_over, []
 
     def _selected(self, index: int) -> Hook | None:
-        """Return the hook if it runs now: it matches, is not off, and the chain has not ended or it always runs."""
+        """Return the hook if it runs now: it matches, is on, and the chain has not ended or it always runs."""
         if not self._candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not self._runs_after_end(index):
@@ -233,7 +232,7 @@ class HookChain:
     def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
         """Record, in order, the answers of hooks that ran side by side.
 
-        Each answer is a set of changes to what the hook saw; if two change the same thing, the later one wins.
+        Each answer is a set of changes to what the hook saw; of two to the same thing, the later wins.
         """
         before = self.context
         args = before.get("tool_args")
@@ -259,7 +258,7 @@ class HookChain:
                 self.runs.append(run)
 
     def interpret(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
-        """Return the result of a hook that has ended, given the context `before` that it read."""
+        """Return an ended hook's result, given its input, the context `before`."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
 
@@ -289,7 +288,7 @@ class HookChain:
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
-        """Apply the run's changes to the context; a change that cannot be applied is the run's failure."""
+        """Apply the run's changes to the context; an inapplicable one is the run's failure."""
         import hookrun.verdicts
 
         so_far = self.context
@@ -307,7 +306,7 @@ class HookChain:
                 self.changed = True
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # too deep, not JSON, or a program's objects that cannot be compared
+        except BaseException as error:  # too deep, not JSON, or a program's incomparable objects
             from hookrun.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
@@ -318,7 +317,7 @@ class HookChain:
         together.append((run, changes))
 
     def _set_context(self, fields: dict[str, object]) -> None:
-        """Change the context. Raises ValueError if it could no longer be passed to a hook."""
+        """Change the context. Raises ValueError if no hook could then read it."""
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)
         self._encoded = {}
@@ -333,7 +332,7 @@ class HookChain:
         self.notes.append(note)
 
     def stdin(self, hook: Hook) -> bytes:
-        """Return the hook's input, one line of JSON: the context with the hook's own name in it.
+        """Return the hook's input, a line of JSON: the context with the hook's name.
 
         In Claude's dialect it is Claude's message.
         """
@@ -353,7 +352,7 @@ class HookChain:
 
 
 def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
-    """Return whether a hook succeeded and said nothing but `continue`, a process in the usual spellings."""
+    """Return whether a hook succeeded with a mere `continue`, for a process in the usual spellings."""
     if outcome.failure is not None or outcome.notes:
         return False
     if outcome.answer is not None:
@@ -366,10 +365,10 @@ def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
 def combine(
     runs: Sequence[HookResult], args: dict[str, object] | None = None, *, into: Verdict | None = None
 ) -> Verdict:
-    """Return the one verdict of all runs: the strongest action, its messages, every context and system message.
+    """Return the verdict of all runs: the strongest action, its messages, every context and system message.
 
-    `args` are the arguments after the chain if a hook has changed them: they are included if the tool may still run.
-    `into` is an empty verdict to fill in.
+    `args` are the arguments after the chain, if changed: included if the tool may still run. `into` is an empty verdict
+    to fill in.
     """
     combined = into or Verdict()
     strength = 0

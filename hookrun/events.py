@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 MAX_SHOWN = 60
-"""Characters of an unknown name that a message shows."""
+"""Characters of an unknown name in a message."""
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "session_start": ("SessionStart", "sessionStart", "agentSpawn", "TaskStart", "session.created"),
@@ -99,7 +99,7 @@ CLAUDE_EVENTS = {
     "PostCompact": "post_compact",
     "Notification": "notification",
 }
-"""Claude Code's name of an event, which other agents have adopted -> its canonical name."""
+"""Claude Code's name of an event, used by other agents too -> its canonical name."""
 
 WITH_TOOL = frozenset(
     {
@@ -128,10 +128,10 @@ REFUSABLE = frozenset(
 
 
 class UnknownEventError(UserError, LookupError):
-    """No event has the given name. `closest` is the canonical name that was probably meant, None if none is close."""
+    """No event has this name. `closest` is the canonical name probably meant, None if none is close."""
 
     def __init__(self, name: str, known: Mapping[str, str]) -> None:
-        """Make the message, which is safe to print; `known` maps every name to its canonical one."""
+        """Make the message, safe to print; `known` maps every name to its canonical one."""
         import json
 
         from hookrun.text import closest  # only for an error
@@ -143,15 +143,15 @@ class UnknownEventError(UserError, LookupError):
 
 
 def canonical(name: str) -> str | None:
-    """Return the canonical name of an event given by any of its names, or None when no event is called that."""
+    """Return an event's canonical name, given any of its names; None if unknown."""
     return EVENTS.get(name)
 
 
 def resolve_event(name: str, own: Iterable[str] = (), native: Mapping[str, str] | None = None) -> str:
     """Return the canonical name of an event.
 
-    `own` are events of a program, which have one name; `native` maps an agent's names of its events to canonical ones
-    and takes precedence. Raises UnknownEventError.
+    `own` are a program's events, with one name each; `native` maps an agent's names to canonical ones and takes
+    precedence. Raises UnknownEventError.
 
     >>> resolve_event("PreToolUse")
     'pre_tool_use'
@@ -163,13 +163,13 @@ def resolve_event(name: str, own: Iterable[str] = (), native: Mapping[str, str] 
 
 
 def can_refuse(event: str) -> bool:
-    """Return whether a hook of this event can prevent something; a program's own event may."""
+    """Return whether this event's hooks can prevent something; a program's own event may."""
     return event in REFUSABLE or event not in ALIASES
 
 
 def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:
-    """Return whether a hook of this event may change the arguments.
+    """Return whether this event's hooks may change the arguments.
 
-    A host program's own event (one that is not in the table) has arguments when its context carries some.
+    A host program's own event (not in the table) has arguments if its context has some.
     """
     return event in WITH_ARGUMENTS or (event not in ALIASES and tool_args is not None)

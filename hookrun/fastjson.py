@@ -1,7 +1,7 @@
-"""JSON for the one-shot `fire`: the C scanner and encoder that lie under `json`, without the package around them.
+"""JSON for the one-shot `fire`: the C scanner and encoder of `json`, without the package.
 
-`import json` costs half as much again as starting Python, nearly all of it `re`. On any exception whatever, malformed
-input included, the text is handed to `json` itself, so that the answer or the error is always that of `json`.
+`import json` costs half as much as starting Python, nearly all of it `re`. On any exception, malformed input included,
+the text goes to `json` itself, so that the answer or error is always that of `json`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WHITESPACE = " \t\n\r"
 
 DEEPEST = 200
-"""How deep a text may be nested. A bound of our own, for that of `json` differs from one Python to the next."""
+"""How deep a text may be nested. Our own limit: that of `json` differs among Pythons."""
 
 
 def _reject_constant(name: str) -> object:
@@ -21,7 +21,7 @@ def _reject_constant(name: str) -> object:
 
 
 class _Scanning:
-    """What the C scanner asks of the decoder it believes to serve."""
+    """What the C scanner reads of its decoder."""
 
     strict = True
     object_hook = None
@@ -63,10 +63,10 @@ _encode = _c_encoder()
 
 
 def loads(text: str) -> object:
-    """Return the one JSON value that `text` is, white space around it allowed.
+    """Return the one JSON value in `text`, which white space may surround.
 
-    Raises ValueError (json.JSONDecodeError where a place can be named) for anything else: NaN and Infinity,
-    nesting deeper than DEEPEST and numbers too long to be converted included.
+    Raises ValueError (json.JSONDecodeError if it has a place) for anything else, such as NaN, Infinity, nesting deeper
+    than DEEPEST and numbers too long to convert.
     """
     value = _loads(text)
     if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
@@ -99,7 +99,7 @@ def _loads(text: str) -> object:
 
 
 def scan(text: str, start: int) -> tuple[object, int]:
-    """Return the JSON value that begins at `start`, and where it ends. Raises ValueError when none does."""
+    """Return the JSON value at `start`, and its end. Raises ValueError without one."""
     if _scan is not None:
         try:
             return _scan(text, start)
@@ -114,13 +114,13 @@ def scan(text: str, start: int) -> tuple[object, int]:
 
 
 scan_own = _scan or scan
-"""The same for files that hookrun wrote, whose checksum is right: it may raise StopIteration instead of ValueError."""
+"""The same for files of hookrun's with a right checksum: may raise StopIteration instead of ValueError."""
 
 
 def dumps(value: object) -> str:
     """Return `value` as compact JSON in ASCII.
 
-    Raises TypeError for what has no JSON form, ValueError for NaN, Infinity and nesting too deep.
+    Raises TypeError for what has no JSON form, ValueError for NaN, Infinity and too deep nesting.
     """
     if _encode is not None:
         try:
@@ -151,7 +151,7 @@ def _json_loads(text: str) -> object:
 
 
 def type_name(value: object) -> str:
-    """Return what kind of JSON value this is, in words: `a string`, `an object`, `null`, ..."""
+    """Return the kind of a JSON value in words: `a string`, `an object`, `null`, ..."""
     if value is None:
         return "null"
     kinds: dict[type, str] = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
@@ -159,6 +159,6 @@ def type_name(value: object) -> str:
 
 
 def format_value(value: object, limit: int = 60) -> str:
-    """Return `value` as JSON in ASCII, control characters escaped, cut to `limit` characters."""
+    """Return `value` as ASCII JSON, control characters escaped, cut to `limit` characters."""
     text = dumps(value[:limit] if isinstance(value, str) else value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

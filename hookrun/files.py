@@ -6,16 +6,16 @@ import os
 import stat
 
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
-"""Begin and end of a temporary file's name, chosen so that no agent reads it."""
+"""Beginning and end of a temporary file's name; no agent reads such a file."""
 
 
 def is_within(path: str, directory: str) -> bool:
-    """Return whether a path is the directory or lies below it; both are absolute, with links resolved."""
+    """Return whether a path is the directory or below it; both are absolute, links resolved."""
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 def upwards(directory: str, last: str) -> list[str]:
-    """Return the directory and those above it up to `last`; nothing if it is not within `last`."""
+    """Return the directory and those above it up to `last`, nothing if it is not within `last`."""
     found = [directory] if is_within(directory, last) else []
     while found and found[-1] not in (last, os.sep):
         found.append(os.path.dirname(found[-1]))
@@ -23,7 +23,7 @@ def upwards(directory: str, last: str) -> list[str]:
 
 
 def relative_path(path: str) -> str:
-    """Return the shortest way to write a path: relative to the working directory, from HOME as `~`, or as it is."""
+    """Return a path's shortest form: relative to the working directory, from HOME as `~`, or as given."""
     home = os.environ.get("HOME", "").rstrip("/")
     ways = [path]
     if home and path.startswith(f"{home}/"):
@@ -36,11 +36,11 @@ def relative_path(path: str) -> str:
 
 
 class NotRegularError(OSError):
-    """What was to be read is no regular file, and no directory either."""
+    """The file is neither a regular file nor a directory."""
 
 
 def read_regular(path: str, limit: int) -> bytes:
-    """Return the bytes of a file, at most one more than `limit`, without waiting for a FIFO.
+    """Return a file's bytes, at most one more than `limit`, without waiting for a FIFO.
 
     Raises OSError; IsADirectoryError or NotRegularError if it is no regular file.
     """
@@ -56,7 +56,7 @@ def read_regular(path: str, limit: int) -> bytes:
 
 
 def read_or_none(path: str, limit: int = -1) -> bytes | None:
-    """Return the bytes of a file, at most `limit`; None if it cannot be read."""
+    """Return a file's bytes, at most `limit`; None if unreadable."""
     try:
         with open(path, "rb") as file:
             return file.read(limit)
@@ -65,17 +65,17 @@ def read_or_none(path: str, limit: int = -1) -> bytes | None:
 
 
 class Locked:
-    """The exclusive lock of a file, created with mode 0600 if missing, or of a directory, held in a `with`.
+    """The exclusive lock of a directory, or of a file (created with mode 0600), held in a `with`.
 
-    Waits for the process that holds it. The system releases the lock of a process that is killed. Raises OSError.
+    Waits for the process that holds it. The system releases a killed process's lock. Raises OSError.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def __enter__(self) -> int:
-        """Return the descriptor of the file."""
-        import fcntl  # a library to load, which most users of this module never need
+        """Return the file's descriptor."""
+        import fcntl  # a library that most users of this module never need
 
         flags = os.O_CLOEXEC | os.O_NOFOLLOW
         if os.path.isdir(self._path):
@@ -94,11 +94,11 @@ class Locked:
 
 
 def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = False, durable: bool = False) -> None:
-    """Replace the file at `path` atomically. Raises OSError; then the old file is unchanged.
+    """Replace the file at `path` atomically. Raises OSError, with the old file unchanged.
 
     An existing file's mode and owner are kept; a new one gets `mode` less the umask. With `exact` the file is this
-    account's and has just this mode, whatever was there. `path` must not be a symbolic link. With `durable`, file and
-    directory are on disk when this returns. A killed process can leave a temporary file, which `sweep` removes.
+    account's, with just this mode, whatever was there. `path` must not be a symbolic link. With `durable`, file and
+    directory are then on disk. A killed process can leave a temporary file, which `sweep` removes.
     """
     temporary = _temporary_beside(path)
     try:
@@ -127,7 +127,7 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
 
 
 def atomic_link(path: str, target: str) -> None:
-    """Replace what is at `path` atomically by a symbolic link. Raises OSError."""
+    """Replace `path` atomically by a symbolic link. Raises OSError."""
     temporary = _temporary_beside(path)
     try:
         os.symlink(target, temporary)
@@ -149,7 +149,7 @@ def _copy_owner_and_mode(fd: int, like: os.stat_result) -> None:
 
 
 def sweep(directory: str) -> None:
-    """Remove the temporary files that killed writers left. Raises OSError."""
+    """Remove killed writers' temporary files. Raises OSError."""
     for name in os.listdir(directory):
         if name.startswith(PREFIX) and name.endswith(SUFFIX):
             remove_if_there(os.path.join(directory, name))
@@ -173,9 +173,9 @@ def sync_directory(directory: str) -> None:
 
 
 def rotate(path: str, max_bytes: int, keep: int) -> None:
-    """Rename a log `.jsonl` to .1, the previous .1 to .2, and so on, if it is larger than `max_bytes`.
+    """Rename a log `.jsonl` to .1, .1 to .2, and so on, if it is larger than `max_bytes`.
 
-    Does nothing if another process is doing so, or has just done it. Raises OSError.
+    Does nothing if another process is doing, or just did, so. Raises OSError.
     """
     import fcntl
 

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     One = Callable[[str], bool]
 
 LARGE = 100_000
-"""Characters of text times characters of pattern beyond which `fnmatch` is faster despite its 5 ms import."""
+"""Characters of text times those of pattern beyond which `fnmatch` is faster despite its 5 ms import."""
 
 
 def glob(pattern: str, text: str) -> bool:
-    """Return whether the shell-style `pattern` matches the whole of `text`, case-sensitively.
+    """Return whether the shell-style `pattern` matches all of `text`, case-sensitively.
 
-    `*` is any run of characters, `/` and newlines included, `?` any one, `[seq]` and `[!seq]` one in or not in a set:
-    the rules of Python's `fnmatch.fnmatchcase`.
+    `*` is any run of characters, `/` and newlines included, `?` any one, `[seq]` and `[!seq]` one in or not in a set,
+    as for `fnmatch.fnmatchcase`.
     """
     if "?" in pattern or "[" in pattern:
         if len(text) * len(pattern) > LARGE:
@@ -39,7 +39,7 @@ def glob(pattern: str, text: str) -> bool:
 
 
 def _matches(tokens: list[str | One], text: str) -> bool:
-    """Match a pattern with sets and `?`: what stands after the last star is tried further on until it fits."""
+    """Match a pattern with sets and `?`: what follows the last star is tried further on until it matches."""
     token = position = begun = 0
     star = -1
     while position < len(text):
@@ -64,7 +64,7 @@ def _matches(tokens: list[str | One], text: str) -> bool:
 
 
 def _split(pattern: str) -> list[str | One]:
-    """Cut a pattern into characters, which stand for themselves or are `*` or `?`, and tests for one in a set."""
+    """Cut a pattern into characters, literal or `*` or `?`, and tests for one in a set."""
     tokens: list[str | One] = []
     position, last = 0, pattern.rfind("]")
     while position < len(pattern):
@@ -78,13 +78,13 @@ def _split(pattern: str) -> list[str | One]:
 
 
 def _closing(pattern: str, position: int) -> int:
-    """Return where the set opened before `position` closes, or -1: then `[` is a literal."""
+    """Return where the set opened before `position` closes, -1 if `[` is literal."""
     start = position + 1 if pattern[position : position + 1] == "!" else position
     return pattern.find("]", start + 1 if pattern[start : start + 1] == "]" else start)
 
 
 def _character_set(body: str) -> One:
-    """Return the test for `[body]`: `!` first negates, `a-z` is a range, a range that runs backwards is empty."""
+    """Return the test for `[body]`: a first `!` negates, `a-z` is a range, a backward range is empty."""
     negate = body.startswith("!")
     if negate:
         body = body[1:]

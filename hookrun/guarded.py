@@ -51,13 +51,13 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
 
 
 def _files(hook: Hook, root: str) -> Iterator[str]:
-    """Yield the files of a hook that an approval covers; data that its command names may be edited."""
+    """Yield a hook's files covered by an approval; data named in its command may be edited."""
     cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
     environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as for hooks in Claude's settings
     for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": (hook.claude or {}).get("plugin_root")}.items():
         if isinstance(value, str):
             environment[os.fsencode(name)] = os.fsencode(value)
-    # A Makefile or package.json that a hook's program reads is covered by the approval, but agents may edit it.
+    # The approval covers a Makefile or package.json that the program reads, but agents may edit it.
     hook.words = [each for each in hook.words or () if not each.startswith("up:")]
     try:
         files = files_of(hook, environment, cwd, root)

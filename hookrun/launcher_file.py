@@ -1,6 +1,6 @@
-"""Read and write launcher.conf, the private file that tells a launcher where the server is, and how to run without it.
+"""Read and write launcher.conf, the private file with a launcher's server and its command without one.
 
-Cold runs load this too, so it imports `os` and `state` only.
+Cold runs load this, so it imports only `os` and `state`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import os
 from hookrun.state import DATA_DIR
 
 NAME = "launcher.conf"
-"""The file's name, in the directory of the launchers."""
+"""The file's name, in the launchers' directory."""
 
 VERSION = "hookrun-launcher 1"
-"""The first line: another one is not understood."""
+"""The first line; any other is not understood."""
 
 PRIVATE_FILE = 0o100600
-"""What `st_mode` must be: a regular file that only its owner reads."""
+"""The required `st_mode`: a regular file that only its owner reads."""
 
 MAX_BYTES = 1 << 14
 
 
 class LauncherFile:
-    """What a launcher reads: the words of the cold command up to `fire`, and the server's socket, None for never."""
+    """A launcher's settings: the words of the cold command up to `fire`, and the server's socket, None for never."""
 
     __slots__ = ("command", "socket")
 
@@ -31,7 +31,7 @@ class LauncherFile:
         self.socket = socket
 
     def text(self) -> str:
-        """Return the file's text. Raises ValueError for a value that no line can hold."""
+        """Return the file's text. Raises ValueError for a value that does not fit on a line."""
         lines = [VERSION] if self.socket is None else [VERSION, f"socket {self.socket}"]
         lines += [f"exec {word}" for word in self.command]
         if any("\n" in line or "\0" in line for line in lines):
@@ -40,12 +40,12 @@ class LauncherFile:
 
 
 def path_in(home: str, name: str = NAME) -> str:
-    """Return where the file of a home is, or one of another name beside it: an agent's launcher has the agent's."""
+    """Return the path of a home's file, or of another one beside it: an agent's launcher has the agent's name."""
     return f"{home}{DATA_DIR}/{name}"
 
 
 def parse(text: str) -> LauncherFile | None:
-    """Return what a text says; None where it is not understood."""
+    """Return a text's settings, None if not understood."""
     first, *lines = text.split("\n")
     if first != VERSION or not text.endswith("\n"):
         return None
@@ -61,7 +61,7 @@ def parse(text: str) -> LauncherFile | None:
 
 
 def read(path: str) -> LauncherFile | None:
-    """Return what the file says; None where there is none, another account could have written it, or it is damaged."""
+    """Return the file's settings, None if missing, damaged, or writable by another account."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -78,10 +78,10 @@ def read(path: str) -> LauncherFile | None:
 
 
 def write(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Put a file into the directory of the launchers, with just this mode. Raises OSError.
+    """Write a file in the launchers' directory, with just this mode. Raises OSError.
 
-    The file that is there may be running: it is replaced, never written to. It is on disk afterwards: a launcher that a
-    power cut leaves empty would pass every call in silence.
+    The old file may be running: it is replaced, never written to. The new one is on disk afterwards: a launcher left
+    empty by a power cut would silently pass every call.
     """
     from hookrun.files import atomic_write
 
@@ -89,9 +89,9 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
 
 
 def update_socket(path: str, command: list[str], socket: str | None, renewed: list[str] | None = None) -> bool:
-    """Make a launcher that starts `command` look for the server at `socket`; return whether the file had to change.
+    """Make a launcher of `command` look for the server at `socket`; return whether the file had to change.
 
-    `renewed` is what it starts from then on.
+    `renewed` is its new command.
 
     A launcher that starts another hookrun is left alone. Raises OSError.
     """

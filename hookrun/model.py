@@ -1,10 +1,10 @@
-"""The plain data that all other modules share: hooks, verdicts, failures, results. No I/O, no imports of ours."""
+"""The data that all modules share: hooks, verdicts, failures, results. No I/O, no imports of ours."""
 
 from __future__ import annotations
 
 from os.path import join, normpath
 
-# Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs milliseconds on every tool call.
+# Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs each tool call milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 """Actions that end the chain: after them only `always` hooks run."""
 
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-"""Actions that deny the call: they count whatever follows (a crash, a hang) and whatever runs beside them."""
+"""Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them."""
 
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 """Actions that may come with other arguments."""
@@ -65,7 +65,7 @@ class Failure:
 
 
 class InvalidVerdictError(ValueError):
-    """A verdict's action does not exist. A hook that raises it may have meant to block: see `refusals`."""
+    """A verdict's action does not exist. Its hook may have meant to block: see `refusals`."""
 
     def __init__(self, action: object) -> None:
         from hookrun.text import closest  # only for an error
@@ -275,15 +275,15 @@ class Hook:
 
 
 HOOK_DEFAULTS = {name: value for name, value in vars(Hook).items() if name[0] != "_" and not hasattr(value, "__get__")}
-"""The fields of a hook that every declaration may leave out, and what they are then."""
+"""A hook's optional fields, with their defaults."""
 
 
 class Outcome:
-    """The result of the process that ran a hook: how it exited and what it wrote.
+    """The result of a hook's process: how it exited and what it wrote.
 
-    `exit_code` is the exit status, or minus the number of the signal that killed it; None if it never ran. `failure`
-    is set if it could not be started or hookrun ended it. Times are milliseconds, sizes bytes. `answer` is what a
-    function of a Python program returned: a verdict, or the object of one. `notes` are further remarks.
+    `exit_code` is the exit status, or minus the number of the killing signal; None if it never ran. `failure` is set if
+    it could not start or hookrun ended it. Times are milliseconds, sizes bytes. `answer` is what a Python program's
+    function returned: a verdict, or one's object. `notes` are further remarks.
     """
 
     answer: Verdict | dict[str, object] | None = None
@@ -303,9 +303,9 @@ class Outcome:
 
 
 class Interrupted(Exception):  # noqa: N818  # not an error: a signal was sent
-    """A signal asked hookrun to end while hooks ran; all of them have been ended.
+    """A signal asked hookrun to end while hooks ran; all have been ended.
 
-    `signal` is its number, `outcomes` those of the hooks that ran side by side, None for one that runs in background.
+    `signal` is its number, `outcomes` are those of the hooks side by side, None for a background hook.
     """
 
     def __init__(self, signal: int, outcomes: Sequence[Outcome | None]) -> None:
@@ -366,7 +366,7 @@ class HookResult:
 
 
 def answer(verdict: Verdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
-    """Return what `hookrun fire` prints: a verdict, the id of the run, and a summary of each hook."""
+    """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
     hooks = [run.summary() for run in runs]
     return {**Verdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
 
@@ -377,7 +377,7 @@ def as_object(value: object) -> dict[str, object]:
 
 
 def file_path(context: Mapping[str, object]) -> str | None:
-    """Return the file that a context is about, absolute and normalised: from its arguments, else its own field."""
+    """Return a context's file, absolute and normalised: from its arguments, else its own field."""
     args = context.get("tool_args")
     path = args.get("file_path") if isinstance(args, dict) else None
     if not isinstance(path, str):

@@ -1,23 +1,23 @@
-"""Tell whether this process runs inside a hook, by its environment and its ancestors."""
+"""Detect whether this process runs inside a hook, by its environment and ancestors."""
 
 from __future__ import annotations
 
 import os
 
 NESTING = b"HOOKRUN_CHAIN"
-"""The variable with a marker for each enclosing hook, which gives the nesting depth and the hook of a process."""
+"""The variable with a marker for each enclosing hook: a process's nesting depth and hook."""
 
 MAX_NESTING = 3
-"""Hooks may start agents that run hooks again, up to this depth."""
+"""Hooks may start agents that run hooks, up to this depth."""
 
 
 class CallerProcess:
-    """The process that this run belongs to: `pid` is 0 for this one, else that of the one whose place it takes."""
+    """The process of this run: `pid` is 0 for this one, else that of the process it replaces."""
 
     pid = 0
 
     def parent(self) -> int:
-        """Return the process id of its parent. Raises OSError."""
+        """Return its parent's process id. Raises OSError."""
         return parent_of(self.pid) if self.pid else os.getppid()
 
 
@@ -25,15 +25,15 @@ CALLER = CallerProcess()
 
 
 def nesting_depth() -> int:
-    """Return how many hooks enclose this process, according to its environment."""
+    """Return how many hooks enclose this process, by its environment."""
     return os.environb.get(NESTING, b"").count(b";")
 
 
 def runs_inside_hook() -> bool:
-    """Return whether an ancestor of this process was started inside a hook.
+    """Return whether an ancestor of this process started inside a hook.
 
-    Our own variable may be forged: a project can set the environment of an agent's children, but not the one that the
-    agent was started with. Without /proc (macOS) the variable is believed.
+    Our own variable may be forged: a project can set the environment of an agent's children, but not the agent's own.
+    Without /proc (macOS) the variable is believed.
     """
     mark = NESTING + b"="
     try:
@@ -50,7 +50,7 @@ def runs_inside_hook() -> bool:
 
 
 def parent_of(process: int) -> int:
-    """Return the process id of a process's parent. Raises OSError, also without /proc."""
+    """Return a process's parent's id. Raises OSError, also without /proc."""
     return int(stat_fields(process)[1])
 
 

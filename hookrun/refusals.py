@@ -1,6 +1,6 @@
 """Keep a refusal a refusal despite malformed JSON, wrong fields or an exception.
 
-Off the hot path: a well-formed answer needs none of this.
+Off the hot path: well-formed answers need none of this.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 UNREADABLE = "(unreadable)"
-"""Replaces an object or a list in malformed JSON: no field of a verdict accepts it."""
+"""Replaces objects and lists in malformed JSON: no verdict's field accepts it."""
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^"{}\[\]:,\s]+', re.DOTALL)
-"""A string (the last one may be unterminated), a punctuation mark, or anything else up to the next of these."""
+"""A string (the last may be unterminated), a punctuation mark, or anything up to the next of these."""
 
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (depth, key, value) of each pair in a single JSON object, however malformed it is.
+    """Yield (depth, key, value) of each pair in a single JSON object, however malformed.
 
-    Yield a depth of 0 if it is not one: there is text before or after it.
+    Yield a depth of 0 if there is text before or after it.
     """
     depth = 0
     last: str | None = None
@@ -62,7 +62,7 @@ def _unquoted(word: str) -> str:
 def refusing_object(text: str) -> dict[str, object] | None:
     """Return the fields of a verdict in malformed JSON if it refuses, else None.
 
-    Of a repeated field the first counts, of several actions the strongest.
+    Of a repeated field the first counts, of actions the strongest.
     """
     fields: dict[str, object] = {}
     actions = []
@@ -78,7 +78,7 @@ def refusing_object(text: str) -> dict[str, object] | None:
 
 
 def bare(answer: object) -> dict[str, object] | None:
-    """Return the action and the texts of an object that denies the call but is otherwise invalid, else None."""
+    """Return the action and texts of an otherwise invalid object that denies the call, else None."""
     action = _field(answer, "action")
     if not isinstance(action, str) or action not in BINDING_ACTIONS:
         return None
@@ -112,14 +112,14 @@ def as_text(value: object) -> str:
 
 
 def from_exception(error: BaseException, event: str) -> Verdict | None:
-    """Return the verdict that an exception of a hook's function stands for, or None if it is a failure.
+    """Return the verdict of an exception of a hook's function, None if it is a failure.
 
-    Skip and Abort are answers. A function that failed to build its verdict may have meant to block: it does, for an
-    event that can be blocked.
+    Skip and Abort are answers. A function that failed to build its verdict may have meant to block: it does, if the
+    event can be blocked.
     """
     if any(each.__module__ == "hookrun.library" for each in type(error).__mro__):
         try:
-            answer: Verdict = error.verdict()  # type: ignore[attr-defined]  # a room above ours has Skip and Abort
+            answer: Verdict = error.verdict()  # type: ignore[attr-defined]  # Skip and Abort are in a room above
         except Exception:  # a class of the program's own
             return Verdict("block", describe_exception(error))
         return answer
@@ -129,7 +129,7 @@ def from_exception(error: BaseException, event: str) -> Verdict | None:
 
 
 def _made_a_verdict(error: BaseException) -> bool:
-    """Return whether an exception, or its cause, was raised by building a Verdict, Skip or Abort."""
+    """Return whether an exception or its cause comes from building a Verdict, Skip or Abort."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:

@@ -1,6 +1,6 @@
-"""Where the server of an account listens: a socket for each installation of hookrun and each control group.
+"""The sockets of an account's servers: one for each installation of hookrun and control group.
 
-Another version, interpreter or home has another name, so that two installations never meet.
+Each version, interpreter and home has its own name, so that installations never meet.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PROTOCOL = 1
-"""The version of what clients and the server say to each other."""
+"""The version of the protocol between clients and server."""
 
 MAX_PATH = 100
 """Bytes of a socket's path; the system allows 108, macOS 104."""
 DIGITS = 16
 SUFFIX = len("-.sock") + DIGITS
 SOCKET, LOCK = ".sock", ".sock.lock"
-"""How the names of a socket and of its server's lock file end."""
+"""Ends of the names of a socket and its server's lock file."""
 END_WAIT = 5.0
-"""Seconds that a server has to let go of its lock: it does so before its last runs end."""
+"""Seconds for a server to release its lock: it does so before its last runs end."""
 
 
 def run_directory(home: str) -> str:
-    """Return the directory of the sockets of a home, perhaps of other homes of the account, too."""
+    """Return the directory of a home's sockets, perhaps also of other homes' of the account."""
     runtime = f"/run/user/{os.geteuid()}"  # not XDG_RUNTIME_DIR: a project can set the environment of an agent
     return f"{runtime}/hookrun" if is_private(runtime) else f"{home}{STATE_DIR}/run"
 
 
 def socket_base(home: str, python: str = sys.executable, identity: Sequence[str] | None = None) -> str | None:
-    """Return the beginning of the socket's path, as it stands in launcher.conf; None if the path would be too long.
+    """Return the beginning of the socket's path, as in launcher.conf; None if the path would be too long.
 
-    `python` is the server's interpreter, `identity` that of the package it has loaded; by default, as it is now.
+    `python` is the server's interpreter, `identity` its loaded package's, by default the present one.
     """
     texts = package_identity() if identity is None else identity
     base = f"{run_directory(home)}/{file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *texts)[-DIGITS:]}"
@@ -47,7 +47,7 @@ def socket_base(home: str, python: str = sys.executable, identity: Sequence[str]
 
 
 def socket_here(base: str) -> str:
-    """Return the socket of this process's control group; without those (macOS), of its limits and its priority."""
+    """Return the socket of this process's control group; without those (macOS), of its limits and priority."""
     try:
         with open("/proc/self/cgroup", "rb") as file:
             shared = file.read()
@@ -57,7 +57,7 @@ def socket_here(base: str) -> str:
 
 
 def _limits() -> bytes:
-    """Return soft and hard limit of every resource, and nice, as the client writes them."""
+    """Return every resource's soft and hard limit, and nice, as the client writes them."""
     from resource import getrlimit
 
     values: list[int] = []
@@ -78,7 +78,7 @@ def fnv1a(data: bytes) -> int:
 
 
 def is_private(directory: str) -> bool:
-    """Return whether this is a directory of the account that nobody else can enter."""
+    """Return whether this is a directory that only the account can enter."""
     try:
         status = os.lstat(directory)
     except OSError:
@@ -101,7 +101,7 @@ def package_files() -> list[str]:
 
 
 def package_identity() -> list[str]:
-    """Return a text for each module of this package that changes when the module does; empty if one vanishes."""
+    """Return a string for each module of this package that changes with it; none if one vanishes."""
     try:
         return [_identity(path) for path in package_files()]
     except OSError:
@@ -130,7 +130,7 @@ def take_lock(path: str) -> int | None:
         except BlockingIOError:
             os.close(fd)
             return None
-        os.close(fd)  # its server has just ended and removed the file
+        os.close(fd)  # its server just ended and removed the file
 
 
 def _is_at(fd: int, path: str) -> bool:
@@ -146,7 +146,7 @@ def sign_lock(fd: int, home: str) -> None:
 
 
 def _process_numbers() -> str:
-    """Return in which namespace a process has its number: in a container it means another one."""
+    """Return the namespace of process ids: in a container they mean other processes."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -154,14 +154,14 @@ def _process_numbers() -> str:
 
 
 def release_lock(path: str, fd: int) -> None:
-    """Let another server take the lock, and leave no file."""
+    """Release the lock for another server, and remove the file."""
     if _is_at(fd, f"{path}.lock"):
         os.unlink(f"{path}.lock")
     os.close(fd)
 
 
 def sweep(directory: str) -> None:
-    """Remove the sockets and locks of servers that were killed."""
+    """Remove killed servers' sockets and locks."""
     for path in _sockets_with_locks(directory):
         try:
             fd = take_lock(path)
@@ -184,7 +184,7 @@ def _sockets_with_locks(directory: str) -> list[str]:
 
 
 def listening(path: str) -> tuple[int, str] | None:
-    """Return the process that holds the lock of a socket and the home it serves; None without one that is known."""
+    """Return the process that holds a socket's lock and the home it serves, None if unknown."""
     import fcntl
 
     try:
@@ -203,7 +203,7 @@ def listening(path: str) -> tuple[int, str] | None:
 
 
 def servers(home: str) -> Iterator[tuple[str, int]]:
-    """Yield socket and process of each server of a home, of all versions and whether it answers or not."""
+    """Yield socket and process of each server of a home, of any version, answering or not."""
     directory = run_directory(home)
     for path in _sockets_with_locks(directory) if is_private(directory) else ():
         found = listening(path)
@@ -212,7 +212,7 @@ def servers(home: str) -> Iterator[tuple[str, int]]:
 
 
 def end_server(path: str, pid: int) -> bool:
-    """Have a server end, also one that is stopped or hangs; return whether it listens no more. Its runs end first."""
+    """End a server, even if stopped or hanging; return whether it listens no more. Its runs end first."""
     return _ends(path, pid, signal.SIGTERM, signal.SIGCONT) or _ends(path, pid, signal.SIGKILL)
 
 

@@ -1,6 +1,6 @@
-"""Start the server, in a cold run that a launcher started for want of one, after it has answered.
+"""Start the server, after the answer of a cold run that a launcher started for lack of one.
 
-Few imports: the agent waits for the end of the run. The server itself does the rest (serve/server.py).
+Few imports: the agent waits for the run's end. The server does the rest (serve/server.py).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WANTED = frozenset({"off", "no-server", "no-greeting", "outdated", "socket-directory", "stopping", "timeout"})
-"""Why a run was cold, where a new server helps; `off` is a launcher that knows no socket."""
+"""Reasons for a cold run for which a new server helps; `off` is a launcher without a socket."""
 RETRY_AFTER = 60.0
-"""Seconds after which a server that could not start is tried again."""
+"""Seconds after which a failed start is tried again."""
 LOCK = 3
 """The server's descriptor of `lock_path`, while it starts."""
 DAMAGED = "no-launcher-file"
-"""Why a run was cold that the script `gone` started."""
+"""The reason for a cold run of the script `gone`."""
 CI = "CI"
-"""The variable by which a build server is known."""
+"""The variable that marks build servers."""
 
 
 def lock_path(home: str) -> str:
-    """Return the file that is locked while a server starts; it says why the last one could not."""
+    """Return the file locked while a server starts; it says why the last one could not."""
     return home + DATA_DIR + "/server.lock"
 
 
 def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> None:
-    """Start the server of a home if the run's reason for being cold, and the setting `warm`, ask for it.
+    """Start a home's server if the reason for the cold run and the setting `warm` ask for it.
 
-    What fails is tried again by the next run.
+    The next run tries again what fails.
     """
     if reason == DAMAGED:
         _mend_launcher_file(home)
@@ -62,7 +62,7 @@ def _forget_socket(home: str) -> None:
 
 
 def _mend_launcher_file(home: str) -> None:
-    """Write launcher.conf anew, if it is none of a home with launchers: the next run finds it, and starts a server."""
+    """Write a missing or damaged launcher.conf of a home with launchers again: the next run then starts a server."""
     from hookrun import launcher_file
 
     path, fire = launcher_file.path_in(home), sys.orig_argv.index("fire")
@@ -74,12 +74,12 @@ def _mend_launcher_file(home: str) -> None:
 
 
 def _has_launcher(home: str) -> bool:
-    """Return whether the launcher is this home's, not another one's."""
+    """Return whether the launcher is this home's."""
     return os.path.exists(home + DATA_DIR + "/launcher.conf")
 
 
 def _inside_hook() -> bool:
-    """Return whether a hook has started this: its processes are to end with it."""
+    """Return whether a hook started this: its processes end with it."""
     return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
 
 
@@ -101,7 +101,7 @@ def _start(home: str, *, blocks: bool) -> None:
 
 
 def _spawn(home: str, lock: int, options: list[str]) -> None:
-    """Start the server in a session of its own, with nothing of this process but the lock; it closes all else."""
+    """Start the server in its own session; of this process it keeps only the lock."""
     words = sys.orig_argv[1 : sys.orig_argv.index("fire")]
     command = [sys.executable, *(os.path.abspath(word) if word.endswith(".py") else word for word in words)]
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)

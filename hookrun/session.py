@@ -1,7 +1,6 @@
-"""Remember between runs of one session: notices shown, blocks of a stop, texts for later, texts too long to show.
+"""Remember within a session: notices shown, blocks of a stop, texts for later, texts too long to show.
 
-Small private files; a failure to read or write one never changes a verdict. Separate from `state` because most runs
-need none of it.
+Small private files; failing to read or write one never changes a verdict. Apart from `state`, as most runs need none.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ MAX_STOP_BLOCKS = 8
 """Consecutive blocks of a stop that count; after them the agent may end its turn."""
 
 MAX_KEPT = 1 << 16
-"""Bytes of texts kept for a later event of a session."""
+"""Bytes of texts kept for a session's later event."""
 
 MAX_OVERFLOW_TEXTS = 64
-"""Files with long texts that are kept; older ones are removed."""
+"""Files of long texts kept; older ones are removed."""
 
 
 def sessions_dir(home: str) -> str:
-    """Return the directory of an account's session markers."""
+    """Return an account's directory of session markers."""
     return home + state.STATE_DIR + "/sessions"
 
 
 def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
-    """Record that a notice was shown in a session, and return whether this was the first time.
+    """Record that a session showed a notice; return whether for the first time.
 
     Without a session, or if nothing can be recorded, it is always the first time.
     """
@@ -51,9 +50,9 @@ def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
 
 
 def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
-    """Count one more consecutive block of a stop, and return whether it still counts (the first MAX_STOP_BLOCKS do).
+    """Count another consecutive block of a stop; return whether it has effect (the first MAX_STOP_BLOCKS do).
 
-    `what` identifies the stop: the turn's, or that of one subagent. After the last one the count starts over.
+    `what` identifies the stop: the turn's, or a subagent's. After the last one the count starts over.
     """
     if not session_id:
         return True
@@ -61,7 +60,7 @@ def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            # The size of the file is the count: appending is atomic, and independent of the agent's own field.
+            # The file's size is the count: appending is atomic, and independent of the agent's field.
             os.write(fd, b".")
             count = os.fstat(fd).st_size
         finally:
@@ -77,7 +76,7 @@ def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
 
 
 def stop_was_blocked(home: str, session_id: str | None, what: str) -> bool:
-    """Return whether the previous stop was blocked, so that this one ends a turn that was kept running."""
+    """Return whether the previous stop was blocked: this one ends a prolonged turn."""
     return bool(session_id) and os.path.exists(_counter(home, session_id or "", what))
 
 
@@ -91,7 +90,7 @@ def reset_stop_blocks(home: str, session_id: str | None, what: str) -> None:
 
 
 def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None]]) -> None:
-    """Keep texts, each with its kind, until an event of the session can show them; existing ones stay."""
+    """Keep texts with their kinds until an event of the session can show them; existing ones stay."""
     for kind, text in texts:
         if not text:
             continue
@@ -108,7 +107,7 @@ def keep_texts(home: str, session_id: str, texts: Iterable[tuple[str, str | None
 
 
 def take_text(home: str, session_id: str, kind: str) -> str | None:
-    """Return the text of this kind that was kept in the session, and remove it."""
+    """Remove and return the session's kept text of this kind."""
     path = _kept(home, session_id, kind)
     try:
         with open(path, "rb") as file:
@@ -132,7 +131,7 @@ def _counter(home: str, session_id: str, what: str) -> str:
 
 
 def save_overflow_text(home: str, text: str) -> str | None:
-    """Write a text to a new private file and return its path, or None if that fails."""
+    """Write a text to a new private file; return its path, None on failure."""
     directory = home + state.STATE_DIR + "/texts"
     path = f"{directory}/{os.urandom(8).hex()}.txt"
     try:

@@ -14,7 +14,7 @@ try:
         head = posix.read(fd, 36 << 10)
         exec(marshal.loads(head), boot.__dict__)  # noqa: S102, S302  # code of this package, as in a .pyc
         prepare, sys.modules["hookrun.boot"] = boot.prepare, boot
-    except Exception:  # there is no file, or one of another version
+    except Exception:  # no file, or another version's
         sys.path.insert(0, package[:-8])
         from hookrun.boot import prepare
     prepare(package, fd, head)

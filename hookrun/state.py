@@ -1,4 +1,4 @@
-"""Manage an account's directories and private files, every directory 0700, every file 0600; tell the time."""
+"""Manage an account's directories (0700) and private files (0600); give the time."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ CONFIG_DIR = "/.config/hookrun"
 STATE_DIR = "/.local/state/hookrun"
 """Of the audit, session markers, locks and backups."""
 KEPT_TEXTS_DIR = STATE_DIR + "/kept"
-"""Of texts that wait for an event of their session; it exists only while some do."""
+"""Of texts that wait for an event of their session; exists only while some do."""
 CACHE_DIR = "/.cache/hookrun"
-"""Of compiled configs and digests, all of which can be recreated."""
+"""Of compiled configs and digests; all can be recreated."""
 DATA_DIR = "/.local/share/hookrun"
 """Of the user's decisions (the trust store)."""
 TRUST_STORE = DATA_DIR + "/trust.json"
 """The file of the user's approvals and other decisions about hooks."""
 
 END_OF_TIME = (1 << 63) - 1
-"""The last nanosecond that Python's clock can express, in 2262."""
+"""The last nanosecond of Python's clock, in 2262."""
 
 
 def now_ns() -> int:
-    """Return the time in nanoseconds since 1970, at most END_OF_TIME: a wrong clock must not stop a guard."""
+    """Return nanoseconds since 1970, at most END_OF_TIME: a wrong clock must not stop a guard."""
     try:
         return time_ns()
     except OverflowError:
@@ -53,7 +53,7 @@ _LATEST: dict[int, str] = {}
 """The last second and its text: a program fires many events in one."""
 
 YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change again without its times showing it (FAT has a resolution of 2 s)."""
+"""Nanoseconds within which a file can change with the same times (FAT has a resolution of 2 s)."""
 
 
 class NoHomeError(UserError, LookupError):
@@ -61,7 +61,7 @@ class NoHomeError(UserError, LookupError):
 
 
 def home_directory() -> str:
-    """Return the home directory: HOME, or that of the account where HOME is no absolute path. Raises NoHomeError."""
+    """Return the home directory: HOME, or the account's if HOME is no absolute path. Raises NoHomeError."""
     home = os.environ.get("HOME", "")
     if os.path.isabs(home):
         return home.rstrip("/") or "/"
@@ -72,7 +72,7 @@ def home_directory() -> str:
 
 
 def account_home() -> str:
-    """Return the home directory that the password database has for the account. Raises NoHomeError."""
+    """Return the account's home directory in the password database. Raises NoHomeError."""
     import pwd
 
     try:
@@ -82,14 +82,14 @@ def account_home() -> str:
 
 
 def cache_file(home: str, suffix: str, *parts: str) -> str:
-    """Return the file of the cache for texts. Two that share one only overwrite each other."""
+    """Return the cache file for texts. Two that share one only overwrite each other."""
     return f"{home}{CACHE_DIR}/{file_name_for(*parts)}{suffix}"
 
 
 def make_private_dir(path: str) -> None:
     """Create a directory and its missing parents with mode 0700 less the umask. Raises OSError.
 
-    The umask itself is left alone: it belongs to all threads of a program.
+    The umask is left alone: it is all threads'.
     """
     try:
         _make_one(path)
@@ -110,16 +110,16 @@ def _make_one(path: str) -> None:
 
 
 def file_name_for(*parts: str) -> str:
-    """Return a file name of 32 hexadecimal digits that stands for arbitrary texts.
+    """Return a file name of 32 hexadecimal digits for arbitrary texts.
 
-    Not a digest, because `hashlib` costs 3 ms on the hot path; texts chosen to collide only harm their author.
+    Not a digest: `hashlib` costs 3 ms on the hot path, and colliding texts only harm their author.
     """
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return f"{int.from_bytes(data, 'big') % ((1 << 127) - 1):032x}"
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file with mode 0600 and return its descriptor; its directory is created if missing. Raises OSError.
+    """Open a file with mode 0600, in a directory created if missing; return its descriptor. Raises OSError.
 
     A symbolic link at the path is not followed.
     """
@@ -132,13 +132,13 @@ def open_private(path: str, flags: int) -> int:
 
 
 class ForeignFileError(ValueError):
-    """A file that another account could have written; the message says what its owner and mode are."""
+    """Another account could have written the file; the message has its owner and mode."""
 
 
 def read_own(path: str, directory: int | None = None) -> bytes:
-    """Return the bytes of a file of the account, whose path may be relative to an open directory.
+    """Return the bytes of an account's file; the path may be relative to an open directory.
 
-    A symbolic link is not followed. Raises OSError, and ForeignFileError for a file that others can write to.
+    Symbolic links are not followed. Raises OSError, and ForeignFileError for a file that others can write.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
     try:
@@ -154,7 +154,7 @@ def read_own(path: str, directory: int | None = None) -> bytes:
 
 
 def remove_oldest(directory: str, keep: int) -> None:
-    """Remove the oldest files of a directory beyond `keep`. Other processes may do so at the same time."""
+    """Remove a directory's oldest files beyond `keep`. Other processes may do so, too."""
     try:
         with os.scandir(directory) as entries:
             files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)
@@ -165,16 +165,16 @@ def remove_oldest(directory: str, keep: int) -> None:
 
 
 def identity(path: str | int) -> Identity:
-    """Return attributes that change with a file (a path or a descriptor). Raises OSError if they are unavailable."""
+    """Return attributes that change with a file (a path or a descriptor). Raises OSError."""
     return identity_of(os.stat(path))
 
 
 def identity_of(status: os.stat_result) -> Identity:
-    """Return device, inode, size, mtime and ctime (in nanoseconds) of a file."""
+    """Return a file's device, inode, size, mtime and ctime (nanoseconds)."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-# --- files of the cache: a checksum before the text, for damage could hide a hook
+# --- cache files: a checksum before the text, as damage could hide a hook
 
 SEAL = 17
 """Characters of the checksum and the line end after it."""
@@ -182,18 +182,18 @@ SEAL_KEY = 6
 
 
 def seal(text: str) -> bytes:
-    """Return a text as the content of a cache file, with a checksum before it."""
+    """Return a text as a cache file's content, after a checksum."""
     data = text.encode("ascii")
     return _checksum(data) + data
 
 
 def _checksum(data: bytes) -> bytes:
-    # Python's own for .pyc files: builtin, so that nothing is imported for it, and no secret is needed here.
+    # Python's own for .pyc files: builtin, so nothing is imported; no secret is needed.
     return b"%b\n" % source_hash(SEAL_KEY, data).hex().encode()
 
 
 def read_sealed(path: str) -> str:
-    """Return the text of a cache file. Raises OSError, and ValueError if it is damaged or another account's."""
+    """Return a cache file's text. Raises OSError, and ValueError if damaged or another account's."""
     data = read_own(path)
     text = data[SEAL:]
     if _checksum(text) != data[:SEAL]:

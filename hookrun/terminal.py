@@ -29,7 +29,7 @@ class ColorChoice:
 
 
 def wants_color(fd: int) -> bool:
-    """Return whether output to a descriptor is coloured: by `--color`, NO_COLOR, FORCE_COLOR, or on a terminal."""
+    """Return whether output to a descriptor is coloured: by `--color`, NO_COLOR, FORCE_COLOR, or for a terminal."""
     if ColorChoice.value != "auto":
         return ColorChoice.value == "always"
     if os.environ.get("NO_COLOR"):
@@ -40,7 +40,7 @@ def wants_color(fd: int) -> bool:
 
 
 def is_terminal(fd: int) -> bool:
-    """Return whether a descriptor is a terminal; False for a closed one."""
+    """Return whether a descriptor is an open terminal."""
     try:
         return os.isatty(fd)
     except OSError:
@@ -67,12 +67,12 @@ def rich_console() -> Console:
 
 
 def render_for(fd: int, message: Iterable[tuple[str, str]]) -> str:
-    """Return the lines of a message, each with its label, as a descriptor shows them best."""
+    """Return a message's lines with their labels, as suits a descriptor."""
     return render_message(message, color=wants_color(fd), width=terminal_width(fd))
 
 
 def render_message(message: Iterable[tuple[str, str]], *, color: bool, width: int | None) -> str:
-    """Return the lines of a message with their labels, wrapped at words if a width is given."""
+    """Return a message's lines with their labels, wrapped at words to any given width."""
     lines = []
     for part, text in message:
         head = f"{part}: " if part else ""
@@ -84,7 +84,7 @@ def render_message(message: Iterable[tuple[str, str]], *, color: bool, width: in
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Return the text as lines of at most `width` characters; words and commands in backquotes stay whole."""
+    """Return the text in lines of at most `width` characters; words and backquoted commands stay whole."""
     kept = BACKQUOTED.sub(lambda found: found[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(
         kept, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
@@ -93,7 +93,7 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def terminal_width(fd: int) -> int | None:
-    """Return the columns of the terminal at a descriptor (COLUMNS overrides), None where they are unknown."""
+    """Return the columns of a descriptor's terminal (COLUMNS overrides), None if unknown."""
     if not is_terminal(fd):
         return None
     columns = os.environ.get("COLUMNS", "")

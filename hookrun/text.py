@@ -1,6 +1,6 @@
-"""Make text fit for people and terminals: escape, truncate, suggest, compare, and write it to the standard streams.
+"""Make text fit for people and terminals: escape, truncate, suggest, compare; write it to standard streams.
 
-On the hot path: what is not always needed is imported where it is used.
+On the hot path: what is rarely needed is imported where it is used.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MAX_QUOTED = 60
-"""Characters of a value that a message shows."""
+"""Characters of a value in a message."""
 MAX_EXCEPTION_TEXT = 2000
-"""Characters of an exception's text that are shown."""
+"""Characters shown of an exception's text."""
 
 
 class UserError(Exception):
@@ -22,7 +22,7 @@ class UserError(Exception):
 
 
 def escape(text: str, *, keep_newlines: bool = False) -> str:
-    r"""Return the text with every character that a terminal would not simply show as its escape (`\n`, `\x1b`)."""
+    r"""Return the text with characters that a terminal would not simply show escaped (`\n`, `\x1b`)."""
     if text.isprintable():
         return text
     return "".join(
@@ -32,7 +32,7 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
 
 
 def truncate(text: str, limit: int) -> str:
-    """Return the text, cut to `limit` characters, the last three of them dots, where it is longer."""
+    """Return the text, cut to `limit` characters if longer, the last three as dots."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -45,7 +45,7 @@ def shell_quoted(path: str) -> str:
 
 
 def quote(value: object) -> str:
-    """Return the value as JSON on one line, escaped and cut to MAX_QUOTED characters."""
+    """Return the value as a line of JSON, escaped and cut to MAX_QUOTED characters."""
     import json
 
     if isinstance(value, str):
@@ -54,7 +54,7 @@ def quote(value: object) -> str:
 
 
 def closest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the valid name that is most like `name`, in any case; None if no likeness is at least `cutoff`, 0 to 1."""
+    """Return the valid name most like `name`, in any case; None if no likeness (0 to 1) reaches `cutoff`."""
     from difflib import get_close_matches
 
     by_lower = {valid.lower(): valid for valid in names}
@@ -65,7 +65,7 @@ def closest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
 def did_you_mean(
     name: object, names: Iterable[str], otherwise: str | None = None, show: Callable[[str], str] = quote
 ) -> str | None:
-    """Return the hint that names the closest of the valid names, as `show` writes it; `otherwise` if none is close."""
+    """Return the hint with the closest valid name, as `show` writes it; `otherwise` if none is close."""
     near = closest(name, names) if isinstance(name, str) else None
     return f"did you mean {show(near)}?" if near else otherwise
 
@@ -85,9 +85,9 @@ def diff(before: str, after: str, old: str = "", new: str = "", *, context: int 
 
 
 def describe_exception(error: BaseException) -> str:
-    """Return `Type: text`, or `Type` where the exception has no text; raises nothing but KeyboardInterrupt.
+    """Return `Type: text`, `Type` without text; raises nothing but KeyboardInterrupt.
 
-    The text is cut at MAX_EXCEPTION_TEXT characters; control characters but line ends are escaped.
+    The text is cut at MAX_EXCEPTION_TEXT characters; control characters except line ends are escaped.
 
     >>> describe_exception(ValueError("no such file"))
     'ValueError: no such file'
@@ -121,9 +121,9 @@ def write_all(fd: int, data: bytes) -> str | None:
 
 
 def message_lines(message: str, label: str) -> list[tuple[str, str]]:
-    r"""Return the lines of a message with their labels, escaped: the first with `label`, hints and notes below it.
+    r"""Return a message's lines with their labels, escaped: the first with `label`, then hints and notes.
 
-    Lines that begin with two spaces (a line of a file, with a caret below it) have no label.
+    Lines after two spaces (a file's line, a caret below it) have no label.
 
     >>> message_lines('unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?', "error")
     [('error', 'unknown event "pretooluse"'), ('hint', 'did you mean "pre_tool_use"?')]
@@ -135,7 +135,7 @@ def message_lines(message: str, label: str) -> list[tuple[str, str]]:
             lines.append((name, text))
         elif index and line.startswith("  "):
             lines.append(("", line))
-        else:  # a line break in a value from outside
+        else:  # a line break in an outside value
             lines[-1] = (lines[-1][0], f"{lines[-1][1]}\n{line}" if index else line)
     return [(name, escape(text)) for name, text in lines]
 
@@ -161,10 +161,10 @@ def print_message(message: str, label: str = "error") -> None:
 
 
 def print_for_agent(message: str) -> None:
-    """Print `hookrun: MESSAGE` on stderr for an agent's user, who does not know otherwise who speaks."""
+    """Print `hookrun: MESSAGE` on stderr for an agent's user, to name the sender."""
     write_stderr(f"hookrun: {message}")
 
 
 def write_stderr(text: str) -> None:
-    """Print a text on stderr, every control character but the newline escaped."""
+    """Print a text on stderr, control characters except newlines escaped."""
     write_all(2, escape(text, keep_newlines=True).encode("utf-8", "backslashreplace") + b"\n")

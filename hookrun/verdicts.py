@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Change = tuple[Path, bool, object]
 
 NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
-"""Beginnings of notes on a refusal that the user gets, too."""
+"""Beginnings of notes on a refusal that are also for the user."""
 
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
 """Action -> message of a refusal without a reason."""
@@ -37,7 +37,7 @@ MAX_STDERR_TAIL = 2000
 """Limit on their characters."""
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 MAX_REASON = 10_000
-"""Limit on a reason, in characters: of a longer output only the beginning and the end are used."""
+"""Characters of a reason: of longer output only the beginning and end are used."""
 
 
 EXCERPT = 80
@@ -49,7 +49,7 @@ class BadVerdictError(ValueError):
 
 
 def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
-    """Return the verdict or failure of one run, by its exit status and stdout, and notes on the output."""
+    """Return a run's verdict or failure, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
     try:
         answer = None if outcome.truncated else parse(outcome.stdout, notes, can_modify=can_modify)
@@ -73,7 +73,7 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
 def from_return_value(
     outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
 ) -> tuple[Verdict | Failure, list[str]]:
-    """Return the same as `from_process` for a function of a Python program, which returned `answer`."""
+    """Return the same as `from_process` for a Python program's function that returned `answer`."""
     notes: list[str] = []
     try:
         data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
@@ -82,7 +82,7 @@ def from_return_value(
         return outcome.failure or Failure("bad_verdict", str(error)), notes
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # JSON may not support a program's own objects
+    except BaseException as error:  # JSON may not support a program's objects
         from hookrun.refusals import bare
         from hookrun.text import describe_exception
 
@@ -100,7 +100,7 @@ def from_return_value(
 
 
 def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
-    """Return the verdict of exit status 2: the answer, but never weaker than a block."""
+    """Return the verdict of exit status 2: the answer, at least a block."""
     said = _reason(outcome.stderr)
     if answer is None:
         notes += note_broken_script(hook, outcome)
@@ -115,7 +115,7 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]
 
 
 def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
-    """Return a note if the shell itself ended with exit status 2: the hook still blocks, whatever its policy."""
+    """Return a note if the shell itself exited with 2: the hook still blocks, whatever its policy."""
     if outcome.stderr and not outcome.stdout.strip():
         said = decode(outcome.stderr)
         if _is_broken_script(hook.target, said):
@@ -124,9 +124,9 @@ def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
 
 
 def _is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
-    """Return whether stderr ends with a shell's own error about the hook's script: `NAME: [line ]NUMBER: ...`.
+    """Return whether stderr ends with a shell's error about the hook's script: `NAME: [line ]NUMBER: ...`.
 
-    NAME must be a shell or a word of the hook's command: the hook itself may report errors about other files.
+    NAME must be a shell or a word of the hook's command: the hook may report errors in other files.
     """
     lines = stderr.strip().splitlines()
     name, _, rest = (lines[-1] if lines else "").partition(": ")
@@ -137,7 +137,7 @@ def _is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
 
 
 def exit_failure(outcome: Outcome) -> Failure:
-    """Return the failure of a process that exited with a status other than 0 and 2."""
+    """Return the failure of a process with an exit status other than 0 and 2."""
     code = outcome.exit_code or 0
     name = "signal" if code < 0 else "exit_code"
     return Failure(name, f"{_exit_description(outcome)}{stderr_tail(outcome)}")
@@ -156,7 +156,7 @@ def decode(output: bytes) -> str:
 
 
 def _reason(output: bytes) -> str:
-    """Return an output as the reason of a refusal, shortened in the middle: the first error is at its beginning."""
+    """Return output as a refusal's reason, shortened in the middle: the first error is at the beginning."""
     text = decode(output)
     more = len(text) - MAX_REASON
     if more <= 0:
@@ -166,7 +166,7 @@ def _reason(output: bytes) -> str:
 
 
 def stderr_tail(outcome: Outcome) -> str:
-    """Return the last lines of stderr as the end of a failure's message; empty for none."""
+    """Return the last lines of stderr, if any, as the end of a failure's message."""
     lines = decode(outcome.stderr)[-MAX_STDERR_TAIL:].splitlines()[-STDERR_LINES:]
     return "; stderr: " + "\n".join(lines) if lines else ""
 
@@ -201,7 +201,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
 
 
 def _refuse_two_answers(text: str) -> None:
-    """Raise BadVerdictError for a duplicate key: neither a block nor a continue can be relied on then."""
+    """Raise BadVerdictError for a duplicate key: then neither a block nor a continue is reliable."""
     import json
 
     data = json.loads(text, object_pairs_hook=_Pairs)
@@ -237,7 +237,7 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
 
 
 def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: list[str]) -> str | None:
-    """Return the text to use for an invalid field of a refusal. Raises BadVerdictError for other verdicts."""
+    """Return the text for an invalid field of a refusal. Raises BadVerdictError for other verdicts."""
     found = "an object with a key that is not a string" if isinstance(value, dict) else type_name(value)
     msg = f"{name} is {found}, not {expected}"
     if verdict.action not in BINDING_ACTIONS:
@@ -295,13 +295,13 @@ def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> No
 
 
 def excerpt(output: bytes | bytearray) -> str:
-    """Return the beginning of an output that is not what it should be, for a failure."""
+    """Return the beginning of invalid output, for a failure."""
     text = dumps(output[:EXCERPT].decode("utf-8", "replace"))
     return text + "..." if len(output) > EXCERPT else text
 
 
 def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
-    """Return the verdict after the policies: `on_failure` (which overrides the hook's own) and `mode: advise`."""
+    """Return the verdict after the policies: `on_failure` (overrides the hook's) and `mode: advise`."""
     if isinstance(answer, Failure):
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
         blocks = (on_failure or hook.on_failure) == "block"
@@ -312,7 +312,7 @@ def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | N
 
 
 def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
-    """Return what a hook that only advises would do as messages to the user and the model."""
+    """Return what an advising hook would do as messages to the user and the model."""
     if verdict.action == "continue":
         return verdict
     text = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
@@ -347,7 +347,7 @@ def merge_patch(target: object, patch: object) -> object:
 
 
 def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
-    """Yield the changes from `before` to `after`: (path, whether it is set, value) for each key; lists are values."""
+    """Yield the changes from `before` to `after`: (path, whether set, value) for each key; lists are values."""
     for key in before:
         if key not in after:
             yield (*path, key), False, None
@@ -387,7 +387,7 @@ def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, obj
 
 
 def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
-    """Return the paths, or paths within them, that both sets of changes set to different values."""
+    """Return the paths that both sets of changes set to different values, or paths within them."""
     later = list(later)
     return [
         path
@@ -404,11 +404,10 @@ def merge(
     now: dict[str, object],
     earlier: Iterable[tuple[HookResult, list[Change]]],
 ) -> tuple[list[Change], dict[str, object], list[tuple[HookResult, str]]]:
-    """Return a run's changes to the arguments, the fields of the context that they lead to, and conflicts.
+    """Return a run's changes to the arguments, the resulting fields of the context, and conflicts.
 
-    `before` is the context that the hook read, `now` the one to change. `earlier` are the runs beside it that have
-    changed something, with their changes: a conflict is one of them and what both have changed. `args` of the run
-    become the arguments that it wants.
+    `before` is the hook's input, `now` the context to change. `earlier` are the runs beside it with changes: a conflict
+    is one of them and what both changed. The run's `args` become the arguments it wants.
     """
     args = as_object(before.get("tool_args"))
     wanted: object = run.verdict.modified_args
@@ -438,7 +437,7 @@ def _replaces_all_args(hook: Hook) -> bool:
 
 
 def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
-    """Return the paths at which the later changes, those of `run`, undo earlier ones."""
+    """Return the paths at which the later changes, of `run`, undo earlier ones."""
     if not _replaces_all_args(run.hook):
         return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
     kept = not later or json_equal(apply(run.args, earlier), run.args)

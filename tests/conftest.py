@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -244,6 +245,12 @@ class Project:
         Any fire has such a record where the machine is slow enough.
         """
         return [record for record in records(self.audit_path) if starts or record.get("kind") != "start"]
+
+
+def copy_package(directory: Path, *left_out: str) -> Path:
+    """Copy the package, without what is compiled of it and what other tests may just be writing into it."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.tmp", *left_out)
+    return Path(shutil.copytree(ROOT / "hookrun", directory, ignore=ignore))
 
 
 def records(audit: Path) -> list[dict[str, object]]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import copy_package
+
 if TYPE_CHECKING:
     from tests.conftest import Project
 
@@ -26,7 +28,7 @@ class Copy:
     def __init__(self, project: Project, directory: Path) -> None:
         self.project = project
         self.root = directory
-        shutil.copytree(PACKAGE, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(directory / "hookrun")
         shutil.copytree(PACKAGE.parent / "scripts", directory / "scripts")
 
     def add(self, name: str, text: str) -> None:
@@ -157,7 +159,7 @@ def test_a_diagnostic(copy: Copy) -> None:
     """One call beside the others: `validate` shows it with its place, and the hook fails as `declaration`."""
     copy.insert(
         "config/validate.py",
-        "def require_one_kind(entry: dict[str, object], at: Location) -> None:\n",
+        "def require_one_kind(entry: Values, at: Location) -> None:\n",
         '    if entry.get("name") == "toy":\n        at.at("name").report("a toy", "choose another name")\n',
     )
     copy.project.hooks({"name": "toy", "command": "true", "on_failure": "block"})

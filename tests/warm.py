@@ -160,6 +160,11 @@ def children(parent: int) -> list[int]:
     return found
 
 
+def waits(pid: int) -> bool:
+    """Return whether a process waits for something to happen, or has ended."""
+    return any(line.startswith("State:\tS") for line in status(pid)) or not status(pid)
+
+
 def descriptors(pid: int) -> int:
     """Return how many descriptors a process has open."""
     return len(os.listdir(f"/proc/{pid}/fd"))

@@ -19,7 +19,7 @@ AGENTS = {
     "cline": "hookrun.agents.cline",
     "opencode": "hookrun.agents.opencode",
 }
-"""The name of an agent -> the module with everything specific to it."""
+"""An agent's name -> the module with everything specific to it."""
 
 SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "claude": (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*"),
@@ -39,21 +39,21 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
-"""An agent, also one without a module here -> the files with its hooks and the settings that disable them, as globs.
+"""An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
 
-In one table: hooks that protect these files would otherwise load every agent's module at each call.
+One table: hooks that protect these files would otherwise load every agent's module at each call.
 """
 
 KEEPS_TYPED_INPUT = frozenset({"codex"})
-"""Agents whose hooks do not see what the model types into a running program."""
+"""Agents whose hooks miss what the model types into a running program."""
 
 
 class UnknownAgentError(UserError, LookupError):
-    """No agent has the given name; the message lists the known ones."""
+    """No agent has this name; the message lists the known ones."""
 
 
 def load(name: str) -> Agent:
-    """Return the module of the agent. Raises UnknownAgentError."""
+    """Return the agent's module. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
         from hookrun.text import did_you_mean, quote
@@ -64,11 +64,11 @@ def load(name: str) -> Agent:
     from sys import modules
 
     module: object = modules[path]
-    return module  # type: ignore[return-value]  # tests check what a module must have
+    return module  # type: ignore[return-value]  # tests check the modules
 
 
 def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
-    """Return the agent that sent a message, which may be one without a module of its own."""
+    """Return the agent that sent a message, maybe one without a module."""
     if name in AGENTS:
         return load(name)
     from importlib import import_module  # rarely needed
@@ -78,18 +78,18 @@ def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
 
 
 def status_without_hooks(argv: list[str]) -> int:
-    """Return the exit status where no hook could run: 1, but 0 for an agent to which that is a refusal."""
+    """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal."""
     return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
 
 
 def caller_needs_zero() -> bool:
-    """Return whether, judging by the environment, the calling agent takes any other exit status for a refusal."""
+    """Return whether, by the environment, the calling agent takes any other exit status for a refusal."""
     from os import environ
 
     try:
         known = map(load, AGENTS)
         return any(each.EXIT_ZERO_ONLY and any(map(environ.get, each.ENV_MARKERS)) for each in known)
-    except Exception:  # its module cannot be loaded either: refuse nothing
+    except Exception:  # its module fails to load, too: refuse nothing
         return True
 
 

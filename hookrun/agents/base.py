@@ -1,4 +1,4 @@
-"""Translate an agent's messages into the calls that hooks see, and changed arguments back into the agent's names."""
+"""Translate agents' messages into the calls that hooks see, and changed arguments back into agents' names."""
 
 from __future__ import annotations
 
@@ -56,27 +56,27 @@ def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dic
 
 
 CHANGES_FILES = frozenset({"write", "edit", "delete"})
-"""The tools after whose success `file_changed` is fired if the agent has no such event."""
+"""Tools after whose success `file_changed` is fired if the agent lacks the event."""
 
 RESERVED_FIELDS = frozenset(
     {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name",
      "possible_tool_names", "fired_through", "arguments_cut_off"}
 )  # fmt: skip
-"""The fields of a context that hookrun sets itself and never takes from a message."""
+"""Context fields that hookrun sets and never takes from a message."""
 
 TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_response", "tool_result_output",
          "tool_result_error", "file_path", "working_dir", "timestamp", "tool_use_id")  # fmt: skip
-"""The fields of a context that are strings; any other value in a message is treated as missing."""
+"""Context fields that are strings; any other value in a message counts as missing."""
 
 
 class UnreadableMessageError(UserError, ValueError):
-    """A message does not have the form that its agent sends."""
+    """A message does not have its agent's form."""
 
 
 class CanonicalCall:
-    """One event as hooks see it: hookrun's name for the event (None if it has none) and the `fields` of its context.
+    """An event as hooks see it: hookrun's name (None if it has none) and the context's `fields`.
 
-    `synthesized` means that the agent itself has no such event.
+    `synthesized`: the agent lacks the event.
     """
 
     def __init__(self, event: str | None, fields: dict[str, object], *, synthesized: bool = False) -> None:
@@ -86,12 +86,12 @@ class CanonicalCall:
 
 
 class Message:
-    """One message of an agent.
+    """A message of an agent.
 
-    `native` is the agent's name for the event; `calls` are fired in this order; `roots` are the project directories
-    that the message names, best first. `tool` is the agent's name for the tool. `to_native_args(wanted)` converts the
-    arguments wanted for each call (None: unchanged) into the agent's, or returns None if they cannot be expressed.
-    `dialect` distinguishes the message formats of an agent that has several.
+    `native` is the agent's name for the event, `tool` that for the tool; `calls` are fired in this order; `roots` are
+    the project directories in the message, best first. `to_native_args(wanted)` converts the arguments wanted for each
+    call (None: unchanged) into the agent's, or returns None if that is impossible. `dialect` distinguishes an agent's
+    message formats.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Message:
 
     @property
     def event(self) -> str:
-        """Hookrun's name for the event, or the agent's if hookrun has none."""
+        """Hookrun's name for the event, else the agent's."""
         return (self.calls[0].event if self.calls else None) or self.native
 
     @property
@@ -123,29 +123,29 @@ class Message:
 
 
 MAX_TIMEOUT = 600.0
-"""Timeout in seconds that install gives hookrun; the hooks' own timeouts or the deadline end them sooner."""
+"""Timeout in seconds that install gives hookrun; hooks' own timeouts or the deadline end them sooner."""
 
 MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
-"""An agent's timeout from so many seconds on -> how many seconds sooner hookrun's deadline is."""
+"""An agent's timeout, from so many seconds on -> seconds by which hookrun's deadline is earlier."""
 
 
 def timeout_for(agent: Agent, event: str) -> float:
-    """Return the timeout that install gives an agent's event, in seconds: the agent's maximum, up to MAX_TIMEOUT."""
+    """Return install's timeout for an agent's event, in seconds: the agent's maximum, up to MAX_TIMEOUT."""
     return min(MAX_TIMEOUT, agent.MAX_TIMEOUTS.get(event, agent.MAX_TIMEOUTS.get("", MAX_TIMEOUT)))
 
 
 def deadline_for(seconds: float) -> float:
-    """Return the seconds in which hookrun answers and ends its hooks, for an agent's timeout."""
+    """Return the seconds within which hookrun answers and ends its hooks, for an agent's timeout."""
     return seconds - next(margin for least, margin in MARGINS if seconds >= least)
 
 
 def installed_deadline(agent: Agent, event: str) -> float:
-    """Return the deadline in seconds for an event, by any name, of what install wrote into the agent's settings."""
+    """Return the deadline in seconds of an event, by any name, as install wrote it into the agent's settings."""
     return deadline_for(timeout_for(agent, native_event(agent, event)))
 
 
 def knows_tool(agent: Agent, message: Message) -> bool:
-    """Return whether a message has no tool, or one that is canonical by its name alone."""
+    """Return whether a message has no tool, or one whose name alone is canonical."""
     tool = message.tool
     if tool is None or not message.calls or tool in agent.TOOLS or tool.startswith("mcp__"):
         return True
@@ -153,7 +153,7 @@ def knows_tool(agent: Agent, message: Message) -> bool:
 
 
 def native_event(agent: Agent, event_name: str) -> str:
-    """Return the agent's name for an event installed under any name; an unknown name is returned as given."""
+    """Return the agent's name for an event installed under any name, an unknown one unchanged."""
     if event_name in agent.EVENTS:
         return event_name
     event = EVENTS.get(event_name)
@@ -161,21 +161,21 @@ def native_event(agent: Agent, event_name: str) -> str:
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
-    """Return a stand-in for an unreadable message: of the installed event, or else of a tool call."""
+    """Return a stand-in for an unreadable message: of the installed event, else of a tool call."""
     native = native or agent.PRE_TOOL_EVENT
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 
 def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
-    """Return the name of the agent that sent the message: this one, or one that also runs this one's hooks."""
+    """Return the sender of the message: this agent, or one that also runs its hooks."""
     sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
     return sender or agent.NAME
 
 
 def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
-    """Return the message with which an agent would have fired `event` on a context under hookrun's names.
+    """Return the message with which an agent would fire `event` on a context under hookrun's names.
 
-    Tool and arguments, given under either names, are translated to the agent's names and back, as in a real call.
+    Tool and arguments, under either names, are translated to the agent's and back, as in a real call.
     """
     native = next((each for each, name in agent.EVENTS.items() if name == event), event)
     native = agent.SYNTHESIZED_FROM[event][0] if native == event and event in agent.SYNTHESIZED_FROM else native
@@ -205,12 +205,12 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
 
 
 def no_native_args(_wanted: list[Arguments | None]) -> Arguments | None:
-    """Return None: the arguments of this message cannot be changed."""
+    """Return None: this message's arguments cannot be changed."""
     return None
 
 
 def native_args_of_single_call(names: NameMap, tool: str, args: object) -> ToNativeArgs:
-    """Return a `to_native_args` for a message with one call, whose present arguments are `args`."""
+    """Return the `to_native_args` of a message with one call and the arguments `args`."""
     if not isinstance(args, dict):
         return no_native_args
     present: Arguments = args
@@ -224,7 +224,7 @@ def native_args_of_single_call(names: NameMap, tool: str, args: object) -> ToNat
 def fields_of(
     payload: Mapping[str, object], renamed: Mapping[str, str], translated: frozenset[str], *, agent: str, event: str
 ) -> dict[str, object]:
-    """Return the context fields that a message provides, renamed where `renamed` says so, without `translated`."""
+    """Return a message's context fields, renamed by `renamed`, without `translated`."""
     fields: dict[str, object] = {}
     for key, value in payload.items():
         name = renamed.get(key, key)
@@ -240,9 +240,9 @@ def fields_of(
 def tool_message(
     native: str, call: CanonicalCall, names: NameMap, tool: str, args: object, *, roots: Sequence[object] = ()
 ) -> Message:
-    """Return the message about a tool call, and give `call` the tool and its arguments under hookrun's names.
+    """Return the message about a tool call; give `call` its tool and arguments under hookrun's names.
 
-    Arguments that are no object reach no hook, so that hooks which guard the tool block the call.
+    Arguments that are no object reach no hook, so the tool's guards block the call.
     """
     call.fields.update(agent_tool_name=tool, tool_name=names.tool(tool), tool_args=None)
     if isinstance(args, dict):
@@ -254,7 +254,7 @@ def tool_message(
 
 
 def add_file_changed(calls: list[CanonicalCall]) -> list[CanonicalCall]:
-    """Return the calls, followed by a `file_changed` for each that has changed a file."""
+    """Return the calls, then a `file_changed` for each that changed a file."""
     changed = [
         CanonicalCall("file_changed", call.fields, synthesized=True)
         for call in calls
@@ -266,19 +266,19 @@ def add_file_changed(calls: list[CanonicalCall]) -> list[CanonicalCall]:
 
 
 def string_in(value: object, key: str) -> str | None:
-    """Return the string under `key` if `value` is an object that has one there."""
+    """Return the string under `key` if `value` is an object with one."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
 
 
 def text_of(value: object) -> str:
-    """Return a tool's result as text: a string as is, the texts of content blocks, anything else as JSON."""
+    """Return a tool's result as text: a string, the texts of content blocks, anything else as JSON."""
     text = text_of_blocks(value)
     return text if text is not None else dumps(value)
 
 
 def text_of_blocks(value: object) -> str | None:
-    """Return a string, or the text of a list of content blocks as in MCP results; None for anything else."""
+    """Return a string, or the text of content blocks as in MCP results, else None."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(each, dict) and isinstance(each.get("text"), str) for each in value):
@@ -287,7 +287,7 @@ def text_of_blocks(value: object) -> str | None:
 
 
 TRANSLATED = frozenset({"hook_event_name", "tool_name", "tool_input", "tool_response", "error"})
-"""The fields that are translated in other ways than by renaming."""
+"""Fields translated in other ways than by renaming."""
 
 FIELDS = {
     "cwd": "working_dir",
@@ -295,7 +295,7 @@ FIELDS = {
     "last_assistant_message": "assistant_response",
     "agent_type": "agent_name",
 }
-"""A field's name -> hookrun's. All other fields keep their names."""
+"""A field's name -> hookrun's. Others keep their names."""
 
 
 def read_claude_style(
@@ -308,9 +308,9 @@ def read_claude_style(
     fields: Mapping[str, str] = FIELDS,
     output: Callable[[str, object], str] = lambda _tool, response: text_of(response),
 ) -> Message:
-    """Return a message in Claude Code's format, which several agents share.
+    """Return a message in Claude Code's format, shared by several agents.
 
-    `output` makes text of a tool's response. Raises UnreadableMessageError if no event is named.
+    `output` makes text of a tool's response. Raises UnreadableMessageError without an event.
     """
     native = payload.get("hook_event_name", event)
     if not isinstance(native, str) or not native:
@@ -334,6 +334,6 @@ def read_claude_style(
 
 
 def content_text(_tool: str, response: object) -> str:
-    """Return the text of a response of Gemini CLI or one of its forks: its `llmContent`, else all of it."""
+    """Return the text of a response of Gemini CLI or a fork: its `llmContent`, else all of it."""
     text = text_of_blocks(response.get("llmContent")) if isinstance(response, dict) else None
     return text if text is not None else text_of(response)

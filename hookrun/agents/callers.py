@@ -1,7 +1,7 @@
-"""Agents without a module of their own that run Claude Code's hooks: Grok Build, Cursor, Devin, VS Code, unknown ones.
+"""Agents without a module that run Claude Code's hooks: Grok Build, Cursor, Devin, VS Code, unknown ones.
 
-They use other names of tools and arguments, and obey other parts of an answer. Grok Build was measured, the others
-follow their documentation; in case of doubt an answer has every form that the agent could obey.
+They have other tools and arguments, and obey other parts of an answer. Grok Build was measured, the others follow their
+documentation; in doubt an answer has every form that the agent could obey.
 
 Sources: Grok Build 1.0.41, live against a scripted model; the documentation of Cursor (hooks, third-party hooks), Devin
 CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
@@ -38,10 +38,10 @@ RENAMED = {
     "lastAssistantMessage": "last_assistant_message",
     "error_message": "error",
 }
-"""A field of a message -> Claude Code's name, which is used if both are there."""
+"""A message's field -> Claude Code's name, which takes precedence."""
 
 OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
-"""Keys for the text in a tool's response, at its top or one level below."""
+"""Keys of the text in a tool's response, at its top or one level below."""
 
 
 NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
@@ -51,7 +51,7 @@ REFUSED_BY_STATUS: InstallSpec = {**NO_FILES, "refused_by_status": True}
 
 
 class Caller:
-    """An agent that runs Claude Code's hooks, in the form of a module of hookrun.agents (see types.Agent).
+    """An agent that runs Claude Code's hooks, as a module of hookrun.agents (see types.Agent).
 
     `formats` lists what it obeys. Its tools are in known_tools.OTHER_CALLERS.
     """
@@ -86,7 +86,7 @@ class Caller:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
         fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
         fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
-        if "tool_name" in fields and not event:  # by Devin's documentation, messages do not name the event
+        if "tool_name" in fields and not event:  # by its documentation, Devin's messages do not name the event
             event = "PostToolUse" if "tool_response" in fields else "PreToolUse"
         native = fields.get("hook_event_name", event)
         if not isinstance(native, str) or not native:
@@ -99,7 +99,7 @@ class Caller:
         if is_cut_off:
             outer = fields["tool_input"] = known_tools.beginning(str(outer))
         wraps = isinstance(outer, dict) and outer.get("tool_name") == fields.get("tool_name") is not None
-        if wraps and isinstance(outer, dict):  # Grok Build calls the tools of MCP servers through one of its own
+        if wraps and isinstance(outer, dict):  # Grok Build calls MCP servers' tools through one of its own
             fields["tool_input"] = outer.get("tool_input")
         fields.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
         message = base.read_claude_style(fields, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
@@ -119,7 +119,7 @@ class Caller:
 
 
 def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
-    """Return a `to_native_args` that puts the arguments back into those of an outer tool."""
+    """Return a `to_native_args` that puts the arguments into an outer tool's."""
 
     def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:
         args = own(wanted)
@@ -129,7 +129,7 @@ def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
 
 
 ENDS_OF_SESSION = ("shutdown", "channel_closed")
-"""Reasons of a Stop that ends the session instead of a turn: Grok Build sends one after its SessionEnd."""
+"""Reasons of a Stop that ends the session, not a turn: Grok Build sends one after its SessionEnd."""
 
 
 def _output(_tool: str, response: object) -> str:
@@ -142,7 +142,7 @@ def _output(_tool: str, response: object) -> str:
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:
-    """Render PreToolUse in Claude's format, and a block in each other form that agents use as well."""
+    """Render PreToolUse in Claude's format, and a block also in each other form in use."""
     answer = render_pre_tool(reply, message)
     if not reply.allows and reply.action != "ask":
         answer |= {"decision": "block", "reason": reply.reason, "permission": "deny"}
@@ -156,7 +156,7 @@ def _before_tool_in_cursor(reply: Reply, message: Message) -> Json:
 
 
 def _prompt(reply: Reply, message: Message) -> Json:
-    """Block a prompt: Cursor and VS Code expect not to continue, and a text for the user."""
+    """Block a prompt: Cursor and VS Code expect `continue` to be false, and a text for the user."""
     answer = render_post_tool(reply, message)
     if reply.action == "block":
         answer |= {"continue": False, "stopReason": reply.reason, "user_message": reply.reason}
@@ -164,12 +164,12 @@ def _prompt(reply: Reply, message: Message) -> Json:
 
 
 def _context(reply: Reply, message: Message) -> Json:
-    """Add a text for the model, also in Cursor's form."""
+    """Add text for the model, also in Cursor's form."""
     return {**render_post_tool(reply, message), **parts(reply, context="additional_context")}
 
 
 def _stop(reply: Reply, message: Message) -> Json:
-    """Make the turn continue: Cursor by a `followup_message`, VS Code by `hookSpecificOutput`."""
+    """Continue the turn: Cursor by a `followup_message`, VS Code by `hookSpecificOutput`."""
     answer = render_stop(reply, message)
     if reply.action == "block":
         own = {"hookEventName": message.native, "decision": "block", "reason": reply.reason}
@@ -201,7 +201,7 @@ GROK, GROK_UNASKED = (
     )
     for before_tool in ("ask, modify, block, context", "modify, block, context")
 )
-"""The second is Grok Build in a mode without questions: with `--always-approve` an `ask` runs the tool."""
+"""The second: Grok Build without questions; with `--always-approve` an `ask` runs the tool."""
 
 UNKNOWN = Caller(
     "unknown",
@@ -216,7 +216,7 @@ UNKNOWN = Caller(
         "read_by": lambda _payload: None,
     },
 )
-"""An agent whose tools are not Claude Code's: only a block is sure to be obeyed."""
+"""An agent with other tools than Claude Code's: only a block is surely obeyed."""
 
 CALLERS = {
     caller.NAME: caller
@@ -258,17 +258,17 @@ CALLERS = {
         ),
     )
 }
-"""Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by its name."""
+"""Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name."""
 
 
 def load(name: str, payload: Mapping[str, object]) -> Caller:
-    """Return the agent that sent a message, with the formats it obeys in its current mode."""
+    """Return the sender of a message, with the formats of its current mode."""
     unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
     return GROK_UNASKED if unasked else CALLERS.get(name, UNKNOWN)
 
 
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:
-    """Name the tool of a message to Claude Code's hooks that hookrun does not know as Claude Code's.
+    """Name, for hooks, a message's tool that hookrun does not know as one of Claude Code's.
 
     Return the caller, or None for a newer Claude Code, and a notice for the user, if any.
     """

@@ -1,7 +1,7 @@
 """Claude Code: its names, its messages, and the responses it obeys.
 
 Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.329) sent and did with each answer,
-measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) get and give the same.
+measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) exchange the same.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ RESPONSES = {
     "Agent": ("content",),
     "Task": ("content",),
 }
-"""A tool -> the paths of the text in its response. For all other tools the text is the whole response."""
+"""A tool -> the paths of the text in its response; for other tools, the whole response is the text."""
 
 
 def _response_text(tool: str, response: object) -> str:
@@ -135,19 +135,19 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
         "timestamp" in payload
         and ("hookEventName" in payload or "/GitHub.copilot-chat/" in str(payload.get("transcript_path")))
     ),
-    # Every message of Copilot has a `timestamp` (none of Claude Code's), and only some a `transcript_path` (all of
-    # Claude Code's), which is then in Copilot's own directory.
+    # Unlike Claude Code's, Copilot's messages all have a `timestamp`, and only some a `transcript_path`, in Copilot's
+    # own directory.
     "copilot": lambda payload: (
         "timestamp" in payload and "/.copilot/" in str(payload.get("transcript_path", "/.copilot/"))
     ),
-    # A tool of Devin's, and no transcript, which Claude Code always has.
+    # A tool of Devin's without a transcript, which Claude Code always has.
     "devin": lambda payload: "transcript_path" not in payload and payload.get("tool_name") in DEVINS,
-    # A message about a tool that does not name the event as Claude Code does.
+    # A tool's message that does not name the event as Claude Code does.
     "unknown": lambda payload: (
         "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
     ),
 }
-"""Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match sent it."""
+"""Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match wins."""
 
 
 INSTALL: InstallSpec = {

@@ -1,7 +1,7 @@
-"""Cline CLI: its names, its messages, and the few responses it obeys: its only way to block ends the whole run.
+"""Cline CLI: its names, its messages, and the few responses it obeys; its only block ends the whole run.
 
-A call of one of its own tools is blocked by arguments that the tool's schema rejects: the call fails before it does
-anything, the run continues, and the model reads the reason. Its hooks are files named after the event.
+A call of its own tools is blocked by arguments that the tool's schema rejects: the call fails at once, the run
+continues, and the model reads the reason. Its hooks are files named after the event.
 
 Source: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model, including failing calls
 of five of its tools; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
@@ -44,10 +44,10 @@ HOOK_NAMES = {
     "tool_call": "PreToolUse",
     "tool_result": "PostToolUse",
 }
-"""The name of an event in a message -> the name of the file that is the hook."""
+"""An event's name in a message -> the hook's file name."""
 
 SUBAGENTS = {"TaskStart": "subagent_start", "TaskComplete": "subagent_stop"}
-"""An event of a subagent, identified by its parent -> hookrun's name."""
+"""A subagent's event, identified by its parent -> hookrun's name."""
 
 SYNTHESIZED_FROM = {
     "post_tool_failure": ("PostToolUse",),
@@ -79,11 +79,11 @@ LISTS = {
     "search_codebase": (("queries",), "pattern", ""),
     "fetch_web_content": (("requests",), "url", "url"),
 }
-"""Its tools that take a list -> the arguments that may hold the list, the usual one first; hookrun's name of an
-item's argument; and the key of that argument in an item that is an object."""
+"""Its tools that take a list -> the arguments that may hold it, the usual one first; hookrun's name of an item's
+argument; its key in an item that is an object."""
 
 STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
-"""Its tools that have a required argument, so that a call without it fails."""
+"""Its tools with a required argument: a call without it fails."""
 
 FAILING: Arguments = {"refused_by_a_hook": True}
 """Arguments that all of STRICT reject."""
@@ -110,7 +110,7 @@ TRANSLATED = frozenset({"hookName", "sessionContext", "workspaceRoots", "workspa
 
 
 def read(payload: dict[str, object], event: str) -> base.Message:
-    """Return a message, with a call for each of several commands. Raises UnreadableMessageError without an event."""
+    """Return a message, with a call for each command. Raises UnreadableMessageError without an event."""
     name = payload.get("hookName", event)
     if not isinstance(name, str) or not name:
         raise base.UnreadableMessageError(f"hookName is {name!r}, not the name of an event of {DISPLAY_NAME}")
@@ -138,7 +138,7 @@ def read(payload: dict[str, object], event: str) -> base.Message:
 
 
 def _take_tool(message: base.Message, about: dict[str, object]) -> None:
-    """Give a message its tool call with the result, or a call for each item of a list or file of a patch."""
+    """Give a message its tool call with the result, or one for each item of a list or file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
     items = _items(tool, args)
     if items:
@@ -154,7 +154,7 @@ def _take_tool(message: base.Message, about: dict[str, object]) -> None:
 
 
 def _items(tool: str, args: object) -> list[object]:
-    """Return the items of a call of a tool in LISTS, which the model may pass in several shapes; else nothing."""
+    """Return a call's items, which the model may pass in several shapes, if the tool is in LISTS."""
     if tool not in LISTS:
         return []
     if isinstance(args, dict):
@@ -165,7 +165,7 @@ def _items(tool: str, args: object) -> list[object]:
 
 
 def _arguments(tool: str, item: object) -> Arguments:
-    """Return one item of a list as the arguments of a separate call, under hookrun's names."""
+    """Return a list's item as the arguments of a separate call, under hookrun's names."""
     _, ours, theirs = LISTS[tool]
     if not isinstance(item, dict):
         return {ours: str(item)}
@@ -208,7 +208,7 @@ def _replace_items(tool: str, items: list[object]) -> ToNativeArgs:
 
 
 def _take_result(call: base.CanonicalCall, output: object, error: object) -> None:
-    """Add a tool's result to the context of a call, and make the event a failure if it is one."""
+    """Add a tool's result to a call's context, and make the event a failure if it is one."""
     if call.event != "post_tool_use":
         return
     if isinstance(output, dict):

@@ -1,7 +1,7 @@
 """Codex CLI: its names, its messages, and the responses it obeys. An unknown key voids the whole response.
 
-Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; the schemas in its
-program (in tests/golden).
+Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; its program's schemas
+(in tests/golden).
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ NOTES = (
 def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Codex, with a call for each file of a patch. Raises UnreadableMessageError."""
     message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
-    message.roots = []  # its `cwd` is the call's, which the model chooses; hooks start in the session's directory
+    message.roots = []  # its `cwd` is the call's, chosen by the model; hooks start in the session's directory
     if message.tool == PATCH:
         patch.split_by_file(message, string_in(message.calls[0].fields["tool_args"], "command"))
     return message
 
 
 def _render_pre_tool(reply: Reply, message: Message) -> Json:
-    # New arguments count only with an `allow`, which here approves nothing; an `allow` without them is an error.
+    # New arguments need an `allow`, which approves nothing here; an `allow` without them is an error.
     if reply.args is not None:
         reply = Reply("allow", None, reply.context, reply.user_message, reply.args)
     return render_pre_tool(reply, message)

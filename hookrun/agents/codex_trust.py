@@ -14,7 +14,7 @@ from hashlib import sha256
 from hookrun.agents.codex import DEFAULT_TIMEOUTS
 
 CONFIG = "config.toml"
-"""The file in Codex's directory that holds its trust, for hooks of the user and of projects alike."""
+"""The file in Codex's directory with its trust in all hooks, the user's and projects'."""
 
 DIGEST = "trusted_hash"
 ENABLED = "enabled"
@@ -23,17 +23,17 @@ REMEDY = "use /hooks in Codex"
 
 
 def hook_table(path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
-    """Return the key of the table with the trust of one hook in the file at `path`."""
+    """Return the key of the table with the trust in one hook of the file at `path`."""
     return ("hooks", "state", f"{path}:{_snake(event)}:{group}:{handler}")
 
 
 def project_trust(project: str) -> tuple[tuple[str, ...], str]:
-    """Return the key of the trust of a project, without which its hooks are skipped, and the value that grants it."""
+    """Return the key of the trust in a project, without which its hooks are skipped, and the value that grants it."""
     return ("projects", project, "trust_level"), "trusted"
 
 
 def definition_digest(event: str, group: object, handler: Mapping[str, object]) -> str:
-    """Return Codex's digest of one hook: of its definition, not of its file or script."""
+    """Return Codex's digest of a hook: of its definition, not of its file or script."""
     seconds = DEFAULT_TIMEOUTS.get(event, DEFAULT_TIMEOUTS[""])
     definition: dict[str, object] = {
         "async": handler.get("async", False),

@@ -1,6 +1,6 @@
 """Copilot CLI: its names, its messages in two dialects, and the responses it obeys. It blocks on any exit status but 0.
 
-The name under which an event is installed selects the dialect, `preToolUse` or `PreToolUse`; messages show which it is.
+The installed name of an event selects the dialect, `preToolUse` or `PreToolUse`; messages show it.
 
 Source: what the CLI (1.0.102) sent and did with each answer, measured against a scripted model.
 """
@@ -25,14 +25,14 @@ SHARED_EVENTS = (
     "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
     "PermissionRequest", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "Notification",
 )  # fmt: skip
-"""Its events that have Claude Code's names."""
+"""Its events with Claude Code's names."""
 EVENTS = {**{native: CLAUDE_EVENTS[native] for native in SHARED_EVENTS}, "ErrorOccurred": "error"}
 IRREGULAR = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
 CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENTS}
 """An event's name in the camelCase dialect -> in the other."""
 
 SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
-"""An event that is also sent for a subagent, besides its own -> hookrun's name of the latter."""
+"""An event also sent for a subagent, besides its own -> hookrun's name of that."""
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
@@ -60,7 +60,7 @@ TOOLS = {
     "Task": "task",
     "Agent": "task",
 }
-"""A tool -> hookrun's name. The second dialect uses Claude's names for tools, but not for their arguments."""
+"""A tool -> hookrun's name. The second dialect has Claude's names for tools, not for arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
 NAMES = base.NameMap(TOOLS, ARGUMENTS)
 
@@ -102,7 +102,7 @@ TRANSLATED = frozenset(
 
 
 def read(payload: dict[str, object], event: str) -> base.Message:
-    """Return a message in either dialect. Raises UnreadableMessageError if neither it nor `event` names one."""
+    """Return a message in either dialect. Raises UnreadableMessageError without an event."""
     name = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(name, str) or not name:
         raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {name!r})")
@@ -132,7 +132,7 @@ def read(payload: dict[str, object], event: str) -> base.Message:
 
 
 def _arguments(payload: dict[str, object]) -> object:
-    """Return the arguments of a tool: an object (in older versions as JSON in a string), or the text of a patch."""
+    """Return a tool's arguments: an object (in older versions as a JSON string), or a patch's text."""
     args = next((payload[name] for name in ("tool_input", "toolArgs", "toolInput") if name in payload), None)
     if isinstance(args, str):
         try:
@@ -178,7 +178,7 @@ RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context", _answer),
     "UserPromptSubmit": ResponseFormat("block, context", _answer),
     "PreToolUse": ResponseFormat(
-        "allow, allow with arguments, ask, modify, block, context",  # it asks for and runs the old arguments
+        "allow, allow with arguments, ask, modify, block, context",  # it asks about and runs the old arguments
         _before_tool,
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),

@@ -1,4 +1,4 @@
-"""Turn verdicts into replies to an agent, and render replies as Claude Code's JSON, which several agents share."""
+"""Turn verdicts into replies to an agent, and render these as Claude Code's JSON, which several agents share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SKIPPED = "skipped by "
 
 
 class Reply:
-    """A verdict in the form that agents need.
+    """A verdict in the form agents need.
 
-    `reason` is for the model and always set if the action is not one of ALLOWING_ACTIONS; `context` is additional text
-    for the model; `user_message` is for the user; `args` replace all arguments.
+    `reason` is for the model, always set unless the action is in ALLOWING_ACTIONS; `context` is more text for the
+    model; `user_message` is for the user; `args` replace all arguments.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Reply:
 
     @property
     def allows(self) -> bool:
-        """Whether the call continues without a block, skip, stop or question."""
+        """Whether the call continues, without block, skip, stop or question."""
         return self.action in ALLOWING_ACTIONS
 
     @property
@@ -51,7 +51,7 @@ class Reply:
         return join_paragraphs(self.reason, self.context)
 
     def merged_with(self, other: Reply) -> Reply:
-        """Return both combined: the stronger action with its reason, and all other texts."""
+        """Return both combined: the stronger action with its reason, and all texts."""
         strong, weak = (self, other) if PRECEDENCE[self.action] >= PRECEDENCE[other.action] else (other, self)
         if strong.action == weak.action:
             reason, beside = join_paragraphs(self.reason, other.reason), None
@@ -74,7 +74,7 @@ class Reply:
 def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
     """Return the reply for a combined verdict. An unknown action counts as a block.
 
-    The message of an allowing action (a change, advice) is for the model, too: it becomes context.
+    An allowing action's message (a change, advice) is for the model, too: it becomes context.
     """
     action = verdict.action if verdict.action in PRECEDENCE else "block"
     context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
@@ -88,37 +88,37 @@ def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Rep
 
 
 def approval_needed(reason: str | None) -> str:
-    """Return the reason of the block that replaces an `ask` the agent cannot show."""
+    """Return the reason of a block that replaces an `ask` the agent cannot show."""
     return f"needs the user's approval: {reason or 'no reason given'}"
 
 
 def join_paragraphs(*texts: str | None) -> str | None:
-    """Return the non-empty texts, separated by blank lines, or None if there are none."""
+    """Return the non-empty texts, separated by blank lines, or None without any."""
     return "\n\n".join(text for text in texts if text) or None
 
 
 KEPT = frozenset({"context later", "user_message later"})
-"""Text that a response cannot express is kept for the next event of the session that can express it."""
+"""Text that a response cannot express is kept for the session's next event that can."""
 
 CAPABILITIES = frozenset(
     {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
     | KEPT
 )
-"""What a response may express: actions, actions with changed arguments, text for the model and for the user."""
+"""What a response may express: actions, with and without changed arguments, and text for the model and the user."""
 
 STOP_EVENTS = frozenset({"stop", "subagent_stop"})
-"""The events at which a block makes the agent continue."""
+"""Events at which a block makes the agent continue."""
 
 
 REFUSED_BY_STATUS = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""Events at which an agent that may not read an answer gets a refusal by exit status and stderr as well."""
+"""Events at which an agent that may not read an answer is also refused by exit status and stderr."""
 
 
 class ResponseFormat:
-    """What the response to an event can express, out of CAPABILITIES, and how it is rendered as JSON.
+    """What an event's response can express, out of CAPABILITIES, and how it is rendered as JSON.
 
-    `render` only gets what the format is capable of (see reply.degrade); a `skip` is a block by then. `caveats` returns
-    the names of DEGRADATIONS for parts expressed with another effect.
+    `render` only gets what the format can express (see reply.degrade); a `skip` is a block by then. `caveats` returns
+    the names of DEGRADATIONS for parts with another effect.
     """
 
     def __init__(self, capabilities: str, render: Render, caveats: Caveats = lambda _reply, _message: []) -> None:
@@ -128,17 +128,17 @@ class ResponseFormat:
 
 
 def hook_specific_output(message: Message, fields: Json) -> Json:
-    """Return the part of a response that names the event, or nothing if `fields` is empty."""
+    """Return the part of a response with the event's name, nothing if `fields` is empty."""
     return {"hookSpecificOutput": {"hookEventName": message.native, **fields}} if fields else {}
 
 
 def parts(reply: Reply, **names: str) -> Json:
-    """Return the parts of a reply that are set, by the agent's names: `parts(reply, context="additionalContext")`."""
+    """Return a reply's non-empty parts by the agent's names: `parts(reply, context="additionalContext")`."""
     return {name: value for part, name in names.items() if (value := getattr(reply, part)) not in (None, "")}
 
 
 def with_system_message(reply: Reply, answer: Json) -> Json:
-    """Return the response with the text for the user, if any."""
+    """Return the response with any text for the user."""
     return {**answer, **parts(reply, user_message="systemMessage")}
 
 
@@ -160,7 +160,7 @@ def render_pre_tool(reply: Reply, message: Message) -> Json:
 
 
 def render_permission(reply: Reply, message: Message) -> Json:
-    """Render PermissionRequest: without a decision the user is asked, as `ask` wants."""
+    """Render PermissionRequest: without a decision the user is asked, as for `ask`."""
     decision: Json = {}
     if reply.action == "allow":
         decision = {"behavior": "allow", **parts(reply, args="updatedInput")}
@@ -174,7 +174,7 @@ def render_permission(reply: Reply, message: Message) -> Json:
 
 
 def render_post_tool(reply: Reply, message: Message) -> Json:
-    """Render an event after a tool, or a prompt: a block adds to the result, or withholds the prompt."""
+    """Render an event after a tool, or a prompt: a block adds to the result or withholds the prompt."""
     top: Json = {"decision": "block", "reason": reply.reason} if reply.action in ("block", "stop") else {}
     if reply.action == "stop":
         top |= end_of_turn(reply)
@@ -190,7 +190,7 @@ def render_stop(reply: Reply, _message: Message) -> Json:
 
 
 def render_notification(reply: Reply, message: Message) -> Json:
-    """Render an event that cannot be blocked: texts for the model and the user, and the end of the turn."""
+    """Render an event that cannot be blocked: text for the model and the user, the end of the turn."""
     fields = parts(reply, text="additionalContext")
     top = end_of_turn(reply) if reply.action == "stop" else {}
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
@@ -206,11 +206,11 @@ RENDERERS = {
     "Stop": render_stop,
     "SubagentStop": render_stop,
 }
-"""An event of Claude Code -> how it is rendered; every other one by `render_notification`."""
+"""An event of Claude Code -> how it is rendered; others by `render_notification`."""
 
 
 def claude_formats(capabilities: Mapping[str, str], **own: Render) -> dict[str, ResponseFormat]:
-    """Return the formats of an agent that obeys Claude Code's JSON, except for the events that `own` renders."""
+    """Return the formats of an agent that obeys Claude Code's JSON, except for the events in `own`."""
     renderers = {**RENDERERS, **own}
     return {
         event: ResponseFormat(able, renderers.get(event, render_notification)) for event, able in capabilities.items()

@@ -56,7 +56,7 @@ TOOLS = {
 
 
 class _Names(NameMap):
-    """Tools of an MCP server are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
+    """An MCP server's tools are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
 
     def tool(self, name: str) -> str:
         if name.startswith("mcp_") and not name.startswith("mcp__"):
@@ -115,7 +115,7 @@ def _answer(reply: Reply, message: Message) -> Json:
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:
-    # Its terminal does not show the reason of a block.
+    # Its terminal does not show a block's reason.
     if reply.action == "block":
         reply = Reply("block", reply.reason, user_message=join_paragraphs(reply.reason, reply.user_message))
     return _answer(reply, message)

@@ -1,7 +1,7 @@
-"""Tools and arguments of agents beyond those they share: for warnings, and to name tools that are in no table.
+"""Tools and arguments of agents beyond shared ones: for warnings, and to name tools that are in no table.
 
-Tools that an agent's own module translates are in its TOOLS. Lists may be incomplete: an unknown name only causes a
-warning, and a tool in no table is named by its arguments: a `command` means a shell, a path with content means a file.
+Tools that an agent's module translates are in its TOOLS. Lists may be incomplete: an unknown name only causes a
+warning, and a tool in no table is named by its arguments: `command` means a shell, a path with content a file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ARGUMENTS = {
     "web_search": ("query",),
     "task": ("prompt",),
 }
-"""hookrun's name of each tool -> its arguments, by hookrun's names."""
+"""A tool -> its arguments, all by hookrun's names."""
 
 PASSED_THROUGH = {
     "bash": _words(
@@ -62,7 +62,7 @@ PASSED_THROUGH = {
     "web_search": _words("allowed_domains blocked_domains contextMaxCharacters livecrawl numResults type"),
     "task": _words("agent_name agent_type command description isolation model name run_in_background subagent_type"),
 }
-"""hookrun's name of a tool -> agents' arguments that hookrun does not rename."""
+"""hookrun's name of a tool -> agents' arguments that keep their names."""
 
 MORE_TOOLS = {
     "claude": _words(
@@ -116,15 +116,15 @@ OTHER_CALLERS = {
         ),
     ),
 }
-"""Agents that run the hooks in Claude Code's settings (see callers.py) -> title, and tools with hookrun's names."""
+"""Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names."""
 
 
 NATIVE: dict[str, dict[str, str]] = {}
-"""What `native_tools` has returned. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms."""
+"""Results of `native_tools`. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms."""
 
 
 def native_tools(agent: str) -> dict[str, str]:
-    """Return an agent's own names of its tools, each with hookrun's (itself, if it has none)."""
+    """Return an agent's names of its tools, each with hookrun's, or itself without one."""
     if agent not in NATIVE:
         tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
         NATIVE[agent] = {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
@@ -157,20 +157,20 @@ LISTS = {
     **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
     "urls": "url",
 }
-"""Arguments that may list several items in one call -> hookrun's name for a string in the list."""
+"""Arguments that may list several items -> hookrun's name for a string in the list."""
 
 EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"}
-"""The `command` of an editor, used with a path -> hookrun's tool."""
+"""An editor's `command`, used with a path -> hookrun's tool."""
 
 IMPLYING = (
     ("delete", ("delete", "remove", "unlink")),
     ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
 )
-"""hookrun's tool -> parts of tool names that imply it for a call with a path."""
+"""hookrun's tool -> parts of tool names that imply it, with a path."""
 
 
 def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
-    """Give the tool of a message and its arguments hookrun's names; return the tool's, or None if it is unclear.
+    """Give a message's tool and arguments hookrun's names; return the tool's, None if unclear.
 
     `tools` has the known names. A call about several files becomes one for each.
     """
@@ -202,7 +202,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
 
 
 def beginning(text: str) -> Arguments:
-    """Return the arguments at the beginning of a JSON object whose last argument may be cut off."""
+    """Return the arguments at the beginning of a JSON object; the last may be cut off."""
     for end in ('"}', "}", '":null}', "null}"):
         try:
             return as_object(loads(text.removesuffix(CUT).rstrip("\\") + end))
@@ -212,16 +212,16 @@ def beginning(text: str) -> Arguments:
 
 
 CUT = " [truncated]"
-"""Grok Build's mark where it cuts an object off."""
+"""Grok Build's mark at the end of a cut object."""
 
 
 def is_mcp(tool: str) -> bool:
-    """Return whether a tool belongs to an MCP server, judging by the forms that agents use for these."""
+    """Return whether a tool belongs to an MCP server, by the agents' forms of names."""
     return "__" in tool or tool.lower().startswith(("mcp_", "mcp:"))
 
 
 def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[str | None, dict[str, str]]:
-    """Return hookrun's name of a tool, the `known` one if given, and those of its arguments that differ."""
+    """Return hookrun's names of a tool (`known`, if given) and of its arguments that differ."""
     table = _table(args)
     named = NameMap(None, {tool: table}).arguments(tool, args)
     ours = known or _by_arguments(tool, named)
@@ -232,7 +232,7 @@ def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[
 
 
 def _table(args: Arguments) -> dict[str, str]:
-    """Return a table of names of arguments -> hookrun's, for those not given under hookrun's name."""
+    """Return a table of argument names -> hookrun's, where these differ."""
     return {
         theirs: ours
         for ours, others in OTHER_NAMES.items()
@@ -241,7 +241,7 @@ def _table(args: Arguments) -> dict[str, str]:
 
 
 def _as_line(args: Arguments) -> Arguments:
-    """Return the arguments with the command as one line, if it is a list of words or has some in `args`."""
+    """Return the arguments with the command as a line, if it is a list of words or has some in `args`."""
     command, more = args.get("command"), args.get("args")
     if not isinstance(command, list) and not (isinstance(command, str) and isinstance(more, list)):
         return args
@@ -252,7 +252,7 @@ def _as_line(args: Arguments) -> Arguments:
 
 
 def _by_arguments(tool: str, args: Arguments) -> str | None:
-    """Return the tool that has such arguments, given under hookrun's names."""
+    """Return the tool with such arguments, under hookrun's names."""
     name = tool.lower()
     path, url, pattern, query, prompt = (
         isinstance(args.get(each), str) for each in ("file_path", "url", "pattern", "query", "prompt")
@@ -272,10 +272,10 @@ def _by_arguments(tool: str, args: Arguments) -> str | None:
 
 
 def _items(args: Arguments) -> list[Arguments]:
-    """Return the arguments for each file, or address, that a call lists, or an empty list."""
+    """Return the arguments for each file or address that a call lists."""
     inner = [value for value in args.values() if isinstance(value, dict)]
     if len(inner) == 1 and not _table(args) and OTHER_NAMES.keys().isdisjoint(args):
-        return [{**args, **inner[0]}]  # as for a task to be created and run
+        return [{**args, **inner[0]}]  # as in a task to create and run
     for key, ours in LISTS.items():
         listed = args.get(key)
         rest = {name: value for name, value in args.items() if name != key}

@@ -1,8 +1,8 @@
-"""Name the tools of MCP servers `mcp__SERVER__TOOL` for agents whose names do not separate the server from the tool.
+"""Name MCP servers' tools `mcp__SERVER__TOOL` for agents whose names do not separate server and tool.
 
-`files_make_it` may be a tool of `files` or of `files_make`. The servers in the user's settings decide. If they do not
-have the tool, a matcher is tried on every reading: a guard may see an irrelevant tool, but misses none. A project's
-settings add a reading but rule out none, because they are not the user's.
+`files_make_it` may be a tool of `files` or of `files_make`. The servers in the user's settings decide. If none has the
+tool, matchers are tried on every reading: a guard may see an irrelevant tool, but misses none. A project's settings,
+not being the user's, add a reading but rule out none.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent, McpForm
 
 LONGEST = 512
-"""Characters of a name that are examined when it has to be guessed."""
+"""Characters of a guessed name that are examined."""
 
 HEXADECIMAL = frozenset("0123456789abcdef")
 DIGEST = 8
-"""Digits of the digest that some agents append to a name they had to change."""
+"""Digits of the digest that some agents append to a changed name."""
 
 
 def name_mcp_tool(agent: Agent, message: Message, *, home: str = "", project: str = "") -> None:
-    """Name the tool of a message canonically, and add the other names it may have as `possible_tool_names`.
+    """Name a message's tool canonically; add its other possible names as `possible_tool_names`.
 
     Without a `home` and a `project` every reading is possible.
     """
@@ -56,7 +56,7 @@ def _safe(name: str, instead: str) -> str:
 
 
 def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
-    """Return the names of the tool according to the servers in a directory's settings, the longest server first."""
+    """Return the tool's names by the servers in a directory's settings, the longest server first."""
     servers = [
         server
         for path, key in form["servers"]
@@ -74,7 +74,7 @@ def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
 
 
 def _servers(path: str, key: str) -> list[str]:
-    """Return the names of the servers in a settings file, or an empty list if it is unreadable (with comments)."""
+    """Return the servers' names in a settings file, none if it is unreadable (with comments)."""
     try:
         with open(path, encoding="utf-8") as file:
             found = loads(file.read())
@@ -98,7 +98,7 @@ def _readings(tool: str, form: McpForm) -> Iterator[str]:
 
 
 def _without_digest(name: str) -> list[str]:
-    """Return a tool's name without a digest at its end, and unchanged."""
+    """Return a tool's name without a final digest, and unchanged."""
     cut = name[: -DIGEST - 1]
     if cut and name[-DIGEST - 1] == "_" and HEXADECIMAL.issuperset(name[-DIGEST:]):
         return [cut, name]

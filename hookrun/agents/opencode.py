@@ -1,11 +1,10 @@
-"""OpenCode, through a plugin of hookrun's: its names, and the JSON that the plugin sends and obeys.
+"""OpenCode, through hookrun's plugin: its names, and the JSON that the plugin sends and obeys.
 
-The plugin sends `hook` (the name of OpenCode's hook), the hook's `input` and `output` or its `event`, and `directory`,
-`worktree` and `parent`, the session whose subagent this is. It obeys `refuse` (the reason with which it throws),
-`args` (all new arguments of the tool), `context` (text for the model), `person` (text for the user) and `go_on` (the
-next instruction: the session does not end).
+The plugin sends `hook` (OpenCode's name), the hook's `input` and `output` or its `event`, and `directory`, `worktree`
+and `parent`, the session whose subagent this is. It obeys `refuse` (the reason it throws), `args` (all new arguments),
+`context` (text for the model), `person` (text for the user) and `go_on` (the next instruction: the session continues).
 
-Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with their results, with a scripted model.
+Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with results, with a scripted model.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ ARGUMENTS = {
 }
 NAMES = base.NameMap(TOOLS, ARGUMENTS)
 PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
-"""Its tools that take a patch -> the argument with the patch."""
+"""Its tools that take a patch -> the patch's argument."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS: tuple[str, ...] = ()
@@ -86,7 +85,7 @@ NOTES = (
 )
 
 CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
-"""The constants in the plugin's source that hold the installation, and their values in the template."""
+"""The constants in the plugin's source that hold the installation, and the template's values."""
 
 EARLIER_TEMPLATES = frozenset(
     {
@@ -97,13 +96,13 @@ EARLIER_TEMPLATES = frozenset(
         "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
     }
 )
-"""SHA-256 of the templates of earlier versions of hookrun: such a plugin is hookrun's, too."""
+"""SHA-256 of earlier versions' templates: such a plugin is hookrun's, too."""
 
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
-    """Return the JavaScript source of the plugin that calls hookrun for these events (OpenCode's names).
+    """Return the plugin's JavaScript source that calls hookrun for these events (OpenCode's names).
 
-    `command` is the launcher, or the program and its arguments without the event: an absolute path, `fire`, ...
+    `command` is the launcher, or the program (an absolute path) and its arguments without the event.
     """
     import json
 

@@ -1,11 +1,11 @@
-"""Parse patches in Codex's `*** Begin Patch` format, which other agents have adopted, into calls for each file.
+"""Parse patches in Codex's `*** Begin Patch` format, used by other agents too, into calls for each file.
 
-Agents accept more than the grammar, each something different, so this accepts every reading: a hook may see a file that
-is not touched, but never misses one that is.
+Agents accept more than the grammar, each in its own way, so this accepts every reading: a hook may see an untouched
+file, but misses no touched one.
 
 Sources: the grammar in the description of Codex's `apply_patch` tool; what Codex (0.169.0), Copilot (1.0.102), Cline
-(3.0.65) and OpenCode (1.18.33) did with patches that differ from it, measured on disk: Codex and Copilot accept blanks
-before a header, OpenCode a header without a blank before the path.
+(3.0.65) and OpenCode (1.18.33) did with deviating patches, measured on disk: Codex and Copilot accept blanks before a
+header, OpenCode a header without a blank before the path.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
 
 
 def split_by_file(message: Message, text: object) -> None:
-    """Give a message about a patch a call for each file that it touches. Any other message stays as it is.
+    """Give a message about a patch a call for each touched file. Others stay unchanged.
 
-    Then its arguments cannot be changed: changed files cannot be turned into a patch again.
+    Its arguments then cannot be changed: changed files do not make a patch again.
     """
     first = message.calls[0]
     found = calls(text) if isinstance(text, str) else []
@@ -36,11 +36,11 @@ def split_by_file(message: Message, text: object) -> None:
 
 
 def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
-    """Return the tool calls equivalent to a patch: hookrun's name of a tool and its arguments for each file.
+    """Return the tool calls equivalent to a patch: hookrun's tool and its arguments for each file.
 
-    An added file is a `write`, a changed one an `edit` whose `old_string` and `new_string` are the lines of all its
-    hunks; a moved one is an `edit` of the new path and a `delete` of the old one. A line that only some agents take
-    for a move is an `edit` of both paths.
+    An added file is a `write`, a changed one an `edit` with all its hunks' lines as `old_string` and `new_string`, a
+    moved one an `edit` of the new path and a `delete` of the old. A line that only some agents take for a move is an
+    `edit` of both paths.
     """
     found: list[tuple[str, dict[str, object]]] = []
     old: list[str] = []
@@ -58,7 +58,7 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
                 moved = found[-1][1]
                 found.insert(len(found) - 1, ("delete", {"file_path": moved["file_path"]}))
                 moved["file_path"] = path
-            else:  # perhaps a move: the lines that follow belong to the previous file
+            else:  # perhaps a move: the next lines belong to the previous file
                 found.insert(max(len(found) - 1, 0), ("edit", {"file_path": path, "old_string": "", "new_string": ""}))
         elif not line.startswith(("***", "@@")):
             hunk = line.removesuffix("\r")

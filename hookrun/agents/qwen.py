@@ -1,7 +1,7 @@
 """Qwen Code: its names, its messages, and the responses it obeys.
 
 Source: what the CLI (0.24.4, and 0.15.10 for Node before 22) sent and did with each answer, measured against a scripted
-model, and one interactive run of 0.24.4.
+model and in an interactive run of 0.24.4.
 """
 
 from __future__ import annotations

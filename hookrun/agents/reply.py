@@ -34,10 +34,10 @@ DEGRADATIONS = {
     "system_message -> later": "no text reaches the user here: they see it at the next event that shows one",
     "system_message -> nothing": "no text reaches the user here: it is only in the audit log",
 }
-"""Each fallback for a part of a verdict that an event cannot express -> its effect."""
+"""A fallback for a part of a verdict that an event cannot express -> its effect."""
 
 DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
-"""The events at which `allow` and `continue` differ."""
+"""Events at which `allow` and `continue` differ."""
 
 FOR_PERSON = "hookrun has a message for the user; pass it on: "
 
@@ -45,13 +45,12 @@ FOR_PERSON = "hookrun has a message for the user; pass it on: "
 def degrade(
     original: Reply, able: frozenset[str], event: str, tool: str | None = None, deferred: Reply | None = None
 ) -> tuple[Reply, list[str]]:
-    """Return the part of a reply that an event can express, and the names of the DEGRADATIONS applied.
+    """Return what an event can express of a reply, and the names of the DEGRADATIONS applied.
 
-    `able` are the capabilities of the agent's response, `event` is hookrun's name, `tool` the agent's. `deferred` gets
-    the texts for a later event.
+    `able` are the response's capabilities, `event` is hookrun's name, `tool` the agent's. `deferred` gets texts for a
+    later event.
     """
-    # In one place, before rendering: no agent's format gets what it cannot express, and the published table is the one
-    # in use.
+    # In one place, before rendering: no format gets what it cannot express, and the published table is the one used.
     reply = original.copy()
     names: list[str] = []
     if event in STOP_EVENTS:
@@ -64,14 +63,14 @@ def degrade(
 
 
 def describe_wanted_args(tool: str | None, args: dict[str, object]) -> str:
-    """Return the text for the model about arguments that a hook wanted but the agent cannot change."""
-    from json import dumps  # rarely needed; for users and models, so not ASCII only
+    """Return the text for the model about wanted arguments that the agent cannot change."""
+    from json import dumps  # rarely needed; for users and models, so beyond ASCII
 
     return f"{tool or 'it'} may run with these arguments instead: {dumps(args, ensure_ascii=False)}"
 
 
 def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, names: list[str]) -> None:
-    # An approval that cannot be expressed is dropped; a question or a change becomes a block.
+    # An inexpressible approval is dropped; a question or a change becomes a block.
     if reply.action == "allow" and "allow" not in able:
         if event in DECIDES:
             names.append("allow -> continue")
@@ -90,7 +89,7 @@ def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, na
 
 
 def _refusals(reply: Reply, able: frozenset[str], names: list[str]) -> None:
-    # A skip is always a block, a stop only if the turn cannot be ended; a block may have to become a message.
+    # A skip is always a block, a stop only if the turn cannot end; a block may become a message.
     if reply.action == "skip" or (reply.action == "stop" and "stop" not in able):
         names.append(f"{reply.action} -> block")
         reply.action = "block"
@@ -111,7 +110,7 @@ def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
 
 
 def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None:
-    # A block makes the agent continue; everything else allows the turn to end, and its reason is for the user.
+    # A block makes the agent continue; anything else lets the turn end, with its reason for the user.
     reply.args = None
     if reply.action in ("allow", "modify"):
         reply.action = "continue"
@@ -125,7 +124,7 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
 
 
 def _texts(reply: Reply, able: frozenset[str], names: list[str], deferred: Reply) -> None:
-    # Text for the model may go into the reason, text for the user through the model; or both are kept for later.
+    # Text for the model may join the reason, text for the user go through the model; or both wait for later.
     if reply.user_message and "user_message" not in able:
         later = "user_message later" in able
         if later:
@@ -159,8 +158,8 @@ NO_WORDS: frozenset[str] = frozenset()
 class AgentResponse:
     """The response to an agent: the JSON object `data`, which may be empty.
 
-    `reply` is the part of the verdict that it expresses; `degraded` are names of DEGRADATIONS; `deferred` has the texts
-    for a later event of the session.
+    `reply` is the expressed part of the verdict; `degraded` are names of DEGRADATIONS; `deferred` has texts for a later
+    event of the session.
     """
 
     def __init__(self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply) -> None:
@@ -183,14 +182,14 @@ def build_response(
 ) -> AgentResponse:
     """Return the response to a message whose calls have these replies, in order.
 
-    `notice` returns the text for the user about the degradations with the given names; it is only called if the user
-    can be shown one. `refused_by` returns the names of the hooks behind a refusal, and the command that shows why.
+    `notice` returns the text for the user about degradations by name; it is only called if the user can see it.
+    `refused_by` returns the hooks behind a refusal, and the command that shows why.
     """
     merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
     able = able if own else able - ARGUMENTS
-    if message.session_id is None and not able.isdisjoint(KEPT):  # shown now: without a session there is no later
+    if message.session_id is None and not able.isdisjoint(KEPT):  # now: without a session there is no later
         able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
     deferred = Reply()
     reply, names = degrade(merged, able, message.event, message.tool, deferred)
@@ -208,12 +207,12 @@ def build_response(
 
 
 def static_answer(agent: Agent, event: str, reply: Reply) -> str:
-    """Return the line that gives a reply at an agent's event, whatever its message; "" if it cannot be expressed."""
+    """Return the line with a reply at an agent's event, for any message; "" if it cannot be expressed."""
     return build_response(agent, placeholder_message(agent, event), [reply]).stdout().decode()
 
 
 def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[str], command: str) -> None:
-    # For the user; in the reason, which the model reads, only where nothing else reaches them and it is no instruction.
+    # For the user; in the reason, for the model, only if nothing else reaches them and it is no instruction.
     known = reply.reason or ""
     if "user_message" in able:
         by = f" by {', '.join(hooks)}" if hooks else ""
@@ -229,7 +228,7 @@ def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[
 
 
 def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:
-    """Return all replies combined, with the agent's arguments, and whether the agent can express those."""
+    """Return all replies combined, with the agent's arguments, and whether these can be expressed."""
     merged = Reply()
     for reply in replies:
         merged = merged.merged_with(reply)
@@ -247,7 +246,7 @@ def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bo
 
 
 def replace_lone_surrogates(value: object) -> object:
-    """Return a JSON value without lone surrogates in its strings: some parsers would reject the whole value."""
+    """Return a JSON value without lone surrogates, for which some parsers reject the whole value."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")

@@ -1,4 +1,4 @@
-"""Define what an agent's module provides, for the type checker and for authors. No run of hooks imports it."""
+"""Define what an agent's module provides, for type checkers and authors. No run of hooks imports it."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ class Agent(Protocol):
     DISPLAY_NAME: str
     """Its name in messages and documentation."""
     TESTED_VERSIONS: str
-    """The versions with which the facts in the module were measured, and how."""
+    """The versions with which its facts were measured, and how."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
     PRE_TOOL_EVENT: str
-    """Its event before a tool call, assumed if a message cannot be read."""
+    """Its event before a tool call, assumed for unreadable messages."""
     TOOLS: dict[str, str]
-    """Its name of a tool -> hookrun's, if they differ or are worth documenting."""
+    """Its name of a tool -> hookrun's, if different or worth documenting."""
     NAMES: NameMap
     """Its names of tools and arguments, both ways."""
     DEFAULT_TIMEOUTS: dict[str, float]
-    """Its event -> the seconds that it gives a hook without a timeout; "" for every other event."""
+    """Its event -> the seconds of a hook without a timeout; "" for all other events."""
     MAX_TIMEOUTS: dict[str, float]
     """Its event -> the longest timeout it allows, in seconds."""
     EXIT_ZERO_ONLY: bool
     """Whether it takes every exit status but 0 for a block."""
     RESPONSE_FORMATS: dict[str, ResponseFormat]
-    """Its event -> what a response can express. An event that is missing takes no response."""
+    """Its event -> what a response can express. Missing events take no response."""
     INSTALL: InstallSpec
     """Where it reads its hooks, and how to write one there."""
 
     @property
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
-        """An event (hookrun's name) that it lacks -> its events from which hookrun synthesizes it."""
+        """A missing event (hookrun's name) -> its events from which hookrun synthesizes that."""
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
-        """The environment variables in which it passes the project's root to hooks."""
+        """Environment variables in which it passes the project's root to hooks."""
 
     @property
     def ENV_MARKERS(self) -> tuple[str, ...]:
-        """The environment variables that it sets for the commands it runs."""
+        """Environment variables it sets for its commands."""
 
     @property
     def NOTES(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class TrustFormat(Protocol):
     """How an agent records trust in each hook in a TOML file: the module named by `hook_trust`."""
 
     CONFIG: str
-    """The file in its directory that holds the trust, for hooks of the user and of projects alike."""
+    """The file in its directory with the trust in all hooks, the user's and projects'."""
     DIGEST: str
     """The key of the digest in a hook's table."""
     ENABLED: str
@@ -70,17 +70,17 @@ class TrustFormat(Protocol):
     """Where users review hooks."""
 
     def hook_table(self, path: str, event: str, group: int, handler: int) -> tuple[str, ...]:
-        """Return the key of the table of one hook in the file at `path`."""
+        """Return the key of a hook's table in the file at `path`."""
 
     def project_trust(self, project: str) -> tuple[tuple[str, ...], str]:
-        """Return the key of the trust of a project, and the value that grants it."""
+        """Return the key of a project's trust, and the value that grants it."""
 
     def definition_digest(self, event: str, group: object, handler: Mapping[str, object]) -> str:
-        """Return the digest of one hook's definition."""
+        """Return the digest of a hook's definition."""
 
 
 class FolderTrust(TypedDict):
-    """How an agent records which folders it trusts, with everything below them, in a JSON file of its directory."""
+    """How an agent records trusted folders, with everything below, in a JSON file of its directory."""
 
     file: str
     """The file, which holds an object."""
@@ -89,7 +89,7 @@ class FolderTrust(TypedDict):
     lists: NotRequired[tuple[str, ...]]
     """The object has lists of trusted folders under these keys."""
     switch: NotRequired[tuple[str, bool]]
-    """The setting, as a dotted path, that requires trust, and its default; without it trust is always required."""
+    """The setting (a dotted path) that requires trust, and its default; without it trust is always required."""
     project_hooks_only: bool
     """Whether the user's own hooks run in an untrusted folder."""
     cause: str
@@ -99,29 +99,29 @@ class FolderTrust(TypedDict):
 
 
 class McpForm(TypedDict):
-    """How an agent that has no `mcp__SERVER__TOOL` names the tools of MCP servers, and where it has its servers."""
+    """How an agent without `mcp__SERVER__TOOL` names MCP servers' tools, and where it has its servers."""
 
     prefix: NotRequired[str]
-    """The text before the name of a server."""
+    """The text before a server's name."""
     joins: tuple[str, ...]
-    """The texts between the name of a server and that of its tool."""
+    """The texts between a server's name and its tool's."""
     unsafe: str
-    """The replacement for characters of a server's name other than ASCII letters, digits, `_` and `-`."""
+    """The replacement in a server's name for all but ASCII letters, digits, `_` and `-`."""
     servers: tuple[tuple[str, str], ...]
     """Files below `{home}` or `{project}`, and the key of the object with the servers in each."""
 
 
 class PluginParts(TypedDict):
-    """The installation that a plugin's source contains."""
+    """The installation in a plugin's source."""
 
     command: list[str]
-    """The command that it runs, to which it adds the event."""
+    """The command it runs, with the event added."""
     events: list[str]
     """The events for which it runs the command."""
     seconds: float
     """How long it waits."""
     unchanged: bool
-    """Whether the rest of the source is as some version of hookrun wrote it."""
+    """Whether some version of hookrun wrote the rest of the source."""
 
 
 class InstallSpec(TypedDict):
@@ -134,58 +134,58 @@ class InstallSpec(TypedDict):
     variable: NotRequired[str]
     """The environment variable that overrides that directory."""
     user: str
-    """The file with the user's hooks, in that directory. With `{event}` in its name there is one for each event."""
+    """The file with the user's hooks, in that directory; with `{event}` in its name, one for each event."""
     project: str
     """The file with a project's hooks, relative to its root."""
     form: str
     """The format of these files: json, jsonc, script or plugin."""
     handler: NotRequired[dict[str, object]]
-    """In settings: one handler; `{command}` is replaced by the command line, `{limit}` by its timeout.
+    """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout.
 
-    With `args` the agent starts a line that is one word without a shell.
+    With `args` the agent starts a one-word line without a shell.
     """
     per_second: NotRequired[int]
-    """In settings: how many of the units of its timeouts make a second; default 1."""
+    """In settings: units of its timeouts in a second; default 1."""
     nested: NotRequired[bool]
     """In settings: whether handlers are grouped, as in Claude Code; default true."""
     shows_missing_command: NotRequired[bool]
-    """Whether it shows the user a command that does not exist and continues: then a line needs no answer for that."""
+    """Whether it reports a missing command to the user and continues: then a line needs no answer for that."""
     first: NotRequired[dict[str, object]]
     """In settings: the first keys of a new file."""
     plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
-    """For a plugin: returns its source for a command, to which the event is added, and the events."""
+    """For a plugin: returns its source for a command (without the event) and the events."""
     parse_plugin: NotRequired[Callable[[str], PluginParts | None]]
-    """For a plugin: returns the parts of its source, or None if it is not a plugin of hookrun."""
+    """For a plugin: returns the parts of its source, None if it is not hookrun's."""
     elsewhere: NotRequired[tuple[str, ...]]
-    """Other files with hooks, in `~/`, in `{directory}/`, or relative to the project's root."""
+    """Other files with hooks, in `~/` or `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]
-    """The files with its settings, highest precedence first; paths as in `elsewhere`."""
+    """Its settings files, highest precedence first; paths as in `elsewhere`."""
     managed: NotRequired[tuple[str, ...]]
     """Globs of the administrator's settings, absolute."""
     managed_only: NotRequired[dict[str, tuple[object, ...]]]
-    """An administrator's setting, as a dotted path -> the values with which only managed hooks run."""
+    """An administrator's setting (a dotted path) -> the values with which only managed hooks run."""
     unsent: NotRequired[tuple[str, ...]]
-    """Its events that were never sent, although its documentation or schemas have them."""
+    """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]
-    """A setting, as a dotted path -> the value that disables its hooks."""
+    """A setting (a dotted path) -> the value that disables its hooks."""
     read_by: NotRequired[Callable[[dict[str, object]], str | None]]
-    """For files whose hooks other agents also run: returns the one that sent a message, None if this one did."""
+    """For files whose hooks other agents also run: returns the sender of a message, None for this one."""
     reads_user_settings: NotRequired[bool]
-    """For an agent that only has another's hooks: whether it also runs those in the user's settings."""
+    """For an agent with only another's hooks: whether it also runs those in the user's settings."""
     refused_by_status: NotRequired[bool]
-    """For such an agent: whether a refusal needs exit status 2 and stderr, since it may not read the answer."""
+    """For such an agent: whether a refusal needs exit status 2 and stderr, as it may not read the answer."""
     own_hooks: NotRequired[tuple[str, ...]]
-    """For an agent that also runs another's hooks: the directories of `{home}` or `{project}` with its own hooks."""
+    """For an agent that also runs another's hooks: directories of `{home}` or `{project}` with its own."""
     mcp: NotRequired[McpForm]
-    """How it names the tools of MCP servers, if not as hookrun does."""
+    """How it names MCP servers' tools, if not as hookrun does."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]
-    """Yields why it ignores a whole file, given its data and whether it has a BOM: a path, and what it needs there."""
+    """Yields why it ignores a whole file, given its data and whether it has a BOM: a path, and what is needed there."""
     hook_trust: NotRequired[str]
-    """The module, a TrustFormat, that knows how it records trust in each hook."""
+    """The module, a TrustFormat, with how it records trust in each hook."""
     folder_trust: NotRequired[FolderTrust]
     """How it records trust in folders."""
 
 
 def starts_directly(spec: InstallSpec) -> bool:
-    """Return whether an agent starts a command without a shell, so that the launcher's name must say the event."""
+    """Return whether an agent starts commands without a shell, so that the launcher's name must have the event."""
     return "args" in spec.get("handler", {})

@@ -1,4 +1,4 @@
-"""Do what Claude Code does, for any agent: which hooks run, what they read, how their answers are interpreted."""
+"""Do what Claude Code does, for any agent: which hooks run, what they read, what their answers mean."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 def interpret(
     hook: Hook, outcome: Outcome, event: str, context: Mapping[str, object]
 ) -> tuple[Verdict | Failure, list[str]]:
-    """Return the verdict or failure of one run at hookrun's `event`, and notes, as if the hook ran outside a chain.
+    """Return a run's verdict or failure at hookrun's `event`, and notes, as if outside a chain.
 
-    Its output is in the dialect that it is declared in, hookrun's own or Claude Code's. `context` is what it read.
+    The output is in the declared dialect, hookrun's or Claude Code's. `context` is the input.
     """
     if hook.dialect == "claude":
         from hookrun.claude.answer import Interpretation

@@ -39,14 +39,14 @@ DISCARDED = frozenset({"decision", "continue", "systemMessage"})
 """Fields that are reported if they have no effect at an event."""
 
 DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
-"""Fields that make an answer one in Claude's dialect."""
+"""Fields that mark an answer in Claude's dialect."""
 
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
-"""Text in output that was meant as an answer but is not JSON."""
+"""Text in output meant as an answer that is not JSON."""
 
 
 MAX_TEXT = 10_000
-"""Longest text, in characters, that an agent gets unchanged."""
+"""Characters of a text that an agent gets unchanged."""
 PREVIEW = 2_000
 """Characters of a longer text that it gets."""
 
@@ -57,9 +57,9 @@ LIMITED = ("message", "additional_context", "system_message")
 def to_hook_result(
     hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
 ) -> HookResult:
-    """Return the result of a finished hook at hookrun's `event`, given the `context` that it read.
+    """Return a finished hook's result at hookrun's `event`, given its input `context`.
 
-    `keep` saves a text that is too long and returns the file's path.
+    `keep` saves a too long text and returns the file's path.
     """
     answer = Interpretation(hook, event, context, outcome)
     if isinstance(answer.result, Verdict):
@@ -79,9 +79,9 @@ def to_hook_result(
 
 
 def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str:
-    """Return the beginning of a text that is too long, with the path of the file that `keep` saved it to.
+    """Return the beginning of a too long text, with the path where `keep` saved it.
 
-    `whole` is false if the hook printed more than `max_output`.
+    `whole` is false if it exceeded `max_output`.
     """
     path = keep(text)
     where = f"{'all of it' if whole else 'what was kept of it'} is in {path}"
@@ -91,10 +91,10 @@ def shorten(text: str, keep: Callable[[str], str | None], *, whole: bool) -> str
 
 
 class Interpretation:
-    """The interpreted output of one run of a hook at hookrun's `event`, given the `context` that it read.
+    """The interpreted output of a hook's run at hookrun's `event`, given its input `context`.
 
-    `result` is its verdict or failure, `notes` are on the output. `lost` are effects that Claude Code supports and
-    hookrun does not; they are reported to the user.
+    `result` is its verdict or failure, `notes` are on the output. `lost` are effects that only Claude Code supports;
+    they are reported to the user.
     """
 
     def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
@@ -128,7 +128,7 @@ class Interpretation:
         self._continue_turn()
 
     def _ended(self, outcome: Outcome) -> None:
-        """Note that the exit status is ignored beside an answer; of a killed hook, only a block counts."""
+        """Note that an answer overrides the exit status; of a killed hook, only a block counts."""
         code = outcome.exit_code or 0
         if code < 0 and self.verdict.action not in BINDING_ACTIONS:
             self.result = verdicts.exit_failure(outcome)
@@ -137,13 +137,13 @@ class Interpretation:
             self._note(f"its {how} is ignored because of its answer")
 
     def _continue_turn(self) -> None:
-        """At the end of a turn, text for the model means that the turn continues."""
+        """At the end of a turn, text for the model continues the turn."""
         verdict = self.verdict
         if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _read_answer(self) -> dict[str, object] | str | Failure:
-        """Return the answer, the plain text, or why the output is neither."""
+        """Return the answer, plain text, or why the output is neither."""
         outcome = self.outcome
         if outcome.truncated and outcome.stdout.lstrip().startswith(b"{"):
             return Failure("bad_verdict", f"its output is longer than max_output ({self.hook.max_output} bytes)")
@@ -188,7 +188,7 @@ class Interpretation:
     # --- an answer
 
     def _take(self, answer: Fields) -> None:
-        """Apply the fields of an answer that have an effect at the event."""
+        """Apply an answer's fields that have an effect at the event."""
         if answer.get("async") is True:
             self._unsupported(
                 "its answer asks to continue in the background, which hookrun does not support: it is ignored"
@@ -208,7 +208,7 @@ class Interpretation:
         self._top(top, answer)
 
     def _top(self, top: Fields, answer: Fields) -> None:
-        """Apply `decision` and `continue`, which override the fields of the event."""
+        """Apply `decision` and `continue`, which override the event's fields."""
         verdict = self.verdict
         reason = _text(answer.get("reason"))
         if top.get("decision") == "block":
@@ -264,7 +264,7 @@ class Interpretation:
             self._note(f"its reason has no effect when it allows: {_shown(reason)}")
 
     def _discard(self, answer: Fields, own: Fields) -> None:
-        """Report fields without effect, at this event or in hookrun; `own` are those of the event."""
+        """Report fields without effect, at this event or in hookrun; `own` are the event's."""
         lost = sorted({name for name in self.rules.lost if name in own} | ({"terminalSequence"} & answer.keys()))
         if lost:
             self._unsupported(f"{', '.join(lost)} of its answer cannot be passed on")
@@ -316,13 +316,13 @@ DENIES: FieldTypes = {"behavior": ("allow", "deny"), "message": TEXT, "interrupt
 
 
 class UnreadableOutputError(ValueError):
-    """Output that looks like an answer but is invalid; the message says what was found and expected."""
+    """Output that looks like an answer but is invalid; the message has the actual and expected value."""
 
 
 def read_output(stdout: bytes, event: str) -> Answer | str:
-    """Return the answer that a hook printed at one of Claude's events, or its plain text.
+    """Return a hook's answer at one of Claude's events, or its plain text.
 
-    By the rules of Claude Code 2.1.248 and later. Raises UnreadableOutputError for an object that is no valid answer.
+    By the rules of Claude Code 2.1.248 and later. Raises UnreadableOutputError for an invalid answer.
     """
     text = stdout.decode("utf-8", "replace").strip(BLANK)
     if not (text.startswith("{") and text.endswith("}")):
@@ -333,7 +333,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
         if _is_lines_of_others(text):
             return text
         raise UnreadableOutputError(f"stdout is not JSON: {_quoted(text)} ({error})") from None
-    if not isinstance(answer, dict):  # cannot be: it begins with {
+    if not isinstance(answer, dict):  # impossible: it begins with {
         return text
     if answer.get("async") is not True:
         _check(answer, event)
@@ -341,7 +341,7 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
 
 
 def _is_lines_of_others(text: str) -> bool:
-    """Return whether a text is lines of JSON without any field of Claude Code."""
+    """Return whether a text is JSON lines without any field of Claude Code."""
     lines = [line for line in text.splitlines() if line.strip(BLANK)]
     try:
         values = [loads(line) for line in lines]
@@ -351,7 +351,7 @@ def _is_lines_of_others(text: str) -> bool:
 
 
 def _check(answer: Answer, event: str) -> None:
-    """Raise UnreadableOutputError for a field of the wrong type. Unknown fields are fine."""
+    """Raise UnreadableOutputError for a field of the wrong type; unknown ones are fine."""
     _check_fields(answer, TOP, "")
     own = answer.get("hookSpecificOutput")
     if not isinstance(own, dict):

@@ -1,4 +1,4 @@
-"""Claude Code's protocol of hooks: its events, tools and arguments, the rules of each event, and what a hook reads."""
+"""Claude Code's hook protocol: events, tools and arguments, the rules of each event, and what hooks read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOOLS = {
     "web_search": "WebSearch",
     "task": "Agent",
 }
-"""hookrun's tool -> Claude's. Other tools keep their name: those of MCP servers, and `delete`."""
+"""hookrun's tool -> Claude's. MCP servers' tools and `delete` keep their name."""
 
 ARGUMENTS = {"NotebookEdit": {"file_path": "notebook_path", "new_string": "new_source"}}
 """Claude's tool -> hookrun's argument -> Claude's, where they differ."""
@@ -48,7 +48,7 @@ NATIVE_EVENTS = (
 """All events of Claude Code."""
 
 HANDLER_TARGETS = {"command": "command", "http": "url"}
-"""Type of handler -> the field that names what it runs."""
+"""Type of handler -> the field with what it runs."""
 
 UNSUPPORTED_HANDLERS = ("prompt", "agent", "mcp_tool")
 """Types of handlers that only Claude Code can run."""
@@ -68,7 +68,7 @@ def native_tool(context: Mapping[str, object]) -> str | None:
 
 
 def native_tools(context: Mapping[str, object]) -> list[str]:
-    """Return every name that Claude Code may have for the context's tool."""
+    """Return every name Claude Code may have for the context's tool."""
     possible = context.get("possible_tool_names")
     names = [native_tool(context), *(possible if isinstance(possible, list) else ())]
     return [name for name in names if isinstance(name, str)]
@@ -125,8 +125,8 @@ class Rules:
     """What has an effect at an event.
 
     `exit_2` is the effect of exit status 2. `obeys` are the effective fields of TOP, `fields` those of
-    `hookSpecificOutput` with their types, None if there is no such object. `lost` are fields that only Claude Code
-    supports. With `plain`, plain text on stdout goes to the model.
+    `hookSpecificOutput` with their types, None without that object. `lost` are fields that only Claude Code supports.
+    With `plain`, plain stdout goes to the model.
     """
 
     def __init__(
@@ -150,17 +150,17 @@ LEGACY_TOOLS = {
     "ReadMcpResourceDir": "ReadMcpResourceDirTool",
     "Task": "Agent",
 }
-"""Tool names of older versions, which matchers may still use -> the current names."""
+"""Older versions' tool names, which matchers may use -> current names."""
 
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
-"""Events of a tool call: matchers are compared with the tool's name, and `if` is evaluated."""
+"""Events of a tool call: matchers match the tool's name, and `if` is evaluated."""
 
 MATCHES_ALL = ("", "*")
 """Matchers that match every value."""
 
 EVERYTHING = "decision continue systemMessage"
 OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
-"""The rules of events that Claude Code does not have."""
+"""The rules of events unknown to Claude Code."""
 
 RULES = {
     "PreToolUse": Rules(
@@ -210,7 +210,7 @@ RULES = {
 """Claude's event -> its rules."""
 
 CONTINUES_TURN = frozenset({"Stop", "SubagentStop"})
-"""Events at which a block (or text for the model) continues the turn, and `onFailure` has no effect."""
+"""Events at which a block (or text for the model) continues the turn; `onFailure` has no effect."""
 
 
 def rules(event: str) -> Rules:
@@ -223,10 +223,10 @@ def failure_blocks(event: str) -> bool:
     return rules(event).exit_2 == BLOCK and event not in CONTINUES_TURN
 
 
-# --- what a hook reads: the message that Claude Code would send for a context
+# --- what a hook reads: the message Claude Code would send for a context
 
 COMMON = {"session_id": "session_id", "transcript_path": "transcript_path", "cwd": "working_dir"}
-"""Claude's field that is always present -> hookrun's; an empty string if unknown."""
+"""Claude's field, always present -> hookrun's; "" if unknown."""
 
 ANYWHERE = {"prompt_id": "prompt_id", "agent_id": "agent_id", "agent_type": "agent_name", "effort": "effort"}
 """Optional fields of any event."""
@@ -282,14 +282,14 @@ WORDS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "PreCompact": ("trigger", "auto", ("manual", "auto")),
     "PostCompact": ("trigger", "auto", ("manual", "auto")),
 }
-"""Claude's event -> a field that is always present, its default for unknown values, and the known values."""
+"""Claude's event -> a field always present, its default for unknown values, and the known values."""
 
 RESUMES = frozenset({"TaskResume"})
 """Events with which other agents resume a session."""
 
 
 def build_payload(event: str, context: Context) -> Payload:
-    """Return the input of a hook: Claude Code's own message if it is the agent, else one built from the context.
+    """Return a hook's input: Claude Code's own message if it is the agent, else one built from the context.
 
     `event` is hookrun's name. The arguments include the changes of earlier hooks.
     """
@@ -319,7 +319,7 @@ def build_payload(event: str, context: Context) -> Payload:
 
 
 def _fields(event: str) -> list[tuple[str, str]]:
-    """Return Claude's and hookrun's names of an event's fields; all possible ones if Claude has no such event."""
+    """Return Claude's and hookrun's names of an event's fields, all possible ones if Claude lacks the event."""
     native = native_event(event)
     if event in EVENTS:
         return list(FIELDS.get(native, {}).items())
@@ -359,7 +359,7 @@ MORE: Mapping[str, Callable[[Context], Payload]] = {
     "StopFailure": _stop_failed,
     "FileChanged": lambda context: {"event": "unlink" if context.get("tool_name") == "delete" else "change"},
 }
-"""Claude's event -> its fields that no field of the context has."""
+"""Claude's event -> its fields without a counterpart in the context."""
 
 DEFAULTS: Mapping[str, Callable[[Context], Payload]] = {
     "UserPromptSubmit": lambda _context: {"prompt": ""},
@@ -367,11 +367,11 @@ DEFAULTS: Mapping[str, Callable[[Context], Payload]] = {
     "SubagentStop": lambda _context: {"agent_type": ""},
     "Notification": lambda _context: {"message": "", "notification_type": ""},
 }
-"""Claude's event -> the values of fields that are always present, for a context without them."""
+"""Claude's event -> values of fields always present, for a context without them."""
 
 
 def response(context: Context) -> object:
-    """Return a tool's output in the form of Claude's tool; as text if that is unknown."""
+    """Return a tool's output in the form of Claude's tool, as text if unknown."""
     output = _text(context.get("tool_result_output"))
     args = native_arguments(context)
     path = args.get("file_path")

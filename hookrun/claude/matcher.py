@@ -1,4 +1,4 @@
-"""Decide whether a hook in Claude Code's form runs: by its matcher, its `if`, its duplicates and who else runs it."""
+"""Decide whether a hook in Claude Code's form runs: by matcher, `if`, duplicates and other programs that run it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_|")
 LIST = WORD | frozenset(", -")
-"""Characters of a matcher that is a list of names; at the events of NARROW only WORD."""
+"""Characters of a matcher that lists names; at the events of NARROW only WORD."""
 
 
 def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool:
@@ -24,7 +24,7 @@ def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool
 
 
 def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not run in this context, naming rule and value; None if it runs."""
+    """Return why the hook does not run in this context, with rule and value; None if it runs."""
     if claude.get("own") and context.get("agent") == "claude" and _runs_it(claude["own"], context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
     event = str(claude.get("event"))
@@ -47,7 +47,7 @@ def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str 
 
 
 def _runs_it(own: object, context: Mapping[str, object]) -> bool:
-    """Return whether Claude Code reads the file itself: always, or in the project in which it was started."""
+    """Return whether Claude Code reads the file itself: always, or in its starting project."""
     if not isinstance(own, str):
         return True
     started = os.environ.get("CLAUDE_PROJECT_DIR")
@@ -68,7 +68,7 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
 
 
 def fits(matcher: str, event: str, value: str) -> bool:
-    """Return whether a matcher matches a value: as a list of names, else as an expression, unless that is invalid."""
+    """Return whether a matcher matches a value: as a list of names, else as a valid expression."""
     if matcher in MATCHES_ALL:
         return True
     listed = names_in(matcher, event)
@@ -98,7 +98,7 @@ def names_in(matcher: str, event: str) -> list[str] | None:
 
 
 def globs_of(matcher: str) -> list[str] | None:
-    """Return the globs for an expression such as `Edit.*|^mcp__(a|b)__`, None for others: `re` takes 8 ms to import."""
+    """Return globs for expressions such as `Edit.*|^mcp__(a|b)__`, None for others: importing `re` takes 8 ms."""
     head, opened, rest = matcher.partition("(")
     inside, closed, tail = rest.partition(")")
     if opened and (not closed or "|" in head or "|" in tail):
@@ -118,7 +118,7 @@ def _glob(side: str) -> str:
 
 
 def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
-    """Return whether the matcher lists the context's file: by name, in the working directory."""
+    """Return whether the matcher lists the context's file, by name, in the working directory."""
     path, cwd = context.get("file_path"), context.get("working_dir")
     if not isinstance(path, str) or not isinstance(cwd, str):
         return False
@@ -147,7 +147,7 @@ VALUES = {
     "SubagentStop": "agent_type",
     "StopFailure": "error",
 }
-"""Event -> the field of its payload that the matcher is compared with."""
+"""Event -> the payload field that the matcher is compared with."""
 
 WITHOUT_MATCHER = frozenset({
     "CwdChanged", "MessageDisplay", "PostToolBatch", "Stop", "TaskCompleted", "TaskCreated", "TeammateIdle",
@@ -156,14 +156,14 @@ WITHOUT_MATCHER = frozenset({
 """Events that ignore matchers."""
 
 WATCHED = "FileChanged"
-"""The event whose matcher lists the watched files as well."""
+"""The event whose matcher also lists the watched files."""
 
 NARROW = frozenset({WATCHED, "StopFailure"})
-"""Events whose matchers are lists only if they consist of letters, digits, `_` and `|`."""
+"""Events whose matchers are lists only if made of letters, digits, `_` and `|`."""
 
 
 def matcher_subject(event: str, context: Mapping[str, object]) -> str:
-    """Return the value that the matcher of an event is compared with; empty if there is none."""
+    """Return the value that an event's matcher is compared with, "" if none."""
     if event in TOOL_EVENTS:
         return hook_protocol.native_tool(context) or ""
     if event == WATCHED:

@@ -1,7 +1,7 @@
-"""Evaluate permission rules under `if`: on commands, on files, and on tools as such.
+"""Evaluate permission rules under `if`: on commands, files, and whole tools.
 
 Behaves as measured with Claude Code 2.1.329 (tests/conformance/claude_chosen.json): a hook runs if a command is too
-complex to analyze, and never if its rule is malformed.
+complex, and never if its rule is malformed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ANY = "**"
 def path_matches(pattern: str, path: str, *, base: str, cwd: str, home: str) -> bool:
     """Return whether a gitignore pattern matches an absolute path or one of its directories.
 
-    A pattern with `//` is absolute, with `~/` relative to the home directory, with `/` to `base`, the directory of the
-    settings, any other to the working directory. Case is ignored below these directories.
+    A pattern with `//` is absolute, with `~/` relative to the home directory, with `/` to `base`, the settings'
+    directory, others to the working directory. Case is ignored below these.
     """
     start, rest = _anchored(pattern, base, cwd, home)
     prefix = start.rstrip("/") + "/"
@@ -50,11 +50,11 @@ def _anchored(pattern: str, base: str, cwd: str, home: str) -> tuple[str, str]:
 
 
 def _ends(parts: Sequence[str], steps: Sequence[str]) -> set[int]:
-    """Return how many leading components of a path a pattern can match; `**` is any number of them."""
+    """Return how many leading parts of a path a pattern can match; `**` is any number."""
     reached = {0}
     for index, part in enumerate(parts):
         if part == ANY and reached:
-            least = 1 if index == len(parts) - 1 else 0  # at the end it matches only what is inside a directory
+            least = 1 if index == len(parts) - 1 else 0  # at the end it matches only what is in a directory
             reached = set(range(min(reached) + least, len(steps) + 1))
         else:
             reached = {step + 1 for step in reached if step < len(steps) and glob(part, steps[step])}
@@ -72,16 +72,16 @@ def file_of(context_path: object, args: object, cwd: str) -> str | None:
 COMMANDS = frozenset({"Bash"})
 FILES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Read", "Write"})
 WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
-"""Tools whose rules are evaluated with their parentheses, and those where parentheses never match.
+"""Tools whose rules are evaluated with parentheses, and those where parentheses never match.
 
 For any other tool the effect is unknown: the hook runs.
 """
 
 
 def parse_rule(rule: str) -> tuple[str, str | None]:
-    """Return the tool of a rule and the text in its parentheses, or None without any.
+    """Return a rule's tool and the text in its parentheses, None without any.
 
-    A rule that does not end with its parenthesis is the name of a tool as a whole, which does not exist.
+    A rule that does not end with its parenthesis names, as a whole, a tool that does not exist.
     """
     tool, bracket, rest = rule.partition("(")
     return (tool, rest[:-1]) if bracket and rest.endswith(")") else (rule, None)
@@ -90,7 +90,7 @@ def parse_rule(rule: str) -> tuple[str, str | None]:
 def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
     """Return why a hook with this rule does not run, or None if it does.
 
-    `claude` is as in `model.Hook`: `base` is the start of paths with `/`, `home` of those with `~/`.
+    `claude` is as in `model.Hook`: `base` starts paths with `/`, `home` those with `~/`.
     """
     if event not in TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
@@ -132,7 +132,7 @@ def _names_tool(tool: str, actual: str) -> bool:
 
 
 def runs(pattern: str, command: str) -> bool:
-    """Return whether a pattern matches a command of a shell line, or the line is too complex to know."""
+    """Return whether a pattern matches a command of a shell line, or the line is too complex."""
     if pattern.endswith(":*"):
         pattern = f"{pattern[:-2]} *"
     try:
@@ -147,7 +147,7 @@ def runs(pattern: str, command: str) -> bool:
 
 
 def _is_name(pattern: str) -> bool:
-    """Return whether a pattern is a prefix of a command's name, or the name with any arguments."""
+    """Return whether a pattern is a command name's prefix, or the name with any arguments."""
     name = pattern[:-1].removesuffix(" ")
     return pattern.endswith("*") and not any(char in name for char in " *?")
 

@@ -2,8 +2,8 @@ r"""JavaScript regular expressions (`new RegExp(text).test(value)`, no flags), t
 
 Sources: ECMA-262 (Patterns, and Annex B.1.2, which every engine follows); compared with a real engine in the tests.
 
-Matchers can come from an untrusted project, and `re` has no limit of its own: `(){1000000000}b` takes all memory and
-`(a*)*b` all time. What could take too long is therefore never compiled, and counts as found, so that the hook runs.
+Matchers can come from an untrusted project, and `re` has no limit: `(){1000000000}b` takes all memory and `(a*)*b` all
+time. What could take too long is never compiled and counts as found, so that the hook runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 Cost = tuple[int, int]
-"""The number of ways to match: a factor times the value's length to a power."""
+"""Ways to match: a factor times the value's length to a power."""
 
 SETS = {
     "d": "0-9",
@@ -22,7 +22,7 @@ SETS = {
     "S": "\0-\b\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e"
     "\u2030-\u205e\u2060-\u2fff\u3001-\ufefe\uff00-\uffff",
 }
-"""The letter of an escape -> its characters, as written in brackets. `re` has other white space."""
+"""An escape's letter -> its characters, as in brackets. `re` has other white space."""
 
 CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 PLACES = {"^": r"\A", "$": r"\Z", r"\b": r"\b", r"\B": r"(?!\b)"}  # `re` finds no \B in an empty value
@@ -46,17 +46,17 @@ MAX_LENGTH, MAX_DEPTH = 10_000, 50
 """Limits on the characters and nested groups of an expression."""
 
 MAX_STEPS = 10_000_000
-"""Limit on the estimated steps of a search (about 0.2 s)."""
+"""Estimated steps of a search (about 0.2 s)."""
 
 MAX_COUNT, MAX_DEGREE, MAX_SETS = 1000, 64, 100
-"""Limits on repetitions of a group, loops, and sets in brackets (up to 7 ms each to compile)."""
+"""Limits on repetitions of a group, loops, and bracket sets (up to 7 ms each to compile)."""
 
 ENDLESS = 1 << 31
 """More repetitions than any value has characters, and still a valid count for `re`."""
 
 
 class RegexError(ValueError):
-    """JavaScript rejects the expression, or hookrun does not support it; the message says which."""
+    """JavaScript rejects the expression, or hookrun cannot run it; the message says which."""
 
 
 class Expression:
@@ -75,7 +75,7 @@ class Expression:
                 return
 
     def search(self, value: str) -> bool:
-        """Return whether it is found in a value; true where that could take too long."""
+        """Return whether it is found in a value; true if that could take too long."""
         text = units(value)
         if not self._required.issubset(text):
             return False
@@ -91,7 +91,7 @@ class Expression:
 
 
 class _Group:
-    """A group that is open: what opened it, its source so far, and the cost of each side of its `|`."""
+    """An open group: its opening, its source so far, and the cost of each side of its `|`."""
 
     def __init__(self, opened: str, *, leads: bool = False) -> None:
         self.opened = opened
@@ -109,7 +109,7 @@ class _Group:
         self.costs[-1] = _capped(paths * cost[0], degree + cost[1])
 
     def close(self) -> tuple[str, Cost]:
-        # A search for what begins with a look-behind is a search for its parts, one after the other.
+        # A search that begins with a look-behind searches its parts in turn.
         start = "(?:" if self.leads and self.opened == "(?<=" else self.opened
         cost = _capped(sum(paths for paths, _ in self.costs), max(degree for _, degree in self.costs))
         return f"{start}{'|'.join(self.sources)})", cost
@@ -198,7 +198,7 @@ def _capped(paths: int, degree: int) -> Cost:
 
 
 def _atom(token: re.Match[str], atom: str, captures: int, names: list[str]) -> tuple[str, str]:
-    """Return the source of one character or class of characters, and the character itself if it is one."""
+    """Return the source of a character or class, and the character itself if it is one."""
     if atom == ".":
         return NOT_A_LINE_END, ""
     if atom in ("[", "\\"):
@@ -241,7 +241,7 @@ def _set(token: re.Match[str]) -> tuple[str, str]:
 
 
 def units(text: str) -> str:
-    """Return the text as JavaScript sees it: a character beyond U+FFFF is two."""
+    """Return the text as JavaScript has it: a character beyond U+FFFF is two."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     data = text.encode("utf-16-le", "surrogatepass")

@@ -1,15 +1,15 @@
-"""Split a shell line into the simple commands to match with an `if` rule, as Claude Code 2.1.329 does.
+"""Split a shell line into simple commands for an `if` rule, as Claude Code 2.1.329 does.
 
-What it splits, and where it gives up, was measured (tests/conformance/claude_chosen.json). This runs in `hookrun fire`,
-therefore it is not done with the parser of `hookrun.shell`: loading tree-sitter, and `re` which it needs, takes 34
-million instructions, and this module with a line 3.5 million (valgrind --tool=callgrind; a bare Python takes 39).
+Where it splits and gives up was measured (tests/conformance/claude_chosen.json). This runs in `hookrun fire`, so it
+does without the parser of `hookrun.shell`: loading tree-sitter, and `re` for it, takes 34 million instructions, this
+module with a line 3.5 million (valgrind --tool=callgrind; bare Python takes 39).
 """
 
 from __future__ import annotations
 
 BLANKS = " \t"
 OPENING = frozenset({"!", "then", "do", "else", "if", "elif", "while", "until"})
-"""Words that may precede a command without being part of it."""
+"""Words that may precede a command."""
 
 ENDING = frozenset({"fi", "done", "for"})
 """Words that begin something other than a command."""
@@ -18,14 +18,14 @@ TOO_HARD = frozenset({"case", "select", "function", "{", "}", "esac", "read"})
 """Words that begin compound commands."""
 
 DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset", "for"})
-"""Commands whose expanded values are not arguments."""
+"""Commands whose expanded values are no arguments."""
 
 SPECIAL = frozenset("0123456789@*#?$!-_")
 """Characters after `$` that name a special variable of the shell."""
 
 KNOWN = frozenset({"HOME"})
 QUOTABLE = frozenset({"HOME", "PWD"})
-"""Variables that are always one word, and those that are one word in quotes."""
+"""Variables that are always one word, and those that are so in quotes."""
 
 GOES_ON = frozenset({"&&", "||", "|", "|&"})
 MAX_DEPTH = 16
@@ -33,11 +33,11 @@ MAX_LENGTH = 16_384
 
 
 class UnsupportedSyntaxError(ValueError):
-    """The line has syntax that is not supported."""
+    """The line has unsupported syntax."""
 
 
 def split_commands(line: str) -> CommandSplitter:
-    """Return what has read a line. Raises UnsupportedSyntaxError."""
+    """Return the splitter of a line. Raises UnsupportedSyntaxError."""
     if len(line) > MAX_LENGTH:
         raise UnsupportedSyntaxError("the line is too long")
     splitter = CommandSplitter(line, 0)
@@ -48,7 +48,7 @@ def split_commands(line: str) -> CommandSplitter:
 
 
 def matchable_texts(words: list[str]) -> list[str]:
-    """Return the texts to match with a pattern: without assignments before the command, and without a bare `xargs`."""
+    """Return the texts to match with a pattern: without leading assignments and a bare `xargs`."""
     while words and is_assignment(words[0]):
         words = words[1:]
     if len(words) > 1 and words[0] == "xargs" and not words[1].startswith("-"):
@@ -65,9 +65,9 @@ def is_assignment(word: str) -> bool:
 class CommandSplitter:
     """One pass over a line.
 
-    `commands` are the simple commands found so far, each as its words without quotes; those inside of `$()`, backticks
-    and `()` are among them, the innermost first, and `own` counts those that are not inside of others.
-    `has_expansions` is true if the shell adds an argument that is not in the line.
+    `commands` are the simple commands so far, as words without quotes; those inside `$()`, backticks and `()` are among
+    them, innermost first, and `own` counts those not inside others. `has_expansions`: the shell adds an argument that
+    is not in the line.
     """
 
     def __init__(self, text: str, depth: int) -> None:
@@ -85,7 +85,7 @@ class CommandSplitter:
         self.values: dict[str, str | None] = {}
 
     def read(self, close: str) -> None:
-        """Read up to and including `close`, or to the end if it is empty."""
+        """Read through `close`, or to the end if it is empty."""
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == close and close:
@@ -148,7 +148,7 @@ class CommandSplitter:
             self.own += 1
 
     def _set(self, words: list[str], *, made_up: bool) -> None:
-        """Record the values that a command sets variables to, as far as they are in the line."""
+        """Record the values of variables that a command sets, if they are in the line."""
         if words[:1] == ["for"]:
             self.values.update(dict.fromkeys(words[1:2]))
         elif (words and words[0] in DECLARING) or all(is_assignment(word) for word in words):
@@ -199,7 +199,7 @@ class CommandSplitter:
         raise UnsupportedSyntaxError("a quote is left open")
 
     def _expansion(self, *, quoted: bool) -> None:
-        """Read an expansion: a variable, a command substitution or arithmetic."""
+        """Read a variable, a command substitution or arithmetic."""
         after = self.text[self.at + 1 : self.at + 2]
         if self.text.startswith("$((", self.at):
             self._arithmetic()
@@ -242,9 +242,9 @@ class CommandSplitter:
         self._add(inside)
 
     def _inner(self, close: str, *, quoted: bool) -> None:
-        """Read a command substitution: it is a command, and stays in the word unexpanded.
+        """Read a command substitution: a command that stays in the word unexpanded.
 
-        A part of a text in quotes makes up no argument, nor does a text that is only printed.
+        Neither a quoted part nor text that is only printed makes up an argument.
         """
         if self._begins_command():
             raise UnsupportedSyntaxError("the name of a command is what another one prints")
@@ -309,7 +309,7 @@ class CommandSplitter:
         self.word, self.words = None, words
 
     def _here_document(self) -> None:
-        """Skip a here-document with a quoted delimiter, which nothing is expanded in, at the end of its line."""
+        """Skip a here-document with a quoted delimiter (nothing is expanded) at the end of its line."""
         line, newline, body = self.text[self.at + 2 :].partition("\n")
         end = line.removeprefix("-").strip()
         bare = end.strip("'\"").removeprefix("\\")

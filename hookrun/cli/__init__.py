@@ -1,4 +1,4 @@
-"""The command line: commands that are imported when they are used, and the one place where errors end."""
+"""The command line: commands imported on use, and the one place where errors end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ POSITIONAL = {
     "explain": "--event",
     **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
 }
-"""Command -> the filter that is its argument, and is taken as an option, too."""
+"""Command -> the filter that is its argument, and also an option."""
 
 
 def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> click.Command:
@@ -49,17 +49,17 @@ def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> 
 
 
 def require_command(ctx: click.Context) -> None:
-    """Print the help of a group on stderr and exit with 1 where no command was given."""
+    """Print a group's help on stderr and exit with 1 if no command was given."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(FAILED)
 
 
 class Commands(click.Group):
-    """A group with the commands of a table, by default all of hookrun's, which its help groups."""
+    """A group with a table's commands, by default all of hookrun's, grouped in its help."""
 
     def __init__(self, *arguments: object, table: Mapping[str, tuple[str, str]] = COMMANDS, **options: object) -> None:
-        super().__init__(*arguments, **options)  # type: ignore[arg-type]  # those of click.Group
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]  # click.Group's
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
@@ -76,14 +76,14 @@ class Commands(click.Group):
             return None
         command = load_command(cmd_name, table)
         if "_HOOKRUN_COMPLETE" in os.environ:
-            from hookrun.cli.help import attach  # only where a shell asks
+            from hookrun.cli.help import attach  # only if a shell asks
 
             attach(command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin like this, without importing any of them."""
-        from hookrun.cli.help import completions  # only where a shell asks
+        """Return the commands with this beginning, without importing any."""
+        from hookrun.cli.help import completions  # only if a shell asks
 
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*completions(lambda: ((name, entry[1]) for name, entry in self.table.items()), incomplete), *options]
@@ -91,7 +91,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; the error for an unknown one suggests what was meant."""
+        """Find the command; the error for an unknown one suggests a similar one."""
         name = args[0]
         known = name in self.table or (self.table is COMMANDS and name in OLD_NAMES)
         if not known and not ctx.resilient_parsing and not name.startswith("-"):
@@ -104,7 +104,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands in their groups without importing any of them, then the options."""
+        """List the commands in their groups without importing any, then the options."""
         sections = ctx.meta.get(SECTIONS, GROUPS) if self.table is COMMANDS else {"Commands": self.table}
         width = max(len(name) for section in sections.values() for name in section)
         for title, section in sections.items():
@@ -130,7 +130,7 @@ cli.params.append(color_option(hidden=False))  # listed after --version
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit status; every error is one line on stderr."""
+    """Run a command line and return its exit status; errors are one line on stderr."""
     ColorChoice.value = "auto"
     if sys.stdout is None:
         return _print_error("stdout is closed")
@@ -143,7 +143,7 @@ def run(argv: Sequence[str]) -> int:
             sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as `| head` does
+    except BrokenPipeError:  # the reader has gone, as with `| head`
         _discard_buffered_output()
         return FAILED
     except Exception as error:
@@ -176,10 +176,10 @@ def _run(argv: list[str]) -> int:
     except click.ClickException as error:
         return _print_error(error.format_message())
     except click.Abort as abort:
-        if isinstance(abort.__cause__ or abort.__context__, KeyboardInterrupt):  # a question's has no cause
+        if isinstance(abort.__cause__ or abort.__context__, KeyboardInterrupt):  # that of a question has no cause
             return INTERRUPTED
         if is_terminal(2):
-            click.echo(err=True)  # the cursor is still on the line of the question
+            click.echo(err=True)  # the cursor is still on the question's line
         return _print_error("aborted")
     except SystemExit as end:  # click's answer to a broken pipe
         if end.code == FAILED:
@@ -194,7 +194,7 @@ def _print_error(message: str) -> int:
 
 
 def _discard_buffered_output() -> None:
-    """Redirect buffered output to nowhere, or the interpreter fails to flush it at exit."""
+    """Discard buffered output, or the interpreter fails to flush it at exit."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())

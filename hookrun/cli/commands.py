@@ -1,4 +1,4 @@
-"""The table of commands, and what they share: exit statuses, options, and where they work."""
+"""The table of commands, and what they share: exit statuses, options, where they work."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from hookrun.wiring.targets import InstallLocation
 
 FAILED, INTERRUPTED = 1, 130
-"""Exit statuses of every command: it failed; Ctrl-C. Never 2: agents take that for a veto."""
+"""Exit statuses of all commands: failure, Ctrl-C. Never 2: agents take that for a veto."""
 
 MAX_ANSWER = 120
-"""Characters of the first line of a command that explains something."""
+"""Limit on the first line's characters in a command that explains something."""
 
 # --- the table
 
@@ -90,7 +90,7 @@ CONFIG = {
 """The commands of `hookrun config`."""
 
 SECTIONS = "hookrun.sections"
-"""Key of a context's `meta`: the sections that the help lists instead of GROUPS."""
+"""Key in a context's `meta` for the sections that help lists instead of GROUPS."""
 
 COMMANDS = {name: entry for group in (*GROUPS.values(), MORE) for name, entry in group.items()}
 
@@ -101,7 +101,7 @@ OLD_NAMES = {
     "migrate": "config migrate",
     "schema": "config schema",
 }
-"""Former commands, which still work and are not listed, and their present names."""
+"""Unlisted former commands that still work -> their present names."""
 
 TOPICS = os.path.join(os.path.dirname(__file__), "topics")
 
@@ -111,11 +111,11 @@ def topics() -> list[str]:
     return sorted(name.removesuffix(".txt") for name in os.listdir(TOPICS) if name.endswith(".txt"))
 
 
-# --- what makes a command, and its options
+# --- commands and their options
 
 
 def epilog(*examples: str, note: str = "") -> str:
-    """Return the end of a command's help: the examples, each after `hookrun`, and a note."""
+    """Return the end of a command's help: examples, each after `hookrun`, and a note."""
     lines = "".join(f"  hookrun {each}\n" for each in examples)
     return f"\b\nExamples:\n{lines}" + (f"\n{note}\n" if note else "")
 
@@ -142,7 +142,7 @@ def _set_color(ctx: click.Context, param: click.Parameter, value: str | None) ->
 def command(
     name: str, *examples: str, note: str = "", short_help: str | None = None
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Return the decorator for a command; its function may return an exit status."""
+    """Return the decorator for a command, whose function may return an exit status."""
     return click.command(name, epilog=epilog(*examples, note=note), short_help=short_help, params=[color_option()])
 
 
@@ -151,7 +151,7 @@ config_option = click.option("--config", metavar="FILE", help="Use this config f
 
 
 def home_option(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--home` to a command, and pass it, with its `--config`, as the Workspace `at`."""
+    """Add `--home` to a command, and pass it with its `--config` as the Workspace `at`."""
 
     @click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
     @wraps(function)
@@ -178,7 +178,7 @@ def config_options(function: Callable[..., int | None]) -> Callable[..., int | N
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
-    """Add `--dry-run`, `--home` and `--json` to a command that writes, and pass them as `report`."""
+    """Add `--dry-run`, `--home` and `--json` to a command that writes, passed as `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
     @home_option
@@ -193,9 +193,9 @@ def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
 
 
 def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
-    """Return the values of a repeatable option that takes NAME=VALUE.
+    """Return the values of a repeatable NAME=VALUE option.
 
-    Raises click.BadParameter for a value of another form or a repeated name; `form` describes it.
+    Raises click.BadParameter for another form, described by `form`, or a repeated name.
     """
     pairs: dict[str, str] = {}
     for text in texts:
@@ -212,7 +212,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def parse_duration(text: str, units: str = "smhdw") -> int | None:
-    """Return the seconds of a duration such as `1h30m`; None for any other text or unit."""
+    """Return the seconds of a duration such as `1h30m`, or None for other text or units."""
     if not re.fullmatch(rf"(?:\d{{1,9}}[{units}])+", text, re.ASCII):
         return None
     return sum(int(number) * SECONDS[unit] for number, unit in re.findall(r"(\d+)(\w)", text))
@@ -222,7 +222,7 @@ def parse_duration(text: str, units: str = "smhdw") -> int | None:
 
 
 class Workspace:
-    """Where a command works: its directory, `--home`, and `--config`."""
+    """Where a command works: its directory, `--home` and `--config`."""
 
     def __init__(self, named_home: str | None = None, config: str | None = None) -> None:
         self.named_home = named_home
@@ -230,7 +230,7 @@ class Workspace:
 
     @cached_property
     def directory(self) -> str:
-        """The working directory. Raises click.ClickException where it was removed."""
+        """The working directory. Raises click.ClickException if it was removed."""
         try:
             return os.getcwd()
         except OSError:
@@ -249,16 +249,16 @@ class Workspace:
         return os.path.abspath(home)
 
     def next_command(self, line: str) -> str:
-        """Return a command for the user to run next, with the same `--home`."""
+        """Return a command for the user to run next with the same `--home`."""
         return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
     def config_from(self, directory: str) -> str | None:
-        """Return the path of the config file that `--config` names from a directory; None without the option."""
+        """Return the path that `--config` names from a directory, or None."""
         return None if self.config is None else os.path.normpath(os.path.join(directory, self.config))
 
     def load(self, directory: str | None = None, *, warns: bool = False) -> LoadedConfig:
-        """Return the config of a directory, by default the working directory; see `load_config`."""
-        from hookrun.config.discovery import find  # `hookrun --help` is quick without
+        """Return a directory's config (default: the working directory); see `load_config`."""
+        from hookrun.config.discovery import find  # keeps `hookrun --help` quick
         from hookrun.config.load import load_config
         from hookrun.model import UNTRUSTED_LAYERS
 
@@ -270,42 +270,42 @@ class Workspace:
         config = self.config_from(cwd)
         found = find(cwd, self.home, config=config, own_environment=True)
         if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
-            found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not the project's as well
+            found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not also the project's
         return load_config(found, warns=warns)
 
     def project(self, directory: str | None = None) -> Project:
-        """Return the project in a directory, by default the working directory."""
-        from hookrun.trust.project import Project  # `list` and those about trust need it, most others do not
+        """Return the project in a directory (default: the working directory)."""
+        from hookrun.trust.project import Project  # needed for `list` and trust, but few others
 
         found = self.load(directory)
         return Project(found.declarations, found.project, self.home)
 
     def agents_config(self) -> LoadedConfig:
-        """Return the config that agents use here: without the user's environment."""
+        """Return the config that agents use here, without the user's environment."""
         from hookrun.config.discovery import find
-        from hookrun.config.load import load_config  # as above
+        from hookrun.config.load import load_config
 
         return load_config(find(self.directory, self.home))
 
     @cached_property
     def location(self) -> InstallLocation:
-        """Where to install; variables that move an agent's files count only without `--home`."""
+        """Where to install; without `--home`, variables can move an agent's files."""
         from hookrun.config.discovery import find
-        from hookrun.wiring.targets import InstallLocation  # only for those that look at agents' settings
+        from hookrun.wiring.targets import InstallLocation  # only for agents' settings
 
         project = find(self.directory, self.home).project_root(None)
         return InstallLocation(self.home, project, {} if self.named_home is not None else dict(os.environ))
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
-    """Return the error for an unknown name; with config `problems` it may be in a broken file."""
+    """Return the error for an unknown name, perhaps in a broken file if there are `problems`."""
     other = CONFIG_ERRORS if problems else "`hookrun list` lists the hooks"
     hint = did_you_mean(name, [hook.name for hook in hooks], other)
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
 def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> list[Hook]:
-    """Return the hooks with this name. Raises click.ClickException where there is none."""
+    """Return the hooks with this name. Raises click.ClickException if there are none."""
     every = list(hooks)
     found = [hook for hook in every if hook.name == name]
     if not found:
@@ -317,7 +317,7 @@ def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()
 
 
 def agents_named(names: Iterable[str]) -> list[Agent]:
-    """Return the agents with these names, each once. Raises UnknownAgentError."""
-    from hookrun.agents import load  # many commands are about none
+    """Return the named agents, each once. Raises UnknownAgentError."""
+    from hookrun.agents import load  # most commands need none
 
     return [load(name) for name in dict.fromkeys(names)]

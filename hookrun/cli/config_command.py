@@ -1,4 +1,4 @@
-"""`hookrun config`: show the merged config or its schema, and convert the hooks in Claude Code's settings."""
+"""`hookrun config`: show the merged config or its schema; convert hooks in Claude Code's settings."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
 VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
 PLACEHOLDERS = 0xE000
-"""The first private-use character that stands for a variable while credentials are looked for."""
+"""The first private-use character for a variable during the search for credentials."""
 
 MAX_VALUE = 40
-"""Width of a column of values, which longer ones exceed."""
+"""Width of a column of values; longer ones exceed it."""
 STYLES = {OWN: "", BUILT_IN: "dim", MADE: "dim"}
 
 CARRIED_OUT = ("include", "include_claude")
-"""Settings that the merged config needs no more."""
+"""Settings that the merged config no longer needs."""
 
 REST = "claude-hooks.json"
 """The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
@@ -158,7 +158,7 @@ def _short(value: Value) -> str:
 
 
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
-    """Yield a config file in YAML; each value is written as JSON, which is YAML too."""
+    """Yield a config file in YAML with values written as JSON, which is YAML too."""
     settings = [each for each in origins.settings(examined) if each.origin == OWN]
     names = {each.name for each in settings}
     for name in CARRIED_OUT:
@@ -176,9 +176,9 @@ def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
 
 
 def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
-    """Yield the settings; where several files have one, lists add up, and of other values the last counts.
+    """Yield the settings; of several files, lists add up and the last other value counts.
 
-    Those that only managed and user files may have are comments: a project's file may not have them.
+    A project's file may not have those of managed and user files: they become comments.
     """
     for each in settings:
         if each.name in TRUSTED_SETTINGS:
@@ -254,7 +254,7 @@ def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, 
 
 
 def _read(path: str) -> ConfigFile:
-    """Return a file in Claude Code's form. Raises click.ClickException for any other."""
+    """Return a file in Claude Code's form. Raises click.ClickException for others."""
     file = load_file(path, "project", claudes=True)
     errors = errors_in(file.problems)
     if errors and not file.handlers:
@@ -274,7 +274,7 @@ def _read(path: str) -> ConfigFile:
 
 
 def _target(path: str, home: str) -> str:
-    """Return the config file for the hooks of a settings file, in the same layer."""
+    """Return the config file for the hooks of a settings file, in its layer."""
     if claude_settings.is_settings(path):
         base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
@@ -284,9 +284,9 @@ def _target(path: str, home: str) -> str:
 
 
 def _beside_project(plugin: str, at: Workspace) -> str:
-    """Return the config file of the project around the working directory, for hooks of a plugin.
+    """Return the config file for a plugin's hooks: that of the project around the working directory.
 
-    Raises click.ClickException where that is the plugin itself, whose files belong to Claude Code.
+    Raises click.ClickException if that is the plugin itself, whose files belong to Claude Code.
     """
     root = at.agents_config().project
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
@@ -334,7 +334,7 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
 
 
 def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
-    """Remove the `include` of settings whose hooks the declarations have now, and note it."""
+    """Remove a settings file's `include` whose hooks are now declarations, and note it."""
     listed = text.at(("hookrun", "include"))
     for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
         if os.path.realpath(included_path(declarations, str(item), home)) == os.path.realpath(path):
@@ -357,7 +357,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
 
 
 def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:
-    """Return the text with items at the end of the list at a path, which is created if missing."""
+    """Return the text with items appended to the list at a path, created if missing."""
     listed = text.at(path)
     if listed is None:
         return text.put(path, list(items))
@@ -389,7 +389,7 @@ def _write(changes: list[FileChange], *, yes: bool) -> bool:
 
 
 def to_json(hook: Hook) -> dict[str, object]:
-    """Return all fields of a hook, with header values and what looks like a credential masked."""
+    """Return all fields of a hook, masking header values and likely credentials."""
     data = hook.to_dict()
     if hook.headers is not None:
         data["headers"] = dict.fromkeys(hook.headers, MASK)
@@ -405,7 +405,7 @@ def to_json(hook: Hook) -> dict[str, object]:
 
 
 def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -> object:
-    """Mask a word, or a reference, that holds a credential of the command or of `env`."""
+    """Mask a word, or a reference, that holds a credential of the command or `env`."""
     values = {word, word.partition(":")[2]} - {""}
     hidden = any(value in before and value not in after for value in values)
     hidden = hidden or any(value in secret for secret in secrets for value in values)
@@ -413,7 +413,7 @@ def _masked_word(word: str, before: str, after: str, secrets: Collection[str]) -
 
 
 def without_credentials(value: object) -> object:
-    """Mask what looks like a credential in what a hook runs; names of variables stay."""
+    """Mask likely credentials in what a hook runs; variable names stay."""
     if not isinstance(value, str):
         return list(map(without_credentials, value)) if isinstance(value, (list, tuple)) else value
     names = VARIABLE.findall(value)

@@ -1,4 +1,4 @@
-"""Read what `hookrun explain` and `try` ask about: an event, its contexts, and the config that applies to them."""
+"""Read what `hookrun explain` and `try` ask about: an event, its contexts and their config."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from hookrun.config.load import LoadedConfig
 
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
-"""Fields that tell a canonical context from an agent's message, with any other fields."""
+"""Fields that distinguish a canonical context from an agent's message."""
 SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
 
 
 class EventQuery:
-    """An event by its canonical name and the contexts to ask about; `agent` and `message` where an agent fires it.
+    """An event by its canonical name and the contexts to ask about; `agent` and `message` if an agent fires it.
 
-    `contexts` has one entry for each call in the message; `known` says which of their fields are known. `notes` are
-    doubts about the input.
+    `contexts` has an entry for each call in the message; `known` names their known fields. `notes` are doubts about the
+    input.
     """
 
     def __init__(self, event: str, sources: ConfigSources, agent: str | None) -> None:
-        """Take an event by any of its names. Raises UnknownAgentError and UnknownEventError."""
+        """Take an event by any name. Raises UnknownAgentError and UnknownEventError."""
         self.agent: Agent | None = agents_named([agent])[0] if agent is not None else None
         self.event = resolve_event(event, sources.events, self.agent.EVENTS if self.agent is not None else None)
         self.message: Message | None = None
@@ -49,14 +49,14 @@ class EventQuery:
 
     @property
     def directory(self) -> str | None:
-        """The project's directory by the agent's message; None where it names none that exists."""
+        """The project's directory by the agent's message, or None if it names no existing one."""
         roots = self.message.roots if self.message is not None else ()
         return next((root for root in roots if os.path.isabs(root) and os.path.isdir(root)), None)
 
     def read_context(self, source: str) -> None:
-        """Read a canonical context or an agent's message from a file, `-` being stdin.
+        """Read a canonical context or an agent's message from a file (`-`: stdin).
 
-        Raises ContextError, UnreadableMessageError, and click.ClickException for a message of another event.
+        Raises ContextError, UnreadableMessageError, and click.ClickException for another event's message.
         """
         data = contexts.read(source, float("inf"))
         if self.agent is not None and ONLY_CANONICAL.isdisjoint(data):
@@ -87,10 +87,10 @@ class EventQuery:
         self.set_context(fields)
 
     def set_context(self, fields: dict[str, object]) -> None:
-        """Take a canonical context: as the agent would send it, if there is one."""
+        """Take a canonical context, in the form that the agent, if any, would send."""
         self.contexts = [fields]
         if self.agent is not None:
-            from hookrun.agents.base import message_from_context  # as above
+            from hookrun.agents.base import message_from_context
 
             self.message = message_from_context(self.agent, self.event, fields)
             self.contexts = [call.fields for call in self.message.calls]
@@ -119,7 +119,7 @@ def _parse_argument(text: str) -> tuple[str, object]:
 
 
 class ConfigSources:
-    """The config of a directory, by default the working directory, and why a hook may be missing.
+    """A directory's config (default: the working directory), and why a hook may be missing.
 
     `project` is the project's root, `own_environment` as for `find`.
     """
@@ -129,7 +129,7 @@ class ConfigSources:
         self.home = at.home
         self.config = at.config
         self._found = find(cwd, at.home, config=at.config_from(cwd), own_environment=own_environment)
-        # As for a run; the files themselves are read where they matter.
+        # As for a run; the files are read only if they matter.
         compiled = load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []
         self.events = compiled.events if compiled is not None else []
@@ -139,17 +139,17 @@ class ConfigSources:
 
     @cached_property
     def _examined(self) -> LoadedConfig:
-        from hookrun.config.load import load_config  # only where files are listed, or none has hooks
+        from hookrun.config.load import load_config  # only to list files, or if none has hooks
 
         return load_config(self._found)
 
     @property
     def files(self) -> list[str]:
-        """The files that are effective."""
+        """The effective files."""
         return [file.path for file in self._examined.files if file.is_effective]
 
     def other_hooks(self, event: str) -> dict[str, list[str]]:
-        """Return the names of the hooks of every other event."""
+        """Return the hook names of every other event."""
         others: dict[str, list[str]] = {}
         for hook in self.hooks:
             for each in hook.events:
@@ -158,7 +158,7 @@ class ConfigSources:
         return others
 
     def why_no_hooks(self) -> str:
-        """Return why an event has no hook here."""
+        """Return why the event has no hook here."""
         if self.problems:
             return count(len(self.problems), "config error")
         effective = self.files
@@ -172,18 +172,18 @@ class ConfigSources:
         return f"no hook for it in {', '.join(map(relative_path, effective))}{also}"
 
     def _ignored(self) -> str | None:
-        """Return the first error or warning about a file that has nothing effective in it."""
+        """Return the first error or warning about a file without effect."""
         effective = self.files
         return next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
 
     def overlooked(self) -> str:
-        """Return, as the end of a sentence, which file or key is ignored, and why."""
+        """Return the ignored file or key and why, as the end of a sentence."""
         ignored = self._ignored()
         if ignored is not None:
             return f"; {ignored}"
         if self.config is not None:
             return ""
-        from hookrun.config.config_file import load_file  # as above
+        from hookrun.config.config_file import load_file
 
         found, declared = self._found, self._examined.declarations
         for layer, path, _ in found.files:

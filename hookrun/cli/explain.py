@@ -1,4 +1,4 @@
-"""`hookrun explain`: predict which hooks run for an event, and why others do not; `--run` runs them."""
+"""`hookrun explain`: predict which hooks run for an event and why others do not; `--run` runs them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ STATES = {
     ENDED: ("not reached", "warning"),
     NOT: ("no match", "dim"),
 }
-"""State of a prediction -> how the table shows it, and its style."""
+"""State of a prediction -> its name in the table, and its style."""
 PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
-"""State of a prediction -> the verb of the answer."""
+"""State of a prediction -> the answer's verb."""
 CHOICES = ("denied", "disabled", "paused until")
 """The user's decisions that switch a hook off."""
 MAX_NAMED = 3
-"""Hooks that do not run, up to which the answer names them."""
+"""Limit on the hooks that do not run for the answer to name them."""
 STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
 
 
@@ -85,7 +85,7 @@ def explain_command(
     explanation = Explanation(query, sources, hook, running=running)
     result: Explanation | ExplainRun = explanation
     if running:
-        from hookrun.cli.explain_run import run  # only where hooks are run
+        from hookrun.cli.explain_run import run  # only to run hooks
 
         result = run(explanation)
     if as_json:
@@ -97,9 +97,9 @@ def explain_command(
 
 
 class Explanation:
-    """The predictions for each hook of the event in each of the query's contexts.
+    """The predictions for each of the event's hooks in each of the query's contexts.
 
-    With `running` the hooks are run afterwards; without an agent this is `for_user`, which needs no approvals.
+    With `running`, the hooks run afterwards; without an agent this is `for_user`, which needs no approvals.
     """
 
     interrupted = 0
@@ -151,7 +151,7 @@ class Explanation:
         self.show_notes()
 
     def call_title(self, number: int) -> str | None:
-        """Return the title of one call of a message that has several."""
+        """Return a call's title in a message with several."""
         if len(self.predictions) == 1:
             return None
         fields = self.query.contexts[number]
@@ -169,7 +169,6 @@ class Explanation:
         print_paragraphs(lines)
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
-        """Return the rows of the selected hooks, in running order."""
         rows: list[tuple[str, ...]] = []
         blocking = False
         for number, each in enumerate(predictions, 1):
@@ -180,7 +179,7 @@ class Explanation:
         return rows
 
     def summary_line(self) -> str:
-        """Return the answer in one line: which hooks would run, or why none would."""
+        """Return the one-line answer: which hooks would run, or why none would."""
         return truncate(self._answer(), MAX_ANSWER)
 
     def _answer(self) -> str:
@@ -197,7 +196,7 @@ class Explanation:
         return self.localize(f"{self.query.event}: {'; '.join(answers)}")
 
     def localize(self, text: str) -> str:
-        """Shorten paths in the working directory, and commands for this project."""
+        """Shorten paths in the working directory and commands for this project."""
         return text.replace(self._trust_command, "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
@@ -212,7 +211,7 @@ class Explanation:
         return "; ".join(map(phrase, mine))
 
     def _other_lines(self) -> Iterator[Line]:
-        """Yield the agent's answer, what it does not support, and the hooks of other events."""
+        """Yield the agent's answer, what it does not support, and other events' hooks."""
         if self._agent is not None and not self.running:
             yield from self._agent.lines()
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
@@ -264,7 +263,7 @@ def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
 
 
 def state(prediction: Prediction) -> str:
-    """Return how a table shows the state of a prediction."""
+    """Return the table's word for a prediction's state."""
     return UNAPPROVED if is_unapproved(prediction.failure) else STATES[prediction.state][0]
 
 
@@ -287,7 +286,7 @@ def _depends(prediction: Prediction) -> str:
 
 
 def phrase(prediction: Prediction) -> str:
-    """Return what would happen to one hook, as part of a sentence."""
+    """Return one hook's prediction as part of a sentence."""
     name, why = prediction.hook.name, prediction.why
     if prediction.failure is not None and is_unapproved(prediction.failure):
         why = prediction.failure.detail
@@ -301,7 +300,7 @@ def phrase(prediction: Prediction) -> str:
 
 
 def answer(predictions: Sequence[Prediction]) -> str:
-    """Return which hooks would run and how many would not, or why the only one would not."""
+    """Return which hooks would run and how many would not, or why a single one would not."""
     blocked = any(each.state == FAILS and not each.depends and _blocks(each) for each in predictions)
     if len(predictions) == 1 and predictions[0].state != RUNS:
         return f"{'blocked: ' if blocked else ''}{phrase(predictions[0])}"

@@ -1,4 +1,4 @@
-"""Explain an event for an agent; for `--run`, run its hooks as `hookrun fire` would."""
+"""Explain an event for an agent; with `--run`, run its hooks as `hookrun fire` does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 MAX_VALUE = 60
-"""Characters of a value in the table."""
+"""Limit on the characters of a value in the table."""
 RESULT_STYLES = {
     **dict.fromkeys(("continue", "allow", "modify", "started"), "ok"),
     **dict.fromkeys(("block", "stop", "failed"), "error"),
@@ -54,7 +54,7 @@ RESULT_STYLES = {
 
 
 class AgentSide:
-    """Whether the agent sends the event, what it would get, and what it cannot do."""
+    """Whether the agent sends the event, its answer, and what it cannot do."""
 
     def __init__(self, agent: Agent, explanation: Explanation) -> None:
         self.agent = agent
@@ -62,7 +62,7 @@ class AgentSide:
         self._explanation = explanation
 
     def obstacle(self) -> str | None:
-        """Return what keeps every hook from running in the agent; None if nothing does."""
+        """Return what keeps every hook from running in the agent, or None."""
         agent = self.agent
         if plan.unsupported_events(agent, [self._event]):
             return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
@@ -89,7 +89,7 @@ class AgentSide:
         return [each for each in found if each.event in wanted]
 
     def lines(self) -> Iterator[Line]:
-        """Yield what the agent would get, and what it does not support at this event."""
+        """Yield the agent's answer, and what it does not support at this event."""
         if plan.unsupported_events(self.agent, [self._event]):
             return
         known = self.known_answer()
@@ -100,7 +100,7 @@ class AgentSide:
             yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
 
     def known_answer(self) -> str | None:
-        """Return the agent's answer if it is known in advance, as hooks can only fail; else None."""
+        """Return the agent's answer if known in advance, as hooks can only fail; else None."""
         message = self._message
         every = [each for predictions in self._explanation.predictions for each in predictions]
         if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
@@ -122,7 +122,7 @@ class AgentSide:
         return build_response(self.agent, message, replies).stdout().decode().strip()
 
     def unsupported(self) -> Iterator[tuple[str, str]]:
-        """Yield each action that the event does not support, and what it falls back to."""
+        """Yield each unsupported action of the event, and its fallback."""
         message = self._message
         native = message.native if message is not None else native_event(self.agent, self._event)
         form = self.agent.RESPONSE_FORMATS.get(native)
@@ -136,14 +136,14 @@ class AgentSide:
                 yield action, name
 
 
-# --- results of hooks that were run
+# --- results of runs
 
 
 class ExplainRun:
-    """The results of the runs, one for each call; `inputs` is what each hook read, by the id of its outcome.
+    """The results of the runs, one per call; `inputs` is what each hook read, by the id of its outcome.
 
     `stdout` and `status` are what the agent got, `degraded` the names of what it does not support. `interrupted` is the
-    signal that ended the runs, 0 for none.
+    signal that ended the runs, or 0.
     """
 
     def __init__(self, explanation: Explanation) -> None:
@@ -163,21 +163,21 @@ class ExplainRun:
             self.inputs[id(outcome)] = stdin
 
     def add_problems(self, invocation: FireInvocation) -> None:
-        """Add the problems that are not of one hook."""
+        """Add the problems that concern no single hook."""
         self.problems += [*invocation.problems, *invocation.warnings]
         self.interrupted = invocation.interrupted
         if self.interrupted:
             self.problems.append(f"interrupted by signal {self.interrupted}: every hook was ended")
 
     def summary_line(self) -> str | None:
-        """Return the results in one line; None where no hook ran."""
+        """Return the results in one line, or None if no hook ran."""
         if not any(runs_of(fire) for fire, _ in self.fires):
             return None
         text = "; ".join(_summary(fire, verdict) for fire, verdict in self.fires)
         return truncate(self.explanation.localize(text), MAX_ANSWER)
 
     def show(self) -> None:
-        """Print the results, or the explanation where no hook ran."""
+        """Print the results or, if no hook ran, the explanation."""
         first = self.summary_line()
         if first is None:
             self.explanation.show()
@@ -201,7 +201,6 @@ class ExplainRun:
         print_lines(self._answer_lines())
 
     def _rows(self, fire: EventFire) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of the selected hooks: what each answered, or why it did not run."""
         chain, candidates = fire.chain, fire.candidates
         if chain is None or candidates is None:
             return
@@ -220,7 +219,7 @@ class ExplainRun:
                 yield str(index + 1), hook.name, *why_not
 
     def _transcript(self, fire: EventFire) -> Iterator[Line]:
-        """Yield what the hooks read and wrote, an input that is as the last one only once."""
+        """Yield what the hooks read and wrote, omitting an input equal to the last."""
         for run in runs_of(fire):
             if self.explanation.hook not in (None, run.name) or not (was_started(run) or runs_in_background(run)):
                 continue
@@ -251,7 +250,7 @@ class ExplainRun:
             yield f"{name}: {DEGRADATIONS[name]}", "warning"
 
     def json(self) -> dict[str, object]:
-        """Return the explanation as a JSON object, with the results."""
+        """Return the explanation with the results as a JSON object."""
         for_agent = self.explanation.query.agent is not None
         report = self.explanation.json()
         run = {
@@ -289,7 +288,7 @@ class ExplainRun:
 
 
 def run(explanation: Explanation) -> ExplainRun:
-    """Run the hooks that apply and return the results. Raises FireError."""
+    """Run the matching hooks and return the results. Raises FireError."""
     result, query = ExplainRun(explanation), explanation.query
     if query.agent is not None and query.message is not None:
         _RecordedAgentFire(result, query.agent, query.message).run()
@@ -317,7 +316,7 @@ def _run_for_user(result: ExplainRun) -> None:
 
 
 class _RecordedAgentFire(AgentFire):
-    """Does what `hookrun fire --agent` would, but records the answer."""
+    """Does what `hookrun fire --agent` does, but records the answer."""
 
     def __init__(self, result: ExplainRun, agent: Agent, message: Message) -> None:
         sources, options = result.explanation.sources, FireOptions()
@@ -372,7 +371,7 @@ def _summary(fire: EventFire, verdict: Verdict) -> str:
 
 
 def _result(run: HookResult) -> tuple[str, str, str]:
-    """Return a hook's action, its time, and the rest of its answer; of one that failed, its failure."""
+    """Return a hook's action, its time and the rest of its answer, or its failure."""
     took = f"{run.outcome.ms:.0f} ms" if was_started(run) else "-"
     notes = ["again, on the changed arguments"] if run.recheck else []
     notes += [f"changed {', '.join(run.changed)}"] if run.changed else []
@@ -388,7 +387,7 @@ def _result(run: HookResult) -> tuple[str, str, str]:
 
 
 def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
-    """Return a hook's input without its name, to compare it, and its lines, which can wrap."""
+    """Return a hook's input without its name, to compare, and its lines, which can wrap."""
     try:
         data = loads(stdin)
     except ValueError:

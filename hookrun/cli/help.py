@@ -1,4 +1,4 @@
-"""`hookrun help` and `version`, errors in a command line, and completion in a shell."""
+"""`hookrun help` and `version`, command line errors, and shell completion."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ OPTION_SYNONYMS = {
     "--user": ("--global", "--own"),
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
 }
-"""An option -> what people type for it; only options that a command has are proposed."""
+"""An option -> what people type for it; only a command's own options are proposed."""
 
 WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
-"""Commands to search for an option that another command does not have."""
+"""Commands to search for an option that another one lacks."""
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
@@ -148,11 +148,11 @@ def version_command(*, as_json: bool) -> None:
 
 
 def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
-    """Return the message for a usage error, with a hint: what was meant, or where the help is."""
+    """Return the message for a usage error with a hint: the likely meaning, or where the help is."""
     text = _text(error)
     if isinstance(error, click.NoSuchOption) and argv[:1] == ["try"] and not argv[1].startswith("-"):
         fault, _, hint = text.partition("\nhint: ")
-        if not hint.startswith("did you mean"):  # an option of the command to try, such as `rm -rf build`
+        if not hint.startswith("did you mean"):  # an option of the tried command, as in `rm -rf build`
             return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
     if "\nhint: " in text:
         return text
@@ -163,7 +163,7 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
 
 
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
-    """Return the message for an unknown command of a group."""
+    """Return the message for a group's unknown command."""
     group = ctx.command_path
     if name == "bench":
         measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
@@ -228,7 +228,7 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
         command = group.get_command(ctx, name)
         if command is not None and any(option in param.opts for param in command.params):
             found.append(name)
-    return found[0] if len(found) == 1 else None  # what most commands have says nothing about one of them
+    return found[0] if len(found) == 1 else None  # an option of most commands suggests none of them
 
 
 def _range_text(text: str) -> str:
@@ -240,7 +240,7 @@ def _range_text(text: str) -> str:
 
 
 def _parameter_name(error: click.BadParameter) -> str:
-    """Return the long form of the option (`--name`), or the argument in capitals."""
+    """Return the option's long form (`--name`), or the argument in capitals."""
     if error.param_hint is not None:
         hint = error.param_hint
         return (hint if isinstance(hint, str) else hint[-1]).strip("'")
@@ -251,19 +251,19 @@ def _parameter_name(error: click.BadParameter) -> str:
 
 
 def _plain(message: str) -> str:
-    """Return a message in lower case without its full stop: click's own begin like a sentence."""
+    """Return a message in lower case without its full stop: click's are sentences."""
     message = message.removesuffix(".")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
 
 
 # --- completion: events, hooks, agents, recipes and files
 
-# Only config files are read for it. A name that is more than one plain word to a shell is not offered: in an untrusted
-# project it may be an attack.
+# This reads only config files. Names that are not one plain word to a shell are not offered: in an untrusted project
+# they may be an attack.
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOOKRUN_COMPLETE"
-"""The environment variable by which a shell asks for completions; the name is click's."""
+"""The environment variable, named by click, by which a shell asks for completions."""
 
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@%+/-")
 
@@ -302,7 +302,7 @@ class OneOf(click.types.StringParamType):
 
 
 def completions(names: Names, incomplete: str) -> list[CompletionItem]:
-    """Return the names that begin like this and are harmless to a shell; none on an error."""
+    """Return the names with this beginning that are harmless to a shell; none on an error."""
     try:
         found = list(names())
     except Exception:  # the command itself reports it; an error would only disturb the typing
@@ -327,7 +327,7 @@ def _hooks() -> Iterable[tuple[str, str]]:
 
 
 def _compiled() -> CompiledConfig | None:
-    """Return the config in force here, from the cache: reading the files takes longer."""
+    """Return the config in force here from the cache: reading the files takes longer."""
     from hookrun.config.cache_writer import load_compiled  # to complete a command is quicker without
     from hookrun.config.discovery import find
 

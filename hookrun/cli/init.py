@@ -36,7 +36,7 @@ matcher_option = click.option("--matcher", metavar="GLOB", help="The tools, by h
 yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
 
 CUSTOM = "custom"
-"""The choice that writes a hook from a template."""
+"""The choice of a hook from a template."""
 
 
 # --- hookrun init
@@ -113,7 +113,7 @@ def init_command(
 
 
 class Setup:
-    """The hooks to write into one config file, `own` and `recipes`, and the agents to connect."""
+    """The hooks for one config file, `own` and `recipes`, and the agents to connect."""
 
     def __init__(self, config_file: DeclarationFile, report: CommandReport) -> None:
         self.report = report
@@ -125,7 +125,7 @@ class Setup:
     # --- what to write
 
     def default_recipes(self) -> list[str]:
-        """Return the recipes to add without a question: none where there are hooks already."""
+        """Return the recipes to add unasked: none if there are hooks already."""
         if self.config_file.entries:
             return []
         elsewhere = layers_of_recipes(self.report.at)
@@ -170,7 +170,7 @@ class Setup:
     # --- doing it
 
     def show(self, agents: list[Agent]) -> None:
-        """Show as a diff what would be written."""
+        """Show what would be written as a diff."""
         self.report.show_diff(self._changes)
         known = set(catalog.names()).intersection(self.recipes.declared())
         shipped = [hook for name in known for hook in catalog.find(name).hooks]
@@ -179,7 +179,7 @@ class Setup:
         connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
-        """Write and approve the hooks, run their tests, connect the agents, and report what is left to do."""
+        """Write and approve the hooks, run their tests, connect the agents, and report what remains."""
         report, changes, names = self.report, self._changes, self.names
         apply_all(changes)
         for status in self.recipes.statuses:
@@ -191,7 +191,7 @@ class Setup:
         needs_build = self.own is not None and bool(self.own.build)
         if not (report.as_json or needs_build):
             approve_written(self.config_file.root, names, changes, report)
-        if self.config_file.is_new and not needs_build:  # other hooks of a project may run only when they are approved
+        if self.config_file.is_new and not needs_build:  # a project's other hooks may run only when approved
             self._test(changes)
         failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
@@ -299,7 +299,7 @@ def new_command(
 def next_steps(
     root: str, made: HookPlan | None, report: CommandReport, *, approved: bool, directory: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the commands that finish the hooks of a project, `made` from a template or others."""
+    """Yield the commands that finish a project's hooks, `made` from a template or others."""
     if os.path.realpath(directory) != os.path.realpath(root):
         yield f"cd {relative_path(root)}", "go to the project's root"
     if made is not None:
@@ -315,7 +315,7 @@ def next_steps(
 # --- hookrun remove
 
 Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
-"""A config file, and the hooks to remove with their indices; none to remove a recipe."""
+"""A config file and the hooks to remove with their indices, none to remove a recipe."""
 
 
 @command(
@@ -343,7 +343,7 @@ def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
 
 
 def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
-    """Return the files that declare it. Raises click.ClickException where none does."""
+    """Return the files that declare it. Raises click.ClickException if none does."""
     found: dict[str, Place] = {}
     for hook, file, path in loaded.written:
         index = int(path[-1])
@@ -368,7 +368,7 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
 
 
 def _chosen(name: str, places: list[Place], report: CommandReport) -> list[Place]:
-    """Ask from which files to remove it. Raises click.ClickException without a terminal."""
+    """Ask which files to remove it from. Raises click.ClickException without a terminal."""
     paths = [relative_path(file.path) for file, _ in places]
     if report.as_json or not is_interactive():
         only = "\nhint: `--user` removes it from your own config" if any(f.layer == "user" for f, _ in places) else ""

@@ -1,4 +1,4 @@
-"""Connect hookrun to coding agents, and disconnect it: `hookrun install` and `uninstall`."""
+"""Connect hookrun to coding agents and disconnect it: `hookrun install` and `uninstall`."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def install_command(
 
 
 def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:
-    """Install into agents, or show what that would change; return the names of those with errors, which are reported.
+    """Install into agents, or show the changes; return the names of those with errors, which are reported.
 
-    With `trust` the hooks are marked as trusted without a question; `options` are those of Installation.
+    With `trust`, the hooks are marked as trusted unasked; `options` are those of Installation.
     """
     declarations, failed = report.at.agents_config().declarations, []
     for agent in agents:
@@ -119,9 +119,9 @@ def installed_agents() -> list[Agent]:
 def _chosen_agents(
     names: tuple[str, ...], find: Callable[[], list[Agent]], report: CommandReport, verb: str, *, everywhere: bool
 ) -> list[Agent]:
-    """Return the agents that are named, all that `find` returns, or those that the user chooses from these.
+    """Return the agents named, all that `find` returns, or the user's choice from these.
 
-    Raises click.UsageError, and click.ClickException where there is none to choose from.
+    Raises click.UsageError, and click.ClickException if there are none to choose from.
     """
     if names and everywhere:
         raise click.UsageError("give names or --all, not both")
@@ -147,7 +147,7 @@ def choose_agents(question: str, found: list[Agent]) -> list[Agent]:
 
 
 def review_hooks(report: CommandReport) -> bool:
-    """Ask about unapproved hooks, or warn of them; return whether all are approved."""
+    """Ask about unapproved hooks or warn of them; return whether all are approved."""
     project = report.at.project()
     try:
         hooks = project.hooks()
@@ -185,7 +185,7 @@ class Installation:
     ) -> None:
         """Choose the events, in a project all. Raises FileError if there are none, or hookrun is in a cache.
 
-        `declarations` are what agents use here, `planned` are the events of hooks that are not written yet.
+        `declarations` are what agents use here, `planned` are events of hooks not yet written.
         """
         self.report = report
         self.agent = agent
@@ -193,7 +193,7 @@ class Installation:
         self.request = InstallRequest(agent, scope, report.at.location, this_program())
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
-        # A project's settings get all events: a hook that is added later needs no new install.
+        # A project's settings get all events, so that a later hook needs no new install.
         all_events = all_events or scope == "project"
         self.events = plan.all_events(agent) if all_events else plan.events_for(agent, self.declared)
         if not self.events and not any(each.is_ours for each in plan.wired_events(self.request)):
@@ -211,9 +211,9 @@ class Installation:
         self.from_here = self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
-        """Return whether to record that the user installs a hookrun from a cache or temporary directory.
+        """Return whether to record that the user installs hookrun from a cache or temporary directory.
 
-        Raises FileError where the user has not asked for that, now or before.
+        Raises FileError unless the user has asked for that, now or before.
         """
         program, home = self.request.program, self.request.location.home
         directory = ephemeral_directory(program, home) if self.request.scope == "user" else None
@@ -237,7 +237,7 @@ class Installation:
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
-        with suppress(OSError):  # a package that the user cannot write to: then the modules are loaded one by one
+        with suppress(OSError):  # without write access to the package, modules are loaded one by one
             boot_writer.write(os.path.dirname(self.request.program.main))
         ledger = Ledger(self.request.location.home)
         with ledger.locked():
@@ -272,7 +272,7 @@ class Installation:
             self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
 
     def _trust(self, needed: InstallChange | None, ledger: Ledger, *, agreed: bool) -> None:
-        """Mark the hooks as trusted if the user agrees; the agent skips them otherwise."""
+        """Mark the hooks as trusted if the user agrees; otherwise the agent skips them."""
         if needed is None or not needed.has_effect:
             return
         name, path = self.agent.NAME, relative_path(needed.path)
@@ -318,7 +318,9 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
 
     for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
         try:
-            _uninstall(InstallRequest(agent, scope, location, program), report)
+            request = InstallRequest(agent, scope, location, program)
+            if (kept := launchers.why_kept(request, _uninstall(request, report))) is not None:
+                report.warn(kept)
         except FileError as error:
             report.fail(f"{agent.NAME}: {error}")
 
@@ -330,12 +332,12 @@ def _is_connected(request: InstallRequest) -> bool:
         return True
 
 
-def _uninstall(request: InstallRequest, report: CommandReport) -> None:
+def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallChange]:
     name, ledger = request.agent.NAME, Ledger(request.location.home)
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
         report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")
-        return
+        return changes
     changed = []
     with ledger.locked():
         changes = plan.plan_uninstall(request, ledger)
@@ -346,14 +348,16 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> None:
         launcher = launchers.plan_removal(request, ledger, changes)  # once no settings name it
         for file in launcher:
             file.write()
-    files = ", ".join(relative_path(each.path) for each in changed)
+    files = ", ".join(relative_path(each.path) for each in changed or launcher)
     report.add_files([*changed, *launcher])
-    report.note(f"{name}: removed from {files}" if files else f"{name}: not installed, nothing changed")
+    done = f"removed from {files}" if changed else f"not in its settings, removed the leftover {files}"
+    report.note(f"{name}: {done if files else 'not installed, nothing changed'}")
     _warn_of_lines_by_hand(report, plan.wired_events(request), "hookrun still runs there")
+    return changes
 
 
 def _warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
-    """Warn of handwritten lines that run hookrun: they are never changed."""
+    """Warn of handwritten lines that run hookrun, which are never changed."""
     for each in wired:
         if not each.is_ours:
             where = f"{relative_path(each.path)}:{each.line}"

@@ -1,4 +1,4 @@
-"""Show runs from the audit: `hookrun log` the latest ones, `hookrun why` one in detail."""
+"""Show runs from the audit: `hookrun log` the latest, `hookrun why` one in detail."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from hookrun.model import as_object
 from hookrun.text import diff, quote, truncate
 
 FOLLOW_INTERVAL = 0.2
-"""Seconds between two looks for new records."""
+"""Seconds between checks for new records."""
 
 MIN_ID = 4
-"""Characters of a request id that are enough to name it."""
+"""Characters of a request id that identify it."""
 SHORT_ID = 8
-"""Characters of a request id that `hookrun log` shows."""
+"""Characters of a request id in `hookrun log`."""
 
 MAX_LOG_TEXT = 200
-"""Characters of a text that `hookrun log` shows."""
+"""Limit on the characters of a text in `hookrun log`."""
 
 LABELS = {
     "skipped": "skipped by HOOKRUN_SKIP",
@@ -43,7 +43,7 @@ LABELS = {
     "degraded": "changed for the agent",
     "notes": "note",
 }
-"""A field of a run's record -> its label."""
+"""Field of a run's record -> its label."""
 
 VERBS = {
     "block": "blocked by",
@@ -53,21 +53,21 @@ VERBS = {
     "modify": "modified by",
     "allow": "allowed by",
 }
-"""The action of a run -> how it was decided."""
+"""Action of a run -> how it was decided."""
 
 STYLES = {"block": "error", "skip": "error", "stop": "error", "ask": "warning", "modify": "warning", "allow": "ok"}
 
 CALL = (("tool", "--tool"), ("agent", "--agent"))
-"""A field of a run's record -> the option of `hookrun explain` for it."""
+"""Field of a run's record -> its option of `hookrun explain`."""
 
 ARGUMENTS = (("command", "command"), ("file", "file_path"))
-"""A field of a run's record -> the tool's argument."""
+"""Field of a run's record -> the tool's argument."""
 
 NOT_RUN = {"untrusted": "not approved", "missing": "cannot start", "declaration": "invalid config"}
-"""A failure of a hook that was not started -> its reason."""
+"""Failure of a hook that did not start -> its reason."""
 
 TEXTS = (("additional_context", "model"), ("system_message", "user"))
-"""A hook's texts besides its message, and who they are for."""
+"""A hook's texts besides its message, with their readers."""
 
 
 # --- hookrun log
@@ -96,7 +96,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
 
 
 def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
-    """Report that later runs are not in the log; with none found, another message says so."""
+    """Report that later runs are not logged; if none was found, another message says so."""
     if found and runs.is_off:
         print_message(NOT_LOGGED, "note")
 
@@ -122,13 +122,13 @@ def _call(header: Record) -> str:
 
 
 def _subject(header: Record) -> str:
-    """Return the command or the file of a call, in one line, relative to the project."""
+    """Return a call's command or file, in one line, relative to the project."""
     inside = f"{header.get('project')}/"
     return " ".join(str(header.get("command") or str(header.get("file") or "").removeprefix(inside)).split())
 
 
 def _action(run: FireRecords) -> str:
-    """Return what the agent got: the verdict, unless the agent does not support that."""
+    """Return the agent's answer: the verdict, unless the agent does not support it."""
     return str(run.header.get("answered") or run.header.get("action") or "")
 
 

@@ -1,4 +1,4 @@
-"""Select runs of the audit by the options that `hookrun log` and `hookrun why` share."""
+"""Select runs of the audit by the options of `hookrun log` and `hookrun why`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from hookrun.text import closest, quote
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
-"""The first part of a record's time, which is UTC."""
+"""The first part of a record's UTC time."""
 
 DISORDER = timedelta(hours=1)
-"""How much older than the records behind it a record may be, where the clock was set back."""
+"""How much older than its successors a record may be after the clock was set back."""
 
 OPTIONS = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
@@ -45,7 +45,7 @@ OPTIONS = (
 
 
 def filter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command, which gets them as the RunFilter `runs`."""
+    """Add the options to a command, passed as the RunFilter `runs`."""
 
     @wraps(function)
     def with_filter(*, at: Workspace, **arguments: object) -> None:
@@ -62,7 +62,7 @@ NOT_LOGGED = "runs are not logged: the setting `audit` is false"
 
 
 class RunFilter:
-    """What the options select; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
+    """The options' selection; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
 
     def __init__(self, at: Workspace, filters: dict[str, object]) -> None:
         self.home = at.home
@@ -83,7 +83,7 @@ class RunFilter:
         )
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
-        """Return whether a run is selected; with `any_project` whatever project it was in."""
+        """Return whether a run is selected; with `any_project`, in whatever project."""
         header = run.header
         if not any_project and not self._in_project(header):
             return False
@@ -101,11 +101,11 @@ class RunFilter:
 
     @property
     def is_off(self) -> bool:
-        """Whether new runs are not logged: the latest one in the log may not be the last."""
+        """Whether new runs are not logged: the log's latest may not be the last."""
         return self._at.load().declarations.settings.get("audit") is False
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
-        """Return the hints where no run is shown: which command shows some, or why none."""
+        """Return the hints if no run is shown: a command that shows some, or why none."""
         if self.is_off:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
@@ -129,7 +129,7 @@ class RunFilter:
         return project.rpartition("/")[2] == self._project or is_within(_real(project), self._project)
 
     def _project_root(self) -> str:
-        """Return the root of the selected project, or the name that `--project` gives."""
+        """Return the root of the selected project, or the name given by `--project`."""
         directory = self._filters.get("project")
         if directory is not None and not os.path.isdir(directory):
             if "/" in directory:
@@ -168,7 +168,7 @@ def suggestions(at: Workspace, filters: Mapping[str, str | None]) -> Iterator[st
 
 
 def parse_time(text: str) -> datetime:
-    """Return the time that a duration, a clock time, a day or a date names. Raises ValueError."""
+    """Return the time named by a duration, a clock time, a day or a date. Raises ValueError."""
     now = datetime.now().astimezone()
     days = {"now": now, "today": _midnight(now), "yesterday": _midnight(now - timedelta(days=1))}
     if text in days:
@@ -182,7 +182,7 @@ def parse_time(text: str) -> datetime:
 
 
 def _midnight(day: datetime) -> datetime:
-    return datetime(day.year, day.month, day.day).astimezone()  # local time is meant
+    return datetime(day.year, day.month, day.day).astimezone()  # local time
 
 
 def _matches(pattern: str, name: object) -> bool:

@@ -1,4 +1,4 @@
-"""Run hooks: `hookrun fire` (an agent's process goes to hookrun.fire at once), and the server of `serve`."""
+"""Run hooks: `hookrun fire` (agents' processes enter hookrun.fire directly) and `serve`'s server."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SEE_HELP = "See `hookrun fire --help`."
 
 
 class FireCommand(click.Command):
-    """A command that parses its options itself: those that click knows are offered to a shell."""
+    """A command that parses its own options; click knows some for completion."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Leave the arguments as they are, unless a shell asks what can come next."""
+        """Keep the arguments as they are, except for completion."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         ctx.params["arguments"] = args
@@ -79,7 +79,7 @@ def serve_command(
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
     from hookrun.serve.watched_package import WatchedPackage
 
-    package = WatchedPackage()  # before what it serves is loaded
+    package = WatchedPackage()  # before its modules are loaded
 
     from hookrun.serve.daemon import serve
     from hookrun.serve.running import setting

@@ -1,4 +1,4 @@
-"""Talk to the user: print lines, tables and JSON, ask questions, and report what a command writes."""
+"""Talk to the user: print lines, tables and JSON, ask questions, report what a command writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
 
 Line = tuple[str, str]
-"""A line of text and its style on a terminal: ok, error, warning, dim, bold, or empty."""
+"""A line of text and its terminal style: ok, error, warning, dim, bold, or empty."""
 
 
 def localized(text: str) -> str:
@@ -36,12 +36,12 @@ def is_interactive() -> bool:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things, the noun in the plural unless it is one."""
+    """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def print_line(text: str) -> None:
-    """Print one line, control characters escaped."""
+    """Print one line with control characters escaped."""
     click.echo(escape(text))
 
 
@@ -51,7 +51,7 @@ def print_message(message: str, label: str = "error") -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Print config errors kept as one line each (`Diagnostic.text`): short path, hint below."""
+    """Print config errors stored as one line each (`Diagnostic.text`): short path, hint below."""
     for problem in problems:
         from hookrun.config.document import problem_message  # rarely needed
 
@@ -59,7 +59,7 @@ def print_problems(problems: Iterable[str]) -> None:
 
 
 CONFIG_ERRORS = "the config has errors: run `hookrun validate`"
-"""Printed where no hook was loaded because of them."""
+"""Printed if these kept all hooks from loading."""
 
 
 def warn(message: str) -> None:
@@ -68,26 +68,26 @@ def warn(message: str) -> None:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """Return a value as JSON for people: with the characters of every language as they are."""
-    import json  # `hookrun --help` is quick without
+    """Return a value as JSON for people, without ASCII escapes."""
+    import json  # keeps `hookrun --help` quick
 
     return json.dumps(value, indent=indent, ensure_ascii=False)
 
 
 def field_text(value: object) -> str:
-    """Return the value of a field as it is shown: a string as it is, anything else as JSON."""
+    """Return a field's value as shown: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json_text(value)
 
 
 def print_json(data: object) -> None:
     """Print an object as indented JSON."""
-    import json  # as above
+    import json
 
     click.echo(json.dumps(data, indent=2))
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines, in color where that is wanted."""
+    """Print lines, in color if wanted."""
     if not wants_color(1):
         for text, _ in lines:
             print_line(text)
@@ -100,7 +100,7 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
-    """Print a line, on a terminal wrapped at words, indented by default by two more spaces."""
+    """Print a line, on a terminal wrapped at words and indented by two more spaces by default."""
     width = terminal_width(1)
     text = escape(text)
     body = text.lstrip()
@@ -117,7 +117,7 @@ def print_paragraphs(lines: Iterable[Line]) -> None:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows as lines with aligned columns, control characters escaped."""
+    """Return the rows as lines with aligned columns and escaped control characters."""
     cells = [[escape(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
@@ -133,8 +133,8 @@ def print_table(
 ) -> None:
     """Print a table, in full if stdout is not a terminal; without `columns` it has no heading.
 
-    A terminal gets a line for each row, with long cells shortened, or with `wrap` the last column continued on further
-    lines. `styles` has the styles of cells by their text.
+    A terminal gets a line for each row, with long cells shortened or, with `wrap`, the last column continued below.
+    `styles` are cell styles by text.
     """
     if title is not None:
         print_lines([(title, "bold")])
@@ -162,7 +162,7 @@ def print_table(
 
 
 def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the rows, the heading first, with numbers and milliseconds aligned right."""
+    """Return the rows, heading first, with numbers and milliseconds aligned right."""
     columns = []
     for heading, *cells in zip(*rows, strict=True):
         numbers = [cell.removesuffix(" ms").replace(".", "").isdecimal() for cell in cells]
@@ -175,14 +175,14 @@ def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 MIN_TIME = 7
 """Width of a column of milliseconds."""
 UNLIMITED = 1 << 20
-"""Width used where stdout is not a terminal."""
+"""Width if stdout is not a terminal."""
 MIN_COLUMN, MIN_WRAPPED = 13, 30
 """Width below which a column shrinks last; width that a wrapped column needs."""
 
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> list[int]:
-    """Return the widths that fit in a terminal: the widest columns shrink, the first one last."""
-    from rich.cells import cell_len  # only for a terminal
+    """Return the widths that fit a terminal: the widest columns shrink, the first one last."""
+    from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * len(widths) - 2 - width
@@ -199,7 +199,7 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> 
 
 def _shortened(cell: str, width: int) -> str:
     """Shorten a cell that is too wide at its end, a path at its beginning."""
-    from rich.cells import cell_len, set_cell_size  # only for a terminal
+    from rich.cells import cell_len, set_cell_size
 
     if cell_len(cell) <= width:
         return cell
@@ -210,7 +210,7 @@ def _shortened(cell: str, width: int) -> str:
 
 
 class ProgressBar:
-    """A progress bar on stderr, if that is a terminal. `begin` it, and `step` often."""
+    """A progress bar on stderr, if a terminal. `begin` it, and `step` often."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -224,7 +224,7 @@ class ProgressBar:
         """Show the bar, unless there is little to do."""
         if total < MIN_STEPS or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
             return
-        from rich.console import Console  # only for a terminal
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -236,7 +236,7 @@ class ProgressBar:
         self._progress.start()
 
     def step(self, title: str | None = None) -> None:
-        """Count one more as done, from now on under another title if one is given."""
+        """Count one more as done, and change the title if given."""
         if self._progress is not None:
             self._progress.update(self._progress.task_ids[0], advance=1, description=title)
             if monotonic() - self._refreshed > REFRESH_INTERVAL:
@@ -249,9 +249,9 @@ class ProgressBar:
 
 
 MIN_STEPS = 3
-"""Steps from which a progress bar is worth showing."""
+"""Limit on steps without a progress bar."""
 REFRESH_INTERVAL = 0.1
-"""Seconds between two updates of a progress bar."""
+"""Seconds between updates of a progress bar."""
 
 
 # --- questions
@@ -263,7 +263,7 @@ YES_NO_WIDTH = len(" [Y/n]: ")
 
 
 def confirm(question: str, *, default: bool = False) -> bool:
-    """Ask a question that is answered with yes or no, wrapped at words."""
+    """Ask a yes/no question, wrapped at words."""
     lines = wrap_words(escape(question), (terminal_width(1) or 80) - YES_NO_WIDTH)
     return click.confirm("\n".join(lines), default=default)
 
@@ -271,7 +271,7 @@ def confirm(question: str, *, default: bool = False) -> bool:
 def choose(
     question: str, columns: tuple[str, str], options: Sequence[tuple[str, str]], selected: Collection[str]
 ) -> list[str]:
-    """Return the names that the user chooses from `options`, names and their descriptions; Enter takes `selected`.
+    """Return the names that the user chooses from `options`, names and descriptions; Enter takes `selected`.
 
     The user answers with numbers, ranges or names; `all` and `none` are answers too.
     """
@@ -312,7 +312,7 @@ def choose(
 # --- reports of commands that write
 
 KEYS = ("written", "removed", "hooks", "approved", "not_approved", "conflicts", "next", "notes", "diff")
-"""The keys of a report's JSON object besides `ok` and `dry_run`; each holds a list."""
+"""The list-valued keys of a report's JSON object, besides `ok` and `dry_run`."""
 
 
 class CommandReport:
@@ -348,7 +348,7 @@ class CommandReport:
             print_message(message)
 
     def show_written(self, changes: Collection[FileChange]) -> None:
-        """Report the files that were written and removed."""
+        """Report the files written and removed."""
         self.add_files(changes)
         for verb, removed in (("wrote", False), ("removed", True)):
             found = [each.path for each in changes if each.has_effect and (each.after is None) is removed]
@@ -356,13 +356,13 @@ class CommandReport:
                 print_wrapped(f"{verb} {', '.join(map(relative_path, found))}")
 
     def add_files(self, changes: Iterable[FileChange]) -> None:
-        """Add the files that are written and removed to the JSON object."""
+        """Add the files written and removed to the JSON object."""
         for each in changes:
             if each.has_effect:
                 self._lists["removed" if each.after is None else "written"].append(each.path)
 
     def show_diff(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
-        """Show as a diff what would be written."""
+        """Show what would be written as a diff."""
         would = [each for each in changes if each.has_effect]
         self.add_files(would)
         if self.as_json:
@@ -371,7 +371,7 @@ class CommandReport:
             click.echo("\n".join(each.diff() for each in would) if would else otherwise)
 
     def add_hook(self, name: str, state: str, difference: str = "", *, conflict: bool = False) -> None:
-        """Report the new state of a hook, and how it differs from what it would be."""
+        """Report a hook's new state, and how it differs from what it would be."""
         self._lists["hooks"].append({"name": name, "state": state, "difference": difference})
         self._lists["conflicts"] += [name] if conflict else []
         if not self.as_json:
@@ -380,12 +380,12 @@ class CommandReport:
                 print_line(f"  {line}")
 
     def add_approvals(self, approved: Iterable[str], not_approved: Iterable[str] = ()) -> None:
-        """Add to the JSON object which hooks agents run, and which await approval."""
+        """Add to the JSON object the hooks that agents run, and those that await approval."""
         self._lists["approved"] += approved
         self._lists["not_approved"] += not_approved
 
     def next_steps(self, steps: Iterable[tuple[str, str]]) -> None:
-        """Report what to do next: commands and the purpose of each."""
+        """Report the next steps: commands and their purposes."""
         rows = list(steps)
         self._lists["next"] += [command for command, _ in rows]
         if self.as_json:
@@ -395,7 +395,7 @@ class CommandReport:
             print_line(f"{'next:' if index == 0 else '':<5} {command.ljust(width)}  {purpose}")
 
     def end(self) -> int:
-        """Print the JSON object with `as_json`, and return the exit status."""
+        """Print the JSON object if `as_json`; return the exit status."""
         if self.as_json:
             print_json({"ok": self.ok, "dry_run": self.dry_run, **self._lists})
         return 0 if self.ok else 1

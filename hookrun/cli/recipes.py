@@ -67,7 +67,7 @@ def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
 
 
 def layers_of_recipes(at: Workspace) -> dict[str, list[str]]:
-    """Return the recipes in the config in force, each with its layers."""
+    """Return the effective config's recipes, each with its layers."""
     found: dict[str, list[str]] = {}
     for file in at.load().files:
         for entry in file.entries:
@@ -138,7 +138,7 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
-    pairs = (each.partition("=") for each in option)  # also `outside-project=block`: so options are written
+    pairs = (each.partition("=") for each in option)  # also `outside-project=block`, as options are written
     named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
     options = parse_pairs(named, "NAME=VALUE", "--option")
     configured = _open(report, user=user)
@@ -173,7 +173,7 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
     recipes, name = _open(report, user=user), declared_recipe
     declared = recipes.declared()
     if name is not None and name not in declared:
-        catalog.find(name)  # an unknown name is another error
+        catalog.find(name)  # raises another error for an unknown name
         hint = f"`hookrun add {name}{' --user' * user}` adds it"
         where = relative_path(recipes.config_file.path)
         raise click.ClickException(f"{where} has no recipe {quote(name)}\nhint: {hint}")
@@ -188,7 +188,7 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
 
 
 def _git_includes(at: Workspace, *, user: bool) -> list[GitInclude]:
-    """Return the repositories that the project's config includes, or the user's own, each once.
+    """Return the repositories included by the project's config or the user's, each once.
 
     Raises click.ClickException for one that is not pinned.
     """
@@ -228,9 +228,9 @@ def remove_command(declared_recipe: str, report: CommandReport, *, user: bool) -
 
 
 def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
-    """Return the recipes in the user's own config file, or in the project's.
+    """Return the recipes in the user's own config file or the project's.
 
-    Raises NotAllowedError where an agent would change the user's own hooks, which need no approval.
+    Raises NotAllowedError if an agent would change the user's own hooks, which need no approval.
     """
     if user and not report.dry_run:
         refuse_if_run_by_agent("change your own hooks")
@@ -241,7 +241,7 @@ def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
 def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     """Write and approve the changes, or show them, and report each hook's new state."""
     if not report.dry_run:
-        apply_all(recipes.changes)  # before any word about it: it may fail
+        apply_all(recipes.changes)  # may fail, so before any message
     for each in recipes.statuses:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
         report.add_hook(each.name, would + each.state, each.difference, conflict=each.state in CONFLICTS)
@@ -272,7 +272,7 @@ def test_recipes_command(recipes: tuple[str, ...], *, as_json: bool) -> int:
 
     They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
     """
-    from hookrun.cli.test import report_run  # rarely asked for, with all that runs hooks
+    from hookrun.cli.test import report_run  # rarely needed, with all that runs hooks
     from hookrun.testing.cases import load
     from hookrun.testing.sandbox import config_from_data
 

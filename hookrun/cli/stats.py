@@ -1,4 +1,4 @@
-"""`hookrun stats`: count, failures and times of each hook, from the audit, and metrics that Python programs record."""
+"""`hookrun stats`: each hook's count, failures and times from the audit, and Python programs' metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hookrun.text import quote, truncate
 
 Row = tuple[str, ...]
 Section = tuple[str, Row, list[Row]]
-"""A title, the columns and the rows of a table."""
+"""A table's title, columns and rows."""
 
 NOTHING = """\
 nothing recorded yet: no hook runs in {audit}, no metrics in {path}
@@ -40,10 +40,10 @@ Metrics come from a Python program whose engine has the bundles of hookrun.obser
   for bundle in (WorkflowMetrics(), ToolTimes(), CauseChains()):
       engine.use(bundle)"""
 LATEST = 10
-"""Sessions, and errors, that are shown; --json has them all."""
+"""Limit on the sessions and errors shown; --json has all."""
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
 MAX_MESSAGE = 60
-"""Characters of an error message that the table shows."""
+"""Limit on an error message's characters in the table."""
 
 
 @command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
@@ -123,7 +123,7 @@ def _print(sections: Iterable[Section]) -> None:
 
 
 class HookStats:
-    """The runs of one hook: the `times` in milliseconds, and the number of failures of each kind."""
+    """One hook's runs: `times` in milliseconds, and the number of failures of each kind."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
@@ -140,7 +140,7 @@ class HookStats:
             self.failures[str(failure)] = self.failures.get(str(failure), 0) + 1
 
     def to_dict(self) -> dict[str, object]:
-        """Return the figures as a JSON object; percentiles are nearest-rank, times that were really taken."""
+        """Return the figures as a JSON object; percentiles are nearest-rank, so real times."""
         return {
             "name": self.name,
             "source": self.source,
@@ -155,9 +155,9 @@ class HookStats:
 def _hook_stats(
     home: str, session_id: str | None, earliest: str, filters: Mapping[str, str | None]
 ) -> tuple[list[HookStats], HookStats]:
-    """Return the figures of each hook, the one with the most time first, and of hookrun itself.
+    """Return each hook's figures, the one with the most time first, and hookrun's own.
 
-    A hook is a name in one file: two projects may have hooks of one name.
+    A hook is a name in one file: two projects may use the same name.
     """
     hooks: dict[tuple[str, str], HookStats] = {}
     own = HookStats("hookrun", "")
@@ -169,7 +169,7 @@ def _hook_stats(
             continue
         if kind == audit_reader.FIRE and "own_ms" in record:
             own.add(record, "own_ms")
-        started_only = kind == audit_reader.HOOK and record.get("background")  # its end has a record of its own
+        started_only = kind == audit_reader.HOOK and record.get("background")  # its end has its own record
         if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or record.get("interrupted"):
             continue
         name, source = str(record.get("hook")), str(record.get("source")).rpartition(":")[0]

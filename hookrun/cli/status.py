@@ -51,16 +51,16 @@ from hookrun.trust.store import StoreError
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 TO_APPROVE = ("not approved", "changed")
-"""States of a hook that `hookrun trust` asks about."""
+"""Hook states that `hookrun trust` asks about."""
 STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "denied": "error", "disabled": "dim", "off": "dim"}
-"""State of a hook -> its style on a terminal; any other is a warning."""
+"""Hook state -> its terminal style; any other is a warning."""
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
     | {"source", "line", "look", "words", "error", "claude"}
 )
-"""Fields that `list --long` shows in a form of its own, or that `list --json` alone has."""
+"""Fields that `list --long` shows differently, or only `list --json` has."""
 UNAPPROVED = ("new", "changed", "cannot be approved")
-"""States of a hook that an agent does not run although it is enabled."""
+"""States in which an agent does not run an enabled hook."""
 
 CHECK_NAMES = {
     "also fired by": "other agents",
@@ -71,7 +71,7 @@ CHECK_NAMES = {
     "twice": "duplicates",
     "wired": "installed",
 }
-"""Check -> its name on the screen, where that differs from the one in JSON."""
+"""Check -> its displayed name if it differs from that in JSON."""
 
 LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}": "ok"}
 
@@ -132,9 +132,9 @@ def _selected(
 
 
 def _inspect_hooks(hooks: Sequence[Hook], project: Project) -> tuple[list[dict[str, str]], list[str], list[str]]:
-    """Return the decisions about each hook (`trust`, until when it is `paused`), its state, and what keeps them unread.
+    """Return the decisions about each hook (`trust`, until when `paused`), its state, and any error in reading them.
 
-    Where they cannot be read no hook of a project counts as approved.
+    If they cannot be read, no hook of a project counts as approved.
     """
     try:
         decisions = [_decisions(each, project) for each in hooks]
@@ -167,7 +167,7 @@ def _row(hook: Hook, state: str) -> list[str]:
 
 
 def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
-    """Yield what the table shows of a hook, and every other field that is not the default."""
+    """Yield a hook's table fields and every other one without its default."""
     safe = to_json(hook)
     yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], "warning")
     fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
@@ -248,7 +248,7 @@ def _last_run(home: str) -> dict[str, object] | None:
         header = run.header
         deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
-        fields["action"] = fields["action"] or header.get("answered")  # without a verdict, what the agent was answered
+        fields["action"] = fields["action"] or header.get("answered")  # without a verdict, the agent's answer
         return {**fields, "hook": deciding[0] if deciding and header.get("action") != "continue" else None}
     return None
 
@@ -359,7 +359,7 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
         agent.unapproved, agent.undecided = unapproved, undecided
     shown = [agent for agent in inspected if agents or agent.is_here]
     if proving:
-        from hookrun.doctor.prove import prove  # rarely asked for
+        from hookrun.doctor.prove import prove  # rarely needed
     examined = [(agent, [*run_checks(agent), *(prove(agent) if proving else ())]) for agent in shown]
     wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
@@ -374,7 +374,7 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
 
 
 def _unapproved(at: Workspace) -> tuple[dict[str, str], str | None]:
-    """Return the project's hooks that agents skip because they are not approved, or the error of the trust store."""
+    """Return the project's hooks that agents skip as unapproved, or the trust store's error."""
     try:
         hooks = at.project().hooks()
     except StoreError as error:

@@ -25,20 +25,20 @@ from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
 
 FEW_COLLECTIONS = 50_000
-"""Objects made between two garbage collections: the objects of a test are kept to the end anyway."""
+"""Objects made between garbage collections: a test's are kept to the end anyway."""
 
 MAX_NAMED = 3
-"""Changed files that `--watch` names."""
+"""Limit on the changed files that `--watch` names."""
 
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
-"""The parameters that are valid with `--from-log`."""
+"""The parameters valid with `--from-log`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestOptions:
     """The command line of `hookrun test`."""
 
-    __test__ = False  # to pytest, its name is that of a test
+    __test__ = False  # pytest would take it for a test by its name
 
     paths: tuple[str, ...]
     pattern: str | None
@@ -55,7 +55,7 @@ class TestOptions:
 
     @property
     def shows_coverage(self) -> bool:
-        """Whether the coverage is computed: a part of the tests says nothing about it."""
+        """Whether coverage is computed: a part of the tests says nothing about it."""
         return self.coverage if self.coverage is not None else self.fail_under is not None or not self.filters
 
     @property
@@ -65,16 +65,16 @@ class TestOptions:
 
     @property
     def filters(self) -> str:
-        """The options that leave only some of the tests."""
+        """The options that select only some tests."""
         options = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
         return " ".join(f"{option} {quote(value)}" for option, value in options.items() if value is not None)
 
     def keep(self, run: CaseRun) -> bool:
-        """Return whether the filters leave a run of a test: by its event, its agent, and the hooks that may run."""
+        """Return whether the filters keep a test's run: by event, agent and possible hooks."""
         if run.config is None:
             return True
         event = run.case.event
-        with suppress(UnknownEventError):  # reported when it is run
+        with suppress(UnknownEventError):  # reported when it runs
             event = resolve_event(event, run.config.events)
         if self.event is not None and resolve_event(self.event, run.config.events) != event:
             return False
@@ -141,7 +141,7 @@ def test_command(
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
-    """Run the tests once and report. Raises click.ClickException where there are none."""
+    """Run the tests once and report. Raises click.ClickException if there are none."""
     files = load_all(options.paths)
     cases = select_cases(files, options.pattern)
     tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
@@ -149,7 +149,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     coverage = Coverage(tested.results)
     good, updated = tested.ok, None
     if options.update:
-        from hookrun.testing.update import update  # rarely asked for
+        from hookrun.testing.update import update  # rarely needed
 
         updated = update(tested.results)
         good = not (updated.problems or tested.problems or any(run.problems for run in tested.results))
@@ -177,8 +177,8 @@ def _run_shown(
     config: CaseConfig | None = None,
     keep: Callable[[CaseRun], bool] = lambda _: True,
 ) -> TestRun:
-    """Run these cases with a progress bar, and print the errors of their configs."""
-    gc.freeze()  # these objects stay: collecting through them again and again is a tenth of the cost of a test
+    """Run these cases with a progress bar, and print their configs' errors."""
+    gc.freeze()  # these objects stay: collecting them repeatedly is a tenth of a test's cost
     gc.set_threshold(FEW_COLLECTIONS)
     failed = 0
 
@@ -197,7 +197,7 @@ def _run_shown(
 
 
 def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> bool:
-    """Run every case of these files with a configuration, report, and return whether all passed."""
+    """Run these files' cases with a config, report, and return whether all passed."""
     tested = _run_shown(files, select_cases(files, None), config=config)
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
@@ -207,7 +207,7 @@ def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> b
 
 
 def _require_tests(tested: TestRun, files: list[CaseFile], filters: str) -> None:
-    """Raise click.ClickException where no test was run and nothing else explains it."""
+    """Raise click.ClickException if no test ran and nothing else explains it."""
     if tested.results or tested.problems:
         return
     if not files:
@@ -238,7 +238,7 @@ def _watch(options: TestOptions) -> None:
 
 
 def _refuse_run_options(ctx: click.Context) -> None:
-    """Raise click.UsageError for an option of a test run: `--from-log` runs nothing."""
+    """Raise click.UsageError for a test run's option: `--from-log` runs nothing."""
     for param in ctx.command.params:
         is_given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         if is_given and param.name not in FOR_RECORDED:
@@ -247,7 +247,7 @@ def _refuse_run_options(ctx: click.Context) -> None:
 
 
 def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
-    from hookrun.testing import update as writing  # rarely asked for
+    from hookrun.testing import update as writing  # rarely needed
 
     case = writing.case_from_log(Workspace(home).home, recorded)
     if as_json:

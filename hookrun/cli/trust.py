@@ -48,10 +48,10 @@ HAS_OWN_LINE = (
     | {"name", "description", "metadata", "events", "matcher", "when", "unless", "claude"}
     | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
 )
-"""Fields that `_facts` shows in its own way; the others are shown unless they have their default."""
+"""Fields that `_facts` shows in its own way; others are shown unless default."""
 
 MAX_LINES = 200
-"""Lines of a file, or of its difference, that are shown."""
+"""Limit on the lines shown of a file or its difference."""
 
 
 @command(
@@ -138,7 +138,7 @@ def _to_json(found: ProjectHook) -> dict[str, object]:
 
 
 def _approve_exactly(project: Project, hooks: list[ProjectHook], digests: list[str]) -> list[ProjectHook]:
-    """Approve the hooks that have these digests, all or none. Raises click.ClickException for an unknown digest."""
+    """Approve the hooks with these digests, all or none. Raises click.ClickException for an unknown one."""
     by_digest = {found.digest: found for found in hooks if found.digest}
     for digest in digests:
         if digest not in by_digest:
@@ -167,11 +167,11 @@ CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
 STATE_STYLES = {"approved": "ok", "denied": "error", "disabled": "dim"}
 FIELD_INDENT = " " * 15
 MAX_LISTED = 50
-"""Hooks that the summary lists."""
+"""Limit on the hooks that the summary lists."""
 
 
 def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
-    """Show every undecided hook, and ask about it on a terminal; return the project's hooks with the decisions."""
+    """Show undecided hooks and, on a terminal, ask about them; return the project's hooks with decisions."""
     _show_summary(project, hooks)
     interactive = is_interactive()
     undecided = [found for found in hooks if found.state in UNDECIDED]
@@ -192,7 +192,7 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
 
 
 def _show_lines(lines: Iterable[str]) -> None:
-    """Print lines; on a terminal a field's value is wrapped below its beginning, code is not wrapped."""
+    """Print lines; on a terminal, wrap a field's value below its beginning, but not code."""
     for line in lines:
         if line.startswith("    ") or not line.startswith("  "):
             print_line(line.expandtabs(4))
@@ -214,7 +214,7 @@ def _show_summary(project: Project, hooks: list[ProjectHook]) -> None:
 
 
 def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> str:
-    """Ask about one hook; return the letter of the answer. The one for all that follow is left to the caller."""
+    """Ask about one hook; return the answer's letter. The caller handles that for all further hooks."""
     refuse_if_run_by_agent("approve hooks")
     question = f"  approve {escape(found.hook.name)} ({place})?"
     if len(question) + len(CHOICES) + 4 > (terminal_width(1) or 80):
@@ -239,7 +239,7 @@ def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> s
 
 
 def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
-    """Approve a hook unless it has changed since it was inspected; return what happened."""
+    """Approve a hook unless it has changed since its inspection; return what happened."""
     now = project.inspect(found.hook)
     if now.digest == found.digest:
         project.approve(found, texts)
@@ -293,7 +293,7 @@ def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
 
 
 def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:
-    """Yield what changed since the hook was approved last; nothing if it never was."""
+    """Yield what changed since the hook's last approval; nothing if there was none."""
     last = project.last_approved(found.hook)
     if last is None or last == found.digest:
         return
@@ -352,7 +352,7 @@ def _conditions(hook: Hook) -> str:
 
 
 def approved_texts(found: ProjectHook) -> Texts:
-    """Return what an approval covers, by name: the hook's declaration, and the text of each of its files."""
+    """Return what an approval covers, by name: the hook's declaration and its files' texts."""
     fields = {
         name: value
         for name, value in found.hook.to_dict().items()
@@ -365,9 +365,9 @@ def approved_texts(found: ProjectHook) -> Texts:
 
 
 def as_written(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a hook as a declaration has them: `event`, one field that says what runs, one matcher.
+    """Return a hook's fields as in a declaration: `event`, one field that says what runs, one matcher.
 
-    They are made from what is approved, not read from the file again: that may have changed.
+    They are made from what is approved, not from the file, which may have changed since.
     """
     rest = dict(fields)
     events, kind = rest.pop("events", None), str(rest.pop("kind", "command"))
@@ -387,7 +387,7 @@ def as_written(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines that say what changed between two approvals."""
+    """Yield the lines on what changed between two approvals."""
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name, ""), after.get(name, "")
         if name == snapshots.DECLARATION:
@@ -399,7 +399,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
 
 
 def _of_older_version(text: str) -> str:
-    """Return a declaration as a file has it; an older snapshot has the names of the fields of `Hook` instead."""
+    """Return a declaration as in a file; older snapshots use `Hook`'s field names."""
     try:
         fields = json.loads(text)
     except ValueError:
@@ -408,7 +408,7 @@ def _of_older_version(text: str) -> str:
 
 
 def whole(texts: Texts) -> Iterator[str]:
-    """Yield the declaration and the files of a hook."""
+    """Yield a hook's declaration and files."""
     for name, text in texts.items():
         yield f"  {name}:"
         yield from limited([f"    {line}" for line in text.splitlines()])
@@ -422,7 +422,7 @@ def limited(lines: list[str]) -> Iterator[str]:
 
 
 def shipped_recipe(found: ProjectHook) -> Recipe | None:
-    """Return the recipe whose code, which comes with hookrun, is all that the hook runs; None if there is none.
+    """Return the recipe whose code, part of hookrun, is all that the hook runs, or None.
 
     It is recognised by what runs, never by the declaration's `metadata`, which a project writes.
     """

@@ -1,4 +1,4 @@
-"""`hookrun try`: run the hooks for a command line, file or prompt that you make up, and show each hook's verdict."""
+"""`hookrun try`: run the hooks for a made-up command line, file or prompt, and show each hook's verdict."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ STYLES = {
 }
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 MAX_TEXT = 300
-"""Characters of a reason that are shown."""
+"""Limit on the characters shown of a reason."""
 MAX_FILE = 1 << 20
-"""Bytes of an existing file that a hook is given as the content to write."""
+"""Limit on the bytes of an existing file given to a hook as the content to write."""
 
 
 @command(
@@ -109,14 +109,13 @@ def try_command(
 def _fields(
     command_line: str | None, file: str | None, prompt: str | None, tool: str | None, event: str
 ) -> dict[str, object]:
-    """Return the fields of the context, under hookrun's names."""
     if prompt is not None or event == PROMPT_EVENT:
         return {"user_prompt": prompt if prompt is not None else command_line}
     if file is not None:
         path = os.path.abspath(file)
         args: dict[str, object] = {"file_path": path}
         if tool in (None, "write"):
-            now = read_or_none(path, MAX_FILE)  # a file that does not exist yet is written empty
+            now = read_or_none(path, MAX_FILE)  # a missing file is written empty
             args["content"] = "" if now is None else now.decode("utf-8", "replace")
         return {"tool_name": tool or "write", "tool_args": args, "file_path": path}
     if command_line is not None:
@@ -125,7 +124,7 @@ def _fields(
 
 
 class Trial:
-    """The runs of the hooks on one context; `fires` are those of the last, one for each call in an agent's message."""
+    """The hooks' runs on one context; `fires` are of the last, one per call in an agent's message."""
 
     def __init__(self, query: EventQuery, sources: ConfigSources, names: Sequence[str], *, repeated: bool) -> None:
         """Raises click.ClickException for a name that no hook has."""
@@ -164,7 +163,7 @@ class Trial:
         return [run for fire, _ in self.fires for run in runs_of(fire)]
 
     def _not_run(self) -> list[tuple[str, str]]:
-        """Return the matching hooks that did not run and why, without those that `--hook` left out."""
+        """Return the matching hooks that did not run and why, except those that `--hook` left out."""
         left_out = set(self._skip.split(","))
         return [each for fire, _ in self.fires for each in not_run(fire) if each[0] not in left_out]
 
@@ -238,7 +237,7 @@ class Trial:
         return f"none of the {number} for {self._query.event} matches; `{command}` shows why"
 
     def _call(self) -> Iterator[str]:
-        """Yield the options of `hookrun explain` for what is tried."""
+        """Yield the same call's options for `hookrun explain`."""
         fields = self._query.contexts[0]
         args = fields.get("tool_args")
         if self._agent is not None:
@@ -250,7 +249,7 @@ class Trial:
                 yield from ("--arg", f"{name}={args[name]}")
 
     def _answer(self) -> tuple[str | None, list[str]]:
-        """Return what the agent gets and what it falls back to; None without an agent."""
+        """Return the agent's answer and its fallbacks; None without an agent."""
         if self._agent is None or self._query.message is None:
             return None, []
         replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]

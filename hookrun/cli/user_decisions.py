@@ -1,4 +1,4 @@
-"""The user's decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approval of new hooks."""
+"""User decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approving new hooks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 APPROVE_IT = "review and approve it; agents do not run it until then"
 APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
-"""What `hookrun trust` is for, after a command that has written a hook, or several."""
+"""The purpose of `hookrun trust` after a command has written hooks."""
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
@@ -146,11 +146,11 @@ def resume_command(hook: str | None, at: Workspace) -> None:
     print_line(f"ended {count(ended, 'pause')}" if ended else "nothing is paused")
 
 
-# --- approving what was just written
+# --- approving new hooks
 
 
 def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
-    """Return whether a user at a terminal, and no agent, runs the command and can be asked.
+    """Return whether a user at a terminal, not an agent, runs the command and can be asked.
 
     `otherwise` is the consequence, of which an agent is warned.
     """
@@ -166,7 +166,7 @@ def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
 
 
 def note_reach(config_file: DeclarationFile, report: CommandReport) -> None:
-    """Report that a project's new config file, outside a git repository, applies in its own directory only."""
+    """Report that a project's new config file outside a git repository applies in its own directory only."""
     in_repository = os.path.lexists(os.path.join(config_file.root, ".git"))
     if config_file.is_new and config_file.layer == "project" and not in_repository:
         report.note("not a git repository: the hooks run in this directory, but not in the directories below it")
@@ -180,11 +180,11 @@ def approve_written(
     *,
     changed: Collection[str] = (),
 ) -> bool:
-    """Approve the hooks that a command has just written for the project at `root`; return whether all are approved.
+    """Approve the hooks that a command has written for the project at `root`; return whether all are approved.
 
-    The user at the terminal has asked for them and is not asked again. What others may have written is shown and asked
-    about: a file that the command did not write, a file with defaults, an older hook that was only `changed`. Without a
-    terminal, or where an agent runs the command, nothing is approved.
+    The user at the terminal has asked for them and is not asked again. Others may have written a file that the command
+    did not, a file with defaults, or an older hook that was only `changed`: these are shown and asked about. Without a
+    terminal, or if an agent runs the command, nothing is approved.
     """
     from hookrun.cli.trust import UNDECIDED, approved_texts, review  # completion of the commands above needs none of it
 
@@ -212,8 +212,8 @@ def approve_written(
 
 
 def _is_as_written(found: ProjectHook, project: Project, written: dict[str, bytes | None]) -> bool:
-    """Return whether the hook's declaration and all its files are exactly what the command has written."""
-    from hookrun.config.config_file import load_file  # as above
+    """Return whether the hook's declaration and files are as the command wrote them."""
+    from hookrun.config.config_file import load_file
 
     source = os.path.realpath(found.hook.source)
     if source not in written or load_file(source, found.hook.layer).defaults:

@@ -30,11 +30,11 @@ from hookrun.terminal import render_message, terminal_width, wants_color, wrap
 from hookrun.text import did_you_mean, message_lines, one_of
 
 MAX_LINES = 3
-"""Lines of a problem on a terminal that are not exceeded to show the line of the file."""
+"""Limit on a problem's lines on a terminal if it shows the line of the file."""
 
 PIPED_WIDTH = 120
 MAX_MODULE = 4 << 20
-"""Limit on the bytes of a module that is read."""
+"""Limit on the bytes read from a module."""
 
 RULES = {
     "error": ("invalid-config", "The config cannot be used as it is"),
@@ -113,15 +113,15 @@ def validate_command(
 
 
 def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
-    """Return likely mistakes in what hooks in Claude Code's form run, and with `probe` in their answers."""
+    """Return likely mistakes in the code of hooks in Claude Code's form and, with `probe`, their answers."""
     hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
     if not hooks:
         return []
-    from hookrun.config.lint import lint_script  # few configs have such hooks
+    from hookrun.config.lint import lint_script  # few configs need it
 
     found = [problem for hook in hooks for problem in lint_script(hook, examined.project)]
     if probe:
-        from hookrun.doctor.prove import run_samples  # rarely asked for
+        from hookrun.doctor.prove import run_samples  # rarely needed
 
         here = os.getcwd()
         found += run_samples(
@@ -158,7 +158,7 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
 
 
 def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> tuple[str, str] | None:
-    """Return the message and the hint for a program or script that cannot run; None if nothing is missing."""
+    """Return the message and hint for a program or script that cannot run, or None."""
     if check_program_exists(look, environment, directory) is None:
         return None
     word = look[0] if resolve(look[0], environment, directory) is None else look[1]
@@ -175,7 +175,7 @@ def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], director
 
 
 def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
-    """Return the message and the hint for a missing `package.module:function`, None if it exists; import nothing."""
+    """Return the message and hint for a missing `package.module:function`, or None, without importing it."""
     name, _, function = target.partition(":")
     places: list[str] | None = [directory, *sys.path]
     origin, full = None, ""
@@ -208,7 +208,6 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a node of a module binds."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -217,7 +216,6 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
-    """Yield a warning for each option of a recipe that it does not have, or with a value that it cannot use."""
     for hook in examined.declarations.hooks:
         recipe_name = recipe_of(hook.to_dict())
         names = [name for name in hook.env or () if name.startswith(PREFIX)]
@@ -237,18 +235,18 @@ def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
 
 
 def _is_decidable(hook: Hook, declarations: Declarations) -> bool:
-    """Return whether the hook's program can be looked up here: its place may depend on the event or the project."""
+    """Return whether the hook's program can be looked up here: its place may depend on the event or project."""
     if any(word.startswith("${HOOKRUN_WORKING_DIR}") for word in hook.look):
         return False
     known = (hook.cwd != "event" or hook.claude is not None) and declarations.root is not None
     return known or all(word.startswith("/") for word in hook.look)
 
 
-# --- formats of problems: text, annotations of GitHub, SARIF
+# --- formats of problems: text, GitHub annotations, SARIF
 
 
 def to_text(problems: Iterable[Diagnostic], *, verbose: bool) -> list[str]:
-    """Return each problem as a message; on a terminal with the line of the file where that fits, `verbose` always."""
+    """Return the problems as messages; on a terminal with the line of the file if it fits, `verbose` always."""
     width, files = terminal_width(1), dict[str, list[str]]()
     color = wants_color(1)
     shown = []
@@ -263,7 +261,7 @@ def to_text(problems: Iterable[Diagnostic], *, verbose: bool) -> list[str]:
 def _with_source(
     problem: Diagnostic, message: str, width: int | None, files: dict[str, list[str]], *, verbose: bool
 ) -> str:
-    """Return the message with the line of the file, a caret, and the hint beside it if it fits there."""
+    """Return the message with the line of the file, a caret, and the hint beside it if it fits."""
     if problem.path not in files:
         files[problem.path] = (read_or_none(problem.path) or b"").decode("utf-8-sig", "replace").split("\n")
     lines = files[problem.path]
@@ -285,8 +283,8 @@ def _with_source(
 
 
 def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """Return the part of a line around a column that fits the width in cells, and the text before the column in it."""
-    from rich.cells import cell_len, chop_cells  # only for a terminal
+    """Return the part of a line around a column that fits `width` cells, and its text before the column."""
+    from rich.cells import cell_len, chop_cells
 
     line = "".join(char if char.isprintable() else " " for char in line.rstrip())
     start = 0
@@ -311,7 +309,7 @@ def to_github(problems: Iterable[Diagnostic]) -> list[str]:
 
 
 def _path_in_repository(problem: Diagnostic) -> str:
-    """Return the path of the file relative to the checkout of GitHub Actions, elsewhere to the working directory."""
+    """Return the file's path relative to GitHub Actions' checkout, or else to the working directory."""
     return os.path.relpath(problem.path, os.environ.get("GITHUB_WORKSPACE") or os.curdir)
 
 
@@ -320,7 +318,7 @@ def _escaped(text: str) -> str:
 
 
 def to_sarif(problems: Iterable[Diagnostic]) -> dict[str, object]:
-    """Return the problems as a log of SARIF 2.1.0."""
+    """Return the problems as a SARIF 2.1.0 log."""
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in RULES.values()]
     driver = {"name": "hookrun", "semanticVersion": __version__, "rules": rules}
     return {

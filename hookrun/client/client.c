@@ -315,7 +315,7 @@ static void take_event(int argc) {
         gone();
     words[0] = event;
     words[1] = "--home";
-    words[2] = strndup(directory, home);
+    words[2] = home ? strndup(directory, home) : "/";
     memcpy(words + 3, argument, (size_t)argc * sizeof *words); /* with the NULL */
     argument = words;
 }

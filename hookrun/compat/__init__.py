@@ -1,1 +1,1 @@
-"""Other engines' names for what hookrun does: a program changes its import and nothing else."""
+"""Other engines' names for hookrun: a program changes only its import."""

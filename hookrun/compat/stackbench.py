@@ -43,7 +43,7 @@ LIST: Schema = {"type": "array"}
 
 
 def _object(title: str, required: Schema, optional: Schema | None = None) -> Schema:
-    """Return the schema of an object; a key holds the names, with spaces between them, of all members of a schema."""
+    """Return an object's schema; a key holds the space-separated names of all members of a schema."""
     members = {name: schema for names, schema in required.items() for name in names.split()}
     others = {name: schema for names, schema in (optional or {}).items() for name in names.split()}
     return {"title": title, "type": "object", "required": list(members), "properties": {**members, **others}}

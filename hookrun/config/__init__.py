@@ -1,1 +1,1 @@
-"""Find, read and validate the configuration of every layer; hot paths read it compiled, from a cache."""
+"""Find, read and validate all layers' configuration; hot paths read a compiled cache."""

@@ -1,6 +1,6 @@
-"""Compile the configuration into the text that `discovery` reads, and store it for the next run.
+"""Compile the configuration into the cache that `discovery` reads.
 
-When many runs start together, one compiles it and the others wait for its file.
+Of many runs that start together, one compiles and the others wait for its file.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from hookrun.state import Identity
 
 LONGEST_WAIT = 2.0
-"""Seconds after which a run compiles for itself: the one that holds the lock may have been stopped."""
+"""Seconds after which a run compiles for itself: the lock's holder may be stopped."""
 
 MAX_FILES = 256
 """Limit on cache files; the oldest are removed."""
 
 
 def load_compiled(found: ConfigFiles) -> CompiledConfig | None:
-    """Return the compiled configuration of these files, from the cache if that is fresh; None without any file."""
+    """Return the compiled configuration, from a fresh cache if possible; None without any file."""
     return load_cached(found) or compile_once(found) if found.files else None
 
 
 def compile_once(found: ConfigFiles) -> CompiledConfig:
-    """Return the compiled configuration: what another run compiles at this moment, or what is compiled here."""
+    """Return the configuration, compiled by another run at this moment or here."""
     lock = -1
     try:
         if not any(_is_young(own) for _, _, own in found.files):  # else nothing is cached, and each compiles
@@ -49,7 +49,7 @@ def compile_once(found: ConfigFiles) -> CompiledConfig:
 
 
 def _open(directory: str) -> int:
-    """Return a descriptor of the directory of the cache, whose lock is taken; -1 if it cannot be opened."""
+    """Return a descriptor of the cache directory, locked; -1 if it cannot be opened."""
     try:
         state.make_private_dir(directory)
         return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -58,7 +58,7 @@ def _open(directory: str) -> int:
 
 
 def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
-    """Take the lock; return the configuration if it is in the cache by then."""
+    """Take the lock; return the configuration if it is cached by then."""
     until = monotonic() + LONGEST_WAIT
     pause = 0.0
     while lock >= 0:
@@ -66,7 +66,7 @@ def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return load_cached(found) if pause else None
         except BlockingIOError:
-            pause = min(pause + 0.005, 0.05)  # a hundred that wait must not delay the one that compiles
+            pause = min(pause + 0.005, 0.05)  # a hundred waiting runs must not delay the one that compiles
         except OSError:  # a file system without locks
             return None
         compiled = load_cached(found)
@@ -77,11 +77,11 @@ def _wait(lock: int, found: ConfigFiles) -> CompiledConfig | None:
 
 
 def build(found: ConfigFiles) -> str:
-    """Return the compiled configuration, and cache it unless a file is too young to be known by its times.
+    """Return the compiled configuration, and cache it unless a file's times are too recent to identify it.
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
-    from hookrun.config.load import load_config  # with all that reads config files: a run that waits does without
+    from hookrun.config.load import load_config  # with all readers of config files: a run that waits needs none
 
     declarations = load_config(found).declarations
     known = {path for _, path, _ in found.files}
@@ -134,15 +134,15 @@ def _row(hook: Hook, offset: int) -> list[object]:
 
 
 def _is_young(own: Identity) -> bool:
-    """Return whether a file of this identity may change again unseen, or is missing."""
+    """Return whether a file is missing, or may change without a new identity."""
     return not any(own) or abs(state.now_ns() - own[4]) <= YOUNG
 
 
 def write(data: bytes, path: str) -> None:
-    """Replace a file of the cache in one step, and remove the oldest beside it beyond MAX_FILES. Raises OSError."""
+    """Replace a cache file atomically and remove the oldest beyond MAX_FILES. Raises OSError."""
     where = os.path.dirname(path)
     state.make_private_dir(where)
-    files.atomic_write(path, data, exact=True)  # the mode of the file that is there may be what is wrong
+    files.atomic_write(path, data, exact=True)  # the existing file's mode may be the fault
     with os.scandir(where) as entries:
         ours = [
             each for each in entries if each.name.endswith((".json", ".tmp")) and each.is_file(follow_symlinks=False)

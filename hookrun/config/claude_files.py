@@ -1,7 +1,7 @@
-"""Find Claude Code's own settings files of each layer, apply the switches and the `env` in them, and find plugins.
+"""Find Claude Code's settings files and plugins, and apply their switches and `env`.
 
-A project's `env` becomes part of its hooks' declarations, and so of what is approved. That of the user and the
-administrator is kept apart: it is not for the project's approval, and differs from machine to machine.
+A project's `env` becomes part of its hooks' declarations, and so of what is approved. The user's and administrator's is
+kept apart: it differs between machines, and no project approval covers it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ByLayer = dict[str, Variables]
 MANAGED = "managed-settings.json"
 MORE_MANAGED = "managed-settings.d"
 MAX_CHARACTERS = 64 << 10
-"""Limit on all variables of a file: each of its hooks has them in its declaration."""
+"""Limit on all variables of a file: each of its hooks carries them."""
 
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
 def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's and the user's settings, without plugins, that are not among `files`.
+    """Return the administrator's and user's settings not among `files`, without plugins.
 
     Every path that affects the result is added to `looked_for`.
     """
@@ -51,8 +51,8 @@ def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
     """Return the settings above if any of `files` are settings with hooks.
 
-    Claude Code would give their variables to hooks that were read from its settings. Their own hooks are not included,
-    so their problems are left out, unless they cannot be read at all.
+    Claude Code gives their variables to the hooks in its settings. Their own hooks are left out, and so are their
+    problems unless they cannot be read at all.
     """
     if not any(file.claudes and file.handlers for file in files):
         return []
@@ -64,13 +64,13 @@ def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: lis
 
 
 def project_files(root: str, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the settings of the project at `root`: the shared ones and the user's."""
+    """Return the settings of the project at `root`, shared and the user's."""
     base = f"{root.rstrip('/')}/{CLAUDE_DIRECTORY}"
     return [file for name, layer in PROJECT_LAYERS.items() for file in _there([f"{base}/{name}"], layer, looked_for)]
 
 
 def mark_native(files: list[ConfigFile], found: ConfigFiles) -> None:
-    """Mark the user's and administrator's settings, under any path, as read by Claude Code everywhere."""
+    """Mark the user's and administrator's settings, under any path, as always read by Claude Code."""
     managed = found.claude_managed
     paths = (f"{found.claude[0]}/{CLAUDE_FILES[0]}", managed, f"{managed}/{MORE_MANAGED}")
     everywhere = set(map(os.path.realpath, paths))
@@ -86,7 +86,7 @@ def _there(paths: list[str], layer: str, looked_for: list[str]) -> list[ConfigFi
 
 
 def switch_off(files: list[ConfigFile]) -> None:
-    """Apply `disableAllHooks` and `allowManagedHooksOnly` of Claude Code's settings to the hooks in them.
+    """Apply `disableAllHooks` and `allowManagedHooksOnly` of Claude Code's settings to their hooks.
 
     The nearest file that sets one takes precedence, but only managed files affect managed hooks, and a project cannot
     switch off the user's hooks.
@@ -108,7 +108,7 @@ def _disables_hooks(files: list[ConfigFile], layer: str) -> bool | None:
 
 
 def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:
-    """Add to a hook what depends on its file: who else runs it, whether it is off, the base of paths in its `if`."""
+    """Add what depends on a hook's file: who else runs it, whether it is off, the base of paths in `if`."""
     claude = dict(hook.claude or {})
     rule = str(claude.get("if", ""))
     if file.own:
@@ -125,7 +125,7 @@ def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -
 
 
 def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
-    """Return the variables of each layer's settings; report those that cannot be given to a hook."""
+    """Return the variables of each layer's settings; report those that hooks cannot get."""
     found: ByLayer = {}
     for file in files:
         if file.claudes and file.plugin is None:
@@ -141,10 +141,7 @@ def variables_by_layer(files: list[ConfigFile]) -> ByLayer:
 
 
 def variables(file: ConfigFile) -> Variables:
-    """Return the variables that a file's `env` sets.
-
-    Without those that decide whose configuration, approvals or options are used.
-    """
+    """Return a file's `env` without variables that choose the configuration, approvals or options."""
     given = file.data.get("env")
     if given is None:
         return {}
@@ -168,7 +165,7 @@ def variables(file: ConfigFile) -> Variables:
 
 
 def give_variables(hook: Hook, found: ByLayer) -> None:
-    """Make a project's variables part of the declaration of its hook; those that it declares itself take precedence."""
+    """Add a project's variables to its hook's declaration, whose own take precedence."""
     if hook.layer in UNTRUSTED_LAYERS:
         own = {**found.get("project", {}), **(found.get("local", {}) if hook.layer == "local" else {})}
         if own:
@@ -181,23 +178,23 @@ def give_variables(hook: Hook, found: ByLayer) -> None:
 
 # --- plugins
 #
-# Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of all settings that name a plugin the nearest
-# counts. A plugin of a marketplace that is a directory runs in that directory; of any other its copy runs that is
-# listed first among those for the user and for this project. A plugin that its marketplace does not list does not run.
+# Measured with Claude Code 2.1.329 (tests/live/test_claude_plugins.py): of the settings that name a plugin, the nearest
+# counts. A plugin of a marketplace that is a directory runs in that directory; of any other, the first listed copy for
+# the user or this project runs. A plugin that its marketplace does not list does not run.
 
 INSTALLED = "plugins/installed_plugins.json"
 KNOWN = "plugins/known_marketplaces.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
 ENABLED = "enabledPlugins"
 NEAREST_FIRST = ("managed", "local", "project", "user")
-"""The layers of settings, in order of precedence."""
+"""The layers of settings by precedence."""
 IN_PLACE = ("directory", "file")
-"""Sources of marketplaces whose plugins run in place, not from a copy."""
+"""Sources of marketplaces whose plugins run in place."""
 EVERYWHERE = frozenset({"managed", "user"})
 
 
 class Plugins:
-    """The plugins that are installed in Claude Code's directory `base`, for the project at `root`.
+    """The plugins in Claude Code's directory `base` for the project at `root`.
 
     Every path that affects the result is added to `looked_for`.
     """
@@ -211,10 +208,10 @@ class Plugins:
         self._taken: set[str] = set()
 
     def files(self, included: list[ConfigFile], others: Iterable[ConfigFile]) -> list[ConfigFile]:
-        """Return the files with hooks of each plugin that settings among `included` enable.
+        """Return the hook files of each plugin that `included` settings enable.
 
-        `others` are settings that count although their own hooks are not included. The hooks of a plugin belong to
-        the first layer that enables it; where another one takes precedence and disables it, they are switched off.
+        `others` are settings that count, but not their own hooks. The hooks of a plugin belong to the first layer that
+        enables it; a disabling layer with precedence switches them off.
         """
         effective = _by_plugin([*included, *others])
         found: list[ConfigFile] = []
@@ -263,7 +260,7 @@ class Plugins:
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str
     ) -> Iterator[ConfigFile]:
-        """Yield the hooks of a manifest: `hooks` is the path of a file, a map of events, or a list of these."""
+        """Yield a manifest's hooks, where `hooks` is a file's path, a map of events or a list of these."""
         for index, each in enumerate(hooks if isinstance(hooks, list) else [hooks]):
             path = (*where, index) if isinstance(hooks, list) else where
             if isinstance(each, str):
@@ -284,7 +281,7 @@ class Plugins:
             yield file
 
     def _installed(self, name: str) -> str | None:
-        """Return the root of the first copy that is installed for the user or this project."""
+        """Return the root of the first copy for the user or this project."""
         given = as_object(self._document(f"{self._base}/{INSTALLED}").top.get("plugins")).get(name)
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, dict) and each.get("projectPath", self._root) == self._root:
@@ -293,7 +290,7 @@ class Plugins:
         return None
 
     def _document(self, path: str) -> Document:
-        """Return a file of Claude Code's, NOT_READ if there is none; report an unreadable one."""
+        """Return a file of Claude Code's, NOT_READ if missing; report an unreadable one."""
         if path not in self._documents:
             self._documents[path] = NOT_READ
             self._looked_for.append(path)
@@ -306,12 +303,12 @@ class Plugins:
 
 
 def names_plugins(file: ConfigFile) -> bool:
-    """Return whether settings of Claude Code enable or disable a plugin."""
+    """Return whether Claude Code's settings enable or disable a plugin."""
     return file.plugin is None and bool(file.data.get(ENABLED))
 
 
 def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
-    """Return for each plugin the last file of each layer that names it, and whether that enables it."""
+    """Return for each plugin each layer's last file that names it, and whether it enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}
     for file in files:
         words = as_object(file.data.get(ENABLED)) if file.plugin is None else {}
@@ -321,7 +318,7 @@ def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigF
 
 
 def _listed(document: Document, plugin: str) -> tuple[int, dict[str, object]]:
-    """Return the entry of a plugin in its marketplace and where it is; an empty one if it is not listed."""
+    """Return a plugin's entry in its marketplace and its index, or an empty one."""
     for index, each in enumerate(list_at(document.top, "plugins")):
         if isinstance(each, dict) and each.get("name") == plugin:
             return index, each

@@ -1,4 +1,4 @@
-"""Convert hooks from Claude Code's form to hookrun's, as far as it can express them."""
+"""Convert hooks from Claude Code's form to hookrun's as far as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 """A side of a `|` that a glob can express."""
 
 AT_MOST = 900.0
-"""Timeout in seconds of an `async` hook, which has none in Claude Code."""
+"""Timeout in seconds of an `async` hook; Claude Code has none."""
 
 CANONICAL = {theirs: ours for ours, theirs in hook_protocol.TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
@@ -34,7 +34,7 @@ DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "all
 class Migrated:
     """A converted file: `hooks` in hookrun's form, the `rest` in Claude Code's, and `notes` on differences.
 
-    `env` are the variables that the file gives to its hooks; those in hookrun's form have them already.
+    `env` are the file's variables for its hooks; converted hooks have them already.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Migrated:
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return the converted hooks of a file in Claude Code's form, without entries that exist already (`there`)."""
+    """Return a file's hooks converted from Claude Code's form, except existing ones (`there`)."""
     there = list(there)
     migrated = Migrated()
     if file.handlers is None:
@@ -53,7 +53,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
     scope = Scope("project", reserved=explicit_names(there))
     ends_in = session_end(file.handlers)
     migrated.env = claude_files.variables(file)
-    if file.plugin is not None:  # what Claude Code tells the hooks of a plugin alone
+    if file.plugin is not None:  # Claude Code sets these only for plugin hooks
         migrated.env = {"CLAUDE_PLUGIN_ROOT": file.plugin}
         migrated.notes.append(f"the plugin's path is specific to this machine: {file.plugin}")
     found: list[tuple[HandlerEntry, Hook]] = []
@@ -101,9 +101,9 @@ def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
 
 
 def globs(matcher: str, event: str) -> list[str]:
-    """Return globs equivalent to a matcher on tools, or an empty list if there are none.
+    """Return globs equivalent to a matcher on tools, or an empty list.
 
-    There are none for names that only hookrun has: `bash` is no tool of Claude Code, so the hook never runs there.
+    A name that only hookrun has gives none: `bash` is no tool of Claude Code, so the hook never runs there.
     """
     found = _globs(matcher, event)
     for ours, theirs in hook_protocol.TOOLS.items():
@@ -128,7 +128,7 @@ def _globs(matcher: str, event: str) -> list[str]:
 
 
 def _glob(side: str) -> str:
-    """Return one side of a `|` as a glob. `mcp__` is always the beginning of a name."""
+    """Return one side of a `|` as a glob. `mcp__` always begins a name."""
     text = side.removeprefix("^").removesuffix("$").replace(".*", "*")
     start = "" if side.startswith(("^", "mcp__")) else "*"
     end = "" if side.endswith("$") else "*"

@@ -1,4 +1,4 @@
-"""Read hooks in Claude Code's form: a map of events to groups of handlers, each handler made a Hook."""
+"""Read hooks in Claude Code's form (a map of events to groups of handlers) as Hooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.text import closest, did_you_mean, quote
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
-"""Keys of a handler that Claude Code ignores in a group."""
+"""Handler keys that Claude Code ignores in a group."""
 
 OF_A_GROUP = ("matcher", "hooks")
 
@@ -41,10 +41,10 @@ FIELDS: dict[str, Shape] = {
     "asyncRewake": BOOL,
     "shell": Choice(("bash", "powershell")),
 }
-"""Claude Code's fields of a handler that have an effect in hookrun."""
+"""Claude Code's handler fields that hookrun applies."""
 
 CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
-"""Claude Code's event -> hookrun's, for events that other agents have as well."""
+"""Claude Code's event -> hookrun's, for events that other agents also have."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
 A_DAY = 86_400.0
@@ -52,12 +52,12 @@ NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle
 """Events on which `onFailure` is ignored."""
 
 VOID = " (Claude Code rejects the whole file)"
-"""What Claude Code does with a file that it cannot read (measured with 2.1.329); hookrun runs its other hooks."""
+"""Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs the other hooks."""
 
 FROM_DEFAULTS = (
     "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
 )  # fmt: skip
-"""The `defaults` that apply to Claude Code's form as well, because it has no such fields."""
+"""The `defaults` that also apply to Claude Code's form, which lacks such fields."""
 
 
 class HandlerEntry(NamedTuple):
@@ -70,7 +70,7 @@ class HandlerEntry(NamedTuple):
 
 
 def is_map(hooks: object) -> bool:
-    """Return whether `hooks` are in Claude Code's form: a map of events to groups of handlers."""
+    """Return whether `hooks` are in Claude Code's form."""
     if not isinstance(hooks, dict):
         return False
     return any(key in NATIVE_EVENTS for key in hooks) or any(
@@ -82,26 +82,26 @@ def is_map(hooks: object) -> bool:
 
 
 def is_settings(path: str) -> bool:
-    """Return whether a path is that of Claude Code's settings of a project or user."""
+    """Return whether a path names a project's or user's Claude Code settings."""
     directory, _, name = path.rpartition("/")
     return name in CLAUDE_FILES and directory.rpartition("/")[2] == CLAUDE_DIRECTORY
 
 
 def project_of(path: str) -> str:
-    """Return the directory of the project that the settings file belongs to."""
+    """Return the project directory of a settings file."""
     return os.path.dirname(os.path.dirname(path)) or "."
 
 
 def plugin_root(path: str) -> str | None:
-    """Return the root of the plugin that the file belongs to, or None."""
+    """Return the root of the file's plugin, or None."""
     root = path.removesuffix(PLUGIN_FILE)
     return root if root != path and os.path.isfile(f"{root}/{PLUGIN_MARK}") else None
 
 
 def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[HandlerEntry]:
-    """Return the handlers of a map of events, in order; report invalid groups and handlers.
+    """Return the handlers of a map of events, in order; report invalid ones and invalid groups.
 
-    An unknown event is a warning, or with `strict` (for files that Claude Code does not read) an error. If Claude Code
+    An unknown event is a warning; with `strict`, for files that Claude Code does not read, an error. If Claude Code
     would reject the whole file, nothing is returned.
     """
     try:
@@ -131,7 +131,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
         return
     matcher = _matcher(group, at)
     if matcher is not None:
-        from hookrun.config.lint import lint_matcher  # most configs are not in Claude Code's form
+        from hookrun.config.lint import lint_matcher  # most configs have another form
 
         lint_matcher(matcher, event, at.at("matcher"))
     for key in group:
@@ -150,7 +150,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
 
 def _matcher(group: dict[str, object], at: Location) -> str | None:
-    """Return the matcher of a group. Raises Invalid if it is not a string."""
+    """Return a group's matcher. Raises Invalid if it is not a string."""
     matcher = group.get("matcher")
     here = at.at("matcher")
     if matcher is None:
@@ -167,7 +167,7 @@ def _matcher(group: dict[str, object], at: Location) -> str | None:
 
 
 def session_end(entries: list[HandlerEntry]) -> float:
-    """Return the seconds that all SessionEnd hooks share: the longest of their timeouts, up to Claude Code's limit."""
+    """Return the seconds shared by all SessionEnd hooks: their longest timeout, up to Claude Code's limit."""
     handlers = [as_object(entry.handler) for entry in entries if entry.event == "SessionEnd"]
     given = [handler.get("timeout") for handler in handlers]
     seconds = [float(each) for each in given if isinstance(each, int | float)]
@@ -177,7 +177,7 @@ def session_end(entries: list[HandlerEntry]) -> float:
 def validate_handler(
     document: Document, entry: HandlerEntry, scope: validate.Scope, *, ends_in: float, plugin: str | None
 ) -> validate.ValidatedHook:
-    """Validate a handler and make its hook. `ends_in` is the time of SessionEnd hooks, `plugin` the plugin's root."""
+    """Validate a handler and make its hook. `ends_in` is SessionEnd hooks' time, `plugin` the plugin's root."""
     checked = validate.ValidatedHook(entry.path)
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
@@ -190,7 +190,7 @@ def validate_handler(
         checked.for_file = [*checked.problems]
         return checked
     calls = fire_calls(str(handler_line(handler)))
-    if calls:  # our own installation: it runs what is configured here anyway
+    if calls:  # our own installation runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
         if others:
             message = f"hookrun never runs a handler that calls `hookrun fire`, so {', '.join(others)} does not run"
@@ -232,7 +232,7 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
 
 
 def _unsupported(handler: dict[str, object], given: dict[str, object], at: Location) -> str | None:
-    """Return why hookrun cannot run a valid handler, or None; report one that Claude Code would reject."""
+    """Return why hookrun cannot run a valid handler, or None; report any that Claude Code would reject."""
     type_ = handler.get("type")
     if type_ in UNSUPPORTED_HANDLERS:
         message = f"only Claude Code can run handlers of type {quote(type_)}"
@@ -265,13 +265,13 @@ def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[s
 
 
 def _name(kind: str, target: str | list[str], scope: validate.Scope) -> str:
-    if isinstance(target, list):  # the name of a script does not depend on where the project is
+    if isinstance(target, list):  # a script's name does not depend on where the project is
         target = [word.removeprefix(FILLED_IN[0]) for word in target]
     return validate.default_name(kind, target, scope)
 
 
 def _in_plugin(text: str, plugin: str | None) -> str:
-    """Expand the plugin's root, which no shell would know."""
+    """Expand the plugin's root, which no shell knows."""
     return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
 
 
@@ -284,7 +284,7 @@ def _meaning(event: str, handler: dict[str, object], given: dict[str, object], e
     if event == "SessionEnd":
         seconds = min(seconds, ends_in)
     if given.get("async") is True and given.get("asyncRewake") is not True:
-        seconds = A_DAY  # Claude Code applies no timeout to such a hook
+        seconds = A_DAY  # Claude Code applies no timeout here
     meaning: dict[str, object] = {
         "background": background,
         "on_failure": "block" if blocks else "continue",

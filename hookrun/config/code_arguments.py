@@ -1,4 +1,4 @@
-"""Read the arguments of programs that run code they are given, by the tables in `interpreters`."""
+"""Read the arguments of programs that run given code, by the tables in `interpreters`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from hookrun.config.executed import CodeReader
 
 NO_FILES = STDIN | {"", ".", "/dev/null", "/dev/tty"}
-"""Words that name no file of code but the command's input."""
+"""Words that name the command's input or no file of code."""
 
 
 RUN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
-"""A piece of a text without the characters that a shell or an option puts around a path."""
+"""Text without the characters that a shell or an option puts around a path."""
 
 
 def looks_like_code(path: str) -> bool:
@@ -56,7 +56,7 @@ def directories(value: str) -> list[str]:
 
 
 class Arguments:
-    """Reads the arguments of a program with code of its own. Without a `command` they are a variable's."""
+    """Reads the arguments of a program with its own code or, without a `command`, of a variable."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Arguments:
                 if unsure:
                     self._reader.path(word, self._directory)
                 elif program.first in {"path", "node", "run"} and not self._given and not self._from_stdin:
-                    return [*operands, *words]  # a script, whose arguments are all words after it
+                    return [*operands, *words]  # a script and its arguments
                 unsure = False
                 continue
             option, value = self._option(word)
@@ -133,7 +133,7 @@ class Arguments:
         return value
 
     def _option(self, word: Word) -> tuple[str | None, Word | None]:
-        """Return which option a word is or ends in, and its value if that is in the word."""
+        """Return the option that a word is or ends in, and its value in the word, if any."""
         options, text = self._program.options, word.text
         if text in options:
             return text, None
@@ -230,4 +230,4 @@ class Arguments:
         if program.language == "java" and not looks_like_code(word.text):
             reader.module("java", word.text, self._directory, self._classes or ["."])
         if program.language == "shell" and "/" not in word.text and word.known:
-            reader.on_path(word.text, command)  # a shell looks for scripts on the PATH as well
+            reader.on_path(word.text, command)  # a shell also looks for scripts on the PATH

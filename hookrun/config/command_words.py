@@ -1,6 +1,6 @@
-"""Find the program and the script that a hook's command begins with, without running it: its `look`.
+"""Find the program and script that a hook's command begins with, its `look`, without running it.
 
-A program and a script are named only where the shell, an option and chance leave no other reading.
+They are named only if the shell, options and run-time values leave no other reading.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from hookrun.shell.words import Word
 VARIABLES = (
     *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
 )
-"""Variables that may begin a word: it keeps them as `${NAME}`, for callers that know their values."""
+"""Variables that may begin a word, kept as `${NAME}` for callers that know the values."""
 
 FILLED_IN = ("${CLAUDE_PROJECT_DIR}/", "${CLAUDE_PLUGIN_ROOT}/")
-"""Beginnings of words in `args` that Claude's dialect fills in before they run."""
+"""Beginnings of words in `args` that Claude's dialect expands before they run."""
 
 HERE, NAMED = "\uf8f0", "\uf8f1"
-"""Begin the directories that are known only at a run: each level of the working directory, a variable's."""
+"""Begin directories known only at run time: levels of the working directory, a variable's."""
 
 KNOWN_VALUES = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
-"""The values of those variables, and of `~`, while a line is read."""
+"""The values of those variables and of `~` while a line is read."""
 
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
-"""The beginning of a line that first changes to the project's directory."""
+"""The beginning of a line that first changes to the project directory."""
 
 LONGEST_LINE = 65536
-"""Limit on the characters of a shell line; longer ones are not parsed."""
+"""Limit on the characters of a parsed shell line."""
 
 SLOW_TO_PARSE = ("|", "<<", "=(")
 MAX_SLOW = 128
-"""Limit on the tokens of SLOW_TO_PARSE in a line."""
+"""Limit on the SLOW_TO_PARSE tokens of a line."""
 
 SCRIPT_FLAGS = {
     **dict.fromkeys(("bash", "dash", "ksh", "sh", "zsh"), "aefuvx"),
@@ -46,16 +46,16 @@ SCRIPT_FLAGS = {
     "php": "nq",
     "ruby": "w",
 }
-"""Interpreters -> flags without a value, which may be combined. After these the next word is the script."""
+"""Interpreters -> combinable flags without a value; the next other word is the script."""
 
 LONG_FLAGS = {"bash": ("--norc", "--noprofile", "--posix"), "Rscript": ("--vanilla",)}
 
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 RESOLVING = frozenset({"bun", "node"})
-"""Those whose script has one of SCRIPT_SUFFIXES: other words may be resolved to something else."""
+"""Those that may resolve a script without one of SCRIPT_SUFFIXES to another file."""
 
 VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
-"""Names with a version at the end: python3, python3.12, ruby3.2, lua5.4, php8."""
+"""Names that end in a version: python3, python3.12."""
 
 SHELL_WORDS = (
     "if then else elif fi for while until do done case esac select function in { } ! [ [[ time coproc . : "
@@ -65,25 +65,25 @@ SHELL_WORDS = (
     "umask unalias unset wait "
 )
 BUILTINS = frozenset(SHELL_WORDS.split())
-"""Keywords and builtins of the shell: they name no program."""
+"""Shell keywords and builtins, which name no program."""
 
 PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
 """Words that run the command after them."""
 
 BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
-"""Before words that only bash expands, and values that depend on whether a variable is set."""
+"""Before words that only bash expands, or values that depend on a variable being set."""
 
 
 def is_slow_to_parse(line: str) -> bool:
-    """Return whether parsing a line would be slow: its time grows with the square of some tokens."""
+    """Return whether a line is slow to parse: the time grows with the square of some tokens."""
     return sum(map(line.count, SLOW_TO_PARSE)) > MAX_SLOW
 
 
 def program_and_script(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
-    """Return the program's word and, if it is an interpreter, its script's: no, one or two words.
+    """Return the program's word and, for an interpreter, its script's: up to two words.
 
-    `kind` is the hook's field (`command` or `args`), `target` its value. The first word is looked up as a shell does
-    (on the PATH if it has no slash). The second is a path; a shell looks for one without a slash on the PATH as well.
+    `kind` is the hook's field (`command` or `args`), `target` its value. The first word is looked up as in a shell (on
+    the PATH if it has no slash). The second is a path; without a slash, a shell also looks it up on the PATH.
     """
     if kind == "args" and not isinstance(target, str):
         filled = FILLED_IN if dialect == "claude" else ()
@@ -101,15 +101,15 @@ def program_and_script(kind: str, target: str | Sequence[str], dialect: str = "h
 
 
 def _within(directory: str, word: str, index: int) -> str:
-    """Return the path that a word names after a change of directory. The first word is a program."""
+    """Return the path of a word after a change of directory. The first word is a program."""
     begins = word.startswith(("/", "~/", "${")) or (index == 0 and "/" not in word)
     return word if begins else f"{directory}/{word.removeprefix('./')}"
 
 
 def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
-    """Return the program and script words that are relative paths, and so depend on the working directory.
+    """Return the program and script words that are relative to the working directory.
 
-    A program without a slash is looked up on the PATH and is not relative; a script without one is.
+    A program without a slash is looked up on the PATH instead; a script is not.
     """
     commands: list[Iterable[str | None]] = []
     if kind == "args" and not isinstance(target, str):
@@ -124,10 +124,10 @@ def relative_words(kind: str, target: str | Sequence[str]) -> list[str]:
 
 
 def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[str, bool]]:
-    """Yield the program's word, then the script's if it has one; each with whether it is the program's.
+    """Yield the program's word and the script's, if any, with whether it is the program's.
 
-    A word is None if it is known only at a run. Unless `sure`, a script is also what the interpreter may resolve to
-    another file name.
+    A word is None if only known at run time. Unless `sure`, a script may also be a word that the interpreter may
+    resolve to another file.
     """
     program, *rest = *words, None
     if not program or program.endswith("/"):
@@ -148,13 +148,13 @@ def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[
             return
 
 
-@lru_cache(maxsize=8)  # asked of a line for its program, for the hook's name, and for relative paths
+@lru_cache(maxsize=8)  # called with the same line for its program, name and relative paths
 def _first_part(line: str) -> tuple[ParsedLine, bool]:
-    """Return the commands of a line up to its first operator, and whether the rest runs only if these can run.
+    """Return a line's commands up to its first operator, and whether the rest runs only if these can run.
 
-    There are none where another shell may read that part otherwise.
+    It is empty if another shell may read that part differently.
     """
-    from hookrun.shell.parse_line import parse_line  # a third of the shell's reader: not for a config without commands
+    from hookrun.shell.parse_line import parse_line  # a third of the shell reader; not for a config without commands
 
     line = line.strip()
     if len(line) > LONGEST_LINE or is_slow_to_parse(line):
@@ -172,7 +172,7 @@ def _first_part(line: str) -> tuple[ParsedLine, bool]:
 
 
 def _outermost(parsed: ParsedLine) -> SimpleCommand | None:
-    """Return the first command with the program that begins it, behind prefixes; None for a builtin, and in doubt."""
+    """Return the first command with a program, behind prefixes; None for a builtin or in doubt."""
     first = parsed.commands[:1]
     for command in (*(parsed.wrappers if first and first[0].wrappers else ()), *first):
         program, option = (*(word.text for word in command.words[:2]), "", "")[:2]
@@ -184,7 +184,7 @@ def _outermost(parsed: ParsedLine) -> SimpleCommand | None:
 
 
 def _as_path(word: Word) -> str | None:
-    """Return a word as `look` has it, beginning with `~/` or `${NAME}` if its shell fills that in; None if unknown."""
+    """Return a word as in `look`, with `~/` or `${NAME}` left for the shell to expand; None if unknown."""
     text = word.text
     if not word.known or word.globs or text.startswith(("~", "${")):
         return None

@@ -1,6 +1,6 @@
-"""Read one configuration file: recognize its form and validate its settings; its hooks are validated later.
+"""Read a configuration file: recognize its form and validate its settings, but not yet its hooks.
 
-A file that is included from a git repository is read from the copy that `hookrun update` has fetched before.
+A file included from a git repository is read from the copy that `hookrun update` fetched.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hookrun.state import DATA_DIR
 from hookrun.text import did_you_mean, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-"""Files that only hookrun reads: an unknown top-level key is an error."""
+"""Files of hookrun alone, where an unknown top-level key is an error."""
 
 SHARED = frozenset({"coder.json", "coder.local.json"})
-"""Files shared with other programs, whose keys are left alone."""
+"""Files shared with other programs; their keys are left alone."""
 
 TOP = ("hooks", "hookrun")
 SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
@@ -35,12 +35,11 @@ SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
 
 @dataclass(eq=False, slots=True)
 class ConfigFile:
-    """A file of a layer as far as it could be read: its entries, its settings and the problems of the whole file.
+    """A file of a layer as far as it could be read, with the problems of the whole file.
 
     `handlers` are the entries in Claude Code's form, None in any other. `claudes` is true for settings of Claude Code
-    or a plugin. `own` is True if Claude Code reads the file everywhere, or the project's directory if it reads it only
-    there. `plugin` is the root of the plugin, `included_by` the file that includes this one. With `off`, Claude Code's
-    settings switch the hooks off.
+    or a plugin. `own` is True if Claude Code reads the file everywhere, or the project directory if only there.
+    `plugin` is the plugin's root, `included_by` the including file. `off`: Claude Code's settings switch the hooks off.
     """
 
     path: str
@@ -60,7 +59,7 @@ class ConfigFile:
 
     @property
     def is_effective(self) -> bool:
-        """Whether the file affects the configuration; unreadable files count, because their hooks are unknown."""
+        """Whether the file affects the configuration, as unreadable files do: their hooks are unknown."""
         if not isinstance(self.document.data, dict):
             return True
         keys = (*TOP, *SWITCHES) if self.claudes else TOP
@@ -73,7 +72,7 @@ class ConfigFile:
 
     @property
     def data(self) -> dict[str, object]:
-        """The top-level keys with their values; none if the file is unreadable or no object."""
+        """The top-level keys and values; empty if unreadable or no object."""
         return self.document.top
 
     @property
@@ -82,12 +81,12 @@ class ConfigFile:
         return len(expanded(self.entries)) if self.handlers is None else len(self.handlers)
 
     def at(self, *path: str | int) -> Location:
-        """Return a place in the file, whose diagnostics are problems of the file."""
+        """Return a place in the file; diagnostics there are problems of the file."""
         return Location(self.document, path, self.problems)
 
 
 def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
-    """Return the file as far as it can be read, with its problems. Included files are not read.
+    """Return the file as far as it is readable, with its problems but no included files.
 
     `claudes` marks a file of Claude Code, whatever its name.
     """
@@ -100,13 +99,13 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
         _load(file)
     except SourceError as error:
         file.problems.append(error.problem)
-    except Exception as error:  # one broken file must not stop the hooks of the others
+    except Exception as error:  # one broken file must not stop the other files' hooks
         file.problems.append(internal_problem(path, error))
     return file
 
 
 def internal_problem(path: str, error: Exception) -> Diagnostic:
-    """Return the diagnostic for an internal error while reading a file."""
+    """Return the diagnostic for an internal error in reading a file."""
     message = f"cannot read the file: {type(error).__name__}"
     return Diagnostic(path, 1, 1, "", message, "simplify the file, and please report this")
 
@@ -134,7 +133,7 @@ def _load(file: ConfigFile) -> None:
 
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
-    """Report unknown top-level keys in files of hookrun; warn about near misses in shared ones."""
+    """Report unknown top-level keys in hookrun's files; warn of near misses in shared ones."""
     if file.claudes:
         return
     at = file.at()
@@ -153,7 +152,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
 
 
 def _take_hooks(file: ConfigFile, hooks: object) -> None:
-    """Take the entries from a list, `{"hooks": [...]}` or Claude Code's map; report any other form."""
+    """Take the entries of a list, `{"hooks": [...]}` or Claude Code's map; report other forms."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
         file.handlers = claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)
@@ -184,19 +183,19 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def included_path(base: str, text: str, home: str) -> str:
-    """Return the path that an `include` in the file `base` means."""
+    """Return the path of an `include` in the file `base`."""
     if text.startswith("~/"):
         return home + text[1:]
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""A whole commit id, of SHA-1 or SHA-256: whoever writes to the repository cannot change what it names."""
+"""A whole commit id, SHA-1 or SHA-256: no writer to the repository can change what it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitInclude:
-    """A file at a revision of a git repository. The revision is a commit, or `digest` pins its files."""
+    """A file at a git repository's revision: a commit, or any revision if `digest` pins the files."""
 
     git: str
     rev: str
@@ -205,7 +204,7 @@ class GitInclude:
 
     @classmethod
     def from_item(cls, item: object, file: str) -> GitInclude | None:
-        """Return what a validated item of `include` in a file names, what is missing empty; None for a path."""
+        """Return what a validated `include` item names, missing parts empty; None for a path."""
         if not isinstance(item, dict):
             return None
         git, rev, digest = (str(item.get(name, "")) for name in ("git", "rev", "digest"))
@@ -214,13 +213,12 @@ class GitInclude:
         return cls(git, rev, digest, str(item.get("path", "coder.json")))
 
     def __str__(self) -> str:
-        """Return the repository and the revision."""
         return f"{self.git} at {self.rev}"
 
     def problem(self, home: str, *, fetching: bool = False) -> tuple[str, str] | None:
-        """Return what keeps an account from using the include, and a hint; None for nothing.
+        """Return what keeps an account from using the include, and a hint, or None.
 
-        With `fetching`, its files need not be there yet.
+        With `fetching`, its files may not exist yet.
         """
         if not self.git or not self.rev:
             return "an included repository needs `git` and `rev`", 'write {"git": URL, "rev": COMMIT}'
@@ -243,8 +241,8 @@ class GitInclude:
         return (f"the copy of {self} was changed", "run `hookrun update`") if changed else None
 
     def directory(self, home: str) -> str:
-        """Return where the files of this revision are kept for an account."""
-        import hashlib  # most configs include no repository
+        """Return the directory of this revision's files for an account."""
+        import hashlib  # few configs include a repository
 
         name = hashlib.sha256(f"{self.git}\0{self.rev}\0{self.digest}".encode()).hexdigest()[:32]
         return f"{home}{DATA_DIR}/includes/{name}"
@@ -255,7 +253,7 @@ class GitInclude:
 
 
 def tree_digest(directory: str) -> str:
-    """Return the digest of all files below a directory: their paths, whether they are executable, and their bytes.
+    """Return the digest of all files below a directory: paths, executable bits and bytes.
 
     Raises OSError.
     """

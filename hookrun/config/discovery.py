@@ -1,8 +1,8 @@
-"""Find the configuration files of the layers, by name only, and read what was compiled from them.
+"""Find the configuration files of the layers by name, and read their compiled form.
 
-It is in the cache: one file, indexed by event, used while no source has changed. Line 1 is the header. It is followed
-by the hooks and, for each event, a table with the conditions of its hooks. Only the header, one table and the hooks
-that run are parsed. Format: JSON in ASCII, so that offsets count characters.
+It is a cache file, indexed by event, used while no source has changed. Line 1 is the header; the hooks follow, and for
+each event a table of its hooks' conditions. Only the header, one table and the hooks that run are parsed. Format: ASCII
+JSON, so that offsets count characters.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ LOCAL_FILE = "coder.local.json"
 CLAUDE_DIRECTORY = ".claude"
 CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 CLAUDE_FILES = ("settings.json", "settings.local.json")
-"""Claude Code's settings in a project: shared, and the user's own."""
+"""Claude Code's settings in a project: shared and the user's own."""
 
 UNKNOWN = (0, 0, 0, 0, 0)
 """The identity of a file that cannot be examined."""
 
 LINK = 10
-"""The type of a symbolic link, in its mode (loading the module `stat` is not worth it)."""
+"""The file type of a symbolic link (importing `stat` is not worth it)."""
 
 UNREAD = "unread:"
-"""Prefix of a reference among `Hook.words` that is the reason why a command was not read."""
+"""Prefix in `Hook.words` of the reason why a command was not read."""
 
 _CODE_SUFFIXES = (
     "sh bash zsh fish ksh csh py pyw pyc pyz js mjs cjs ts mts cts jsx tsx rb pl pm php lua awk sed jq tcl exp r "
@@ -54,12 +54,11 @@ CODE_SUFFIXES = frozenset(_CODE_SUFFIXES.split())
 
 
 class ConfigFiles:
-    """The files that exist: `files` are (layer, path, identity) in the order of layers, the nearest of a project first.
+    """The existing files: `files` are (layer, path, identity) in layer order, the nearest of a project first.
 
-    `repository` is the root of the git repository around `cwd`, or None, and `searched` are the directories in which a
-    project's files are looked for. `claude` starts with the directory of the user's Claude Code settings, followed by
-    existing settings files of the project, the nearest first. `claude_managed` is the directory of the administrator's
-    settings.
+    `repository` is the root of the git repository around `cwd`, or None; `searched` are the directories searched for
+    project files. `claude` has the directory of the user's Claude Code settings, then the project's existing settings
+    files, the nearest first. `claude_managed` is the directory of the administrator's.
     """
 
     __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
@@ -74,11 +73,11 @@ class ConfigFiles:
         self.files: list[tuple[str, str, Identity]] = []
 
     def project_root(self, configured: str | None) -> str:
-        """Return the project's root: where it is `configured`, else the repository, else the working directory."""
+        """Return the project's root: `configured`, else the repository, else the working directory."""
         return configured or self.repository or self.cwd or "/"
 
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
-        """Add the file if it exists or is `named` by the user, even if it cannot be examined: its hooks are unknown."""
+        """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown."""
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -91,7 +90,7 @@ class ConfigFiles:
             if status is None or status.st_mode >> 12 == LINK:
                 status = os.stat(path)
             self.files.append((layer, path, identity_of(status)))
-        except OSError:  # also a broken link: a mistake, not the absence of a file
+        except OSError:  # a broken link is a mistake, not an absent file
             self.files.append((layer, path, UNKNOWN))
 
 
@@ -100,9 +99,9 @@ def find(
 ) -> ConfigFiles:
     """Return the configuration files for a process in `cwd`, None if its working directory is gone.
 
-    `config` replaces the project's files and is included whether it exists or not. With `own_environment`, which no
-    project has set, CLAUDE_CONFIG_DIR may name the directory of the user's Claude Code settings. `managed` replaces
-    /etc/hookrun, and its subdirectory `claude-code` that of the administrator's settings of Claude Code.
+    `config` replaces the project's files, whether it exists or not. With `own_environment`, which no project has set,
+    CLAUDE_CONFIG_DIR may name the user's Claude Code settings directory. `managed` replaces /etc/hookrun; its
+    subdirectory `claude-code` then has the administrator's Claude Code settings.
     """
     found = ConfigFiles(cwd, home)
     if own_environment and os.environ.get("HOME", "").rstrip("/") == home.rstrip("/"):
@@ -130,7 +129,7 @@ def find(
 
 
 def find_user_layer(home: str) -> ConfigFiles:
-    """Return the files of the user layer of a home only."""
+    """Return the files of a home's user layer only."""
     found = ConfigFiles(None, home)
     _add_layer(found, "user", home + CONFIG_DIR)
     return found
@@ -142,7 +141,7 @@ def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
 
 
 def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
-    """Return `cwd` and its parents up to the repository's root, which is recorded; only `cwd` outside one."""
+    """Return `cwd` and its parents up to the repository's root, which is recorded; without one, only `cwd`."""
     directories = []
     directory = cwd
     while True:
@@ -169,18 +168,18 @@ def _exists(path: str) -> bool:
 FORMAT = 6
 ROW_LENGTH = 8
 ALWAYS, ENFORCING = 1, 2
-"""Flags of a hook in the table, known without parsing the hook."""
+"""Flags in the table, known without parsing the hook."""
 
 
 class CompiledConfig:
-    """The effective configuration. `problems` are errors of whole files, `root` is the directory of the project's file.
+    """The effective configuration. `problems` are errors of whole files, `root` is the project file's directory.
 
-    `events` are the host program's own events; `settings` hold `on_error`, `audit`, `record_context` where set.
+    `events` are the host program's; `settings` hold `on_error`, `audit`, `record_context` where set.
     """
 
     def __init__(self, text: str) -> None:
-        """Parse the header. Raises ValueError, KeyError or TypeError if it is not one of this version."""
-        # JSON, neither pickle nor marshal: a foreign or torn file can do no harm.
+        """Parse the header. Raises ValueError, KeyError or TypeError if foreign or of another version."""
+        # JSON, not pickle or marshal: a foreign or torn file can do no harm.
         header, end = scan_own(text, 0)
         if not isinstance(header, dict) or (header["format"], header["version"]) != (FORMAT, __version__):
             raise ValueError("not a cache file of this version")
@@ -200,7 +199,7 @@ class CompiledConfig:
         return EventHooks(self._table(event), self)
 
     def matching(self, event: str, context: Mapping[str, object]) -> tuple[EventHooks, bool]:
-        """Return the hooks of an event in running order, and whether one matches this context."""
+        """Return an event's hooks in running order, and whether one matches this context."""
         hooks = EventHooks(self._table(event), self)
         return hooks, any(hooks.selects(index, context) for index in range(hooks.count))
 
@@ -226,7 +225,7 @@ class CompiledConfig:
 
 
 class EventHooks:
-    """The hooks of one event: the engine's candidates. A hook is parsed when it is first needed."""
+    """The candidate hooks of one event, each parsed when first needed."""
 
     def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
@@ -242,11 +241,11 @@ class EventHooks:
         return self._rows[index][0]
 
     def need_approval(self) -> bool:
-        """Return whether a hook is of a layer that is not trusted."""
+        """Return whether a hook is of an untrusted layer."""
         return any(LAYERS[row[0]] in UNTRUSTED_LAYERS for row in self._rows)
 
     def always(self, index: int) -> bool:
-        """Return whether the hook runs even after the chain has ended."""
+        """Return whether the hook runs after the chain has ended."""
         return bool(self._rows[index][1] & ALWAYS)
 
     def enforcing(self, index: int) -> bool:
@@ -258,7 +257,7 @@ class EventHooks:
         if context is not self._context:
             self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
         layer = self._rows[index][0]
-        if layer not in self._selected:  # layer by layer: a project's conditions do not delay the user's guards
+        if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
             rows = enumerate(self._rows)
             self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:7])}
         return index in self._selected[layer]
@@ -280,7 +279,7 @@ def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
         compiled = CompiledConfig(read_sealed(path_for(found)))
-        # Believed only if it names the very state of every file that it was compiled from.
+        # Valid only if it names the current state of every source file.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):
             return compiled

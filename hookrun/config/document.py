@@ -1,4 +1,4 @@
-"""Read a config file, JSON or YAML, with the place of every key and value, and report what is wrong at a place."""
+"""Read a JSON or YAML config file with the place of every key and value; report problems at a place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLANK = re.compile(r"[\s\ufeff]*")
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 MILLISECONDS = 1000
-"""A timeout from here on was probably meant in milliseconds."""
+"""Timeouts from here on were probably meant in milliseconds."""
 
 EMPTY_VALUES = {'""': "an empty string", "[]": "an empty list", "{}": "an empty object"}
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -30,9 +30,9 @@ PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error or warning (`severity`) at a place in a file; `line` and `column` are 1-based.
+    """An error or warning (`severity`) in a file; `line` and `column` are 1-based.
 
-    `message` is one line in lower case without a full stop. `hint` says what to do about it.
+    `message` is one line in lower case without a full stop. `hint` says what to do.
     """
 
     path: str
@@ -45,21 +45,21 @@ class Diagnostic:
 
     @classmethod
     def of_hook(cls, hook: Hook, message: str, hint: str | None = None) -> Diagnostic:
-        """Return a warning about a hook, at the line of its entry."""
+        """Return a warning at the line of a hook's entry."""
         return cls(hook.source, hook.line, 1, hook.name, message, hint, "warning")
 
     def __str__(self) -> str:
-        """Return the diagnostic as a message to print: one line, and a second one for the hint."""
+        """Return the diagnostic as printed: one line, and a second for the hint."""
         return f"{self.where}: {self._message}"
 
     @property
     def where(self) -> str:
-        """`path:line:column`, the path as short as it can be, safe to print."""
+        """`path:line:column`, the path as short as possible, safe to print."""
         return escape(f"{files.relative_path(self.path)}:{self.line}:{self.column}")
 
     @property
     def text(self) -> str:
-        """The diagnostic on one line with the whole path, for records."""
+        """The diagnostic on one line with the full path, for records."""
         return one_line(f"{self.path}:{self.line}:{self.column}: {self._message}")
 
     @property
@@ -72,12 +72,12 @@ class Diagnostic:
 
 
 def errors_in(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the errors among the diagnostics, without the warnings."""
+    """Return the errors, without the warnings."""
     return [problem for problem in problems if problem.severity == "error"]
 
 
 def problem_message(problem: str) -> str:
-    r"""Return an error that is kept as one line (`Diagnostic.text`) as a message: short path, the hint on its own line.
+    r"""Return a `Diagnostic.text` as a message: short path, the hint on its own line.
 
     >>> problem_message("coder.json:1:1: `hooks` must be a list of hooks, not 1; write [] for no hooks")
     'coder.json:1:1: `hooks` must be a list of hooks, not 1\nhint: write [] for no hooks'
@@ -102,7 +102,7 @@ def key_text(path: KeyPath) -> str:
 
 
 def field_name(path: KeyPath) -> str:
-    """Return a key path in backquotes, without the item of a list that it begins in: `when.agent`, `args[0]`."""
+    """Return a key path in backquotes, without a leading list item: `when.agent`, `args[0]`."""
     indexes = [at for at, step in enumerate(path[:-1]) if isinstance(step, int)]
     return f"`{key_text(path[indexes[-1] + 1 :] if indexes else path)}`" if path else "the file"
 
@@ -113,32 +113,32 @@ class Invalid(Exception):  # noqa: N818  # control flow: always caught, never sh
 
 @dataclass(slots=True)
 class Location:
-    """A place in a document, and the diagnostics reported there and inside it."""
+    """A place in a document, with the diagnostics reported in it."""
 
     document: Document
     path: KeyPath
     problems: list[Diagnostic] = field(default_factory=list)
 
     def at(self, *steps: str | int) -> Location:
-        """Return a place further inside; its diagnostics go to the same list."""
+        """Return a place further inside with the same list of diagnostics."""
         return Location(self.document, (*self.path, *steps), self.problems)
 
     def report(self, message: str, hint: str | None = None) -> None:
-        """Report an error about the value."""
+        """Report an error in the value."""
         self.problems.append(self.document.problem(self.path, message, hint))
 
     def warn(self, message: str, hint: str | None = None) -> None:
-        """Report a warning about the value."""
+        """Report a warning for the value."""
         self.problems.append(self.document.problem(self.path, message, hint, severity="warning"))
 
     def unknown_key(self, key: str, what: str, valid: Iterable[str], hint: str | None = None) -> None:
-        """Report a key of the object that is not a `what`; the hint is by default the closest valid one."""
+        """Report a key that is not a `what`; the default hint is the closest valid one."""
         hint = hint or did_you_mean(key, valid, "remove it")
         message = f"unknown {what} {quote(key)}"
         self.problems.append(self.document.problem((*self.path, key), message, hint, at_key=True))
 
     def type_error(self, value: object, expected: str, hint: str | None = None, *, note: str = "") -> Invalid:
-        """Report a value that is not as expected, and return the exception for the caller to raise."""
+        """Report a value of the wrong type; return the exception for the caller."""
         shown = EMPTY_VALUES.get(quote(value), quote(value))
         message = f"{field_name(self.path)} must be {expected}, not {shown}{note}"
         self.report(message, hint or _hint(value, expected))
@@ -176,7 +176,7 @@ class SourceError(Exception):
 
 
 class Document:
-    """A parsed file: its `path`, its `data` and the position of each part."""
+    """A parsed file: its `path`, `data` and the position of each part."""
 
     __slots__ = ("_lines", "_parsed", "data", "path")
 
@@ -193,16 +193,16 @@ class Document:
 
     @classmethod
     def from_data(cls, name: str, data: object) -> Document:
-        """Return the document of data in memory, called `name` in messages. Raises TypeError or ValueError."""
+        """Return in-memory data as a document named `name`. Raises TypeError or ValueError."""
         text = json.dumps(data, indent=1)
         return cls(name, text, parse_json(text))
 
     def position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return the 1-based line and column of the value at `key_path`, or of the nearest enclosing value."""
+        """Return the 1-based line and column of `key_path`'s value or nearest enclosing value."""
         return self._place(self._parsed.offset(key_path))
 
     def key_position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return the 1-based line and column of the key of the value at `key_path`."""
+        """Return the 1-based line and column of the key at `key_path`."""
         return self._place(self._parsed.offset(key_path, key=True))
 
     def _place(self, offset: int) -> tuple[int, int]:
@@ -212,22 +212,22 @@ class Document:
     def problem(
         self, key_path: KeyPath, message: str, hint: str | None, *, at_key: bool = False, severity: str = "error"
     ) -> Diagnostic:
-        """Return a diagnostic about the value (or, `at_key`, its key) at `key_path`."""
+        """Return a diagnostic about the value (`at_key`: the key) at `key_path`."""
         line, column = self.key_position(key_path) if at_key else self.position(key_path)
         return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
 
 
 NOT_READ = Document("", "", PositionedData())
-"""In place of a file that cannot be read."""
+"""Stands for a file that cannot be read."""
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return the 1-based line and column of an offset in the text."""
+    """Return the 1-based line and column of an offset."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
-    """Return the parsed file of at most `limit` values: YAML by its suffix, JSON otherwise. Raises SourceError."""
+    """Return the parsed file of up to `limit` values: YAML by suffix, else JSON. Raises SourceError."""
     text = decode(path, _read_bytes(path))
     if BLANK.fullmatch(text):
         raise _error(path, EMPTY, 'write {"hooks": []}, or remove the file')
@@ -242,9 +242,9 @@ def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
 
 
 def parse(path: str, text: str, limit: int = MAX_PROJECT_VALUES) -> Document:
-    """Return the parsed text of a file, YAML by its suffix, JSON otherwise. Raises ParseError."""
+    """Return the parsed text: YAML by suffix, else JSON. Raises ParseError."""
     if path.endswith(YAML_SUFFIXES):
-        from hookrun.config.parse_yaml import parse_yaml  # PyYAML takes 19 ms to import, and most files are JSON
+        from hookrun.config.parse_yaml import parse_yaml  # importing PyYAML takes 19 ms, and most files are JSON
 
         return Document(path, text, parse_yaml(text, limit))
     return Document(path, text, parse_json(text, limit))
@@ -272,7 +272,7 @@ def _read_bytes(path: str) -> bytes:
 
 
 def decode(path: str, data: bytes) -> str:
-    """Return the bytes as text without a byte-order mark. Raises SourceError unless they are UTF-8."""
+    """Return the bytes as text without a byte-order mark. Raises SourceError unless UTF-8."""
     hint = "save the file as UTF-8"
     if data.startswith(WIDE_MARKS):
         raise _error(path, "the file is UTF-16", hint)

@@ -1,10 +1,10 @@
 """Find the files that a hook's command executes or reads as code: an approval covers them.
 
-It is done when declarations are compiled. A reference is `KIND:VALUE`; `trust.hook_files` finds its files before each
-run. KIND is `path` (a file, or a directory that a program enters), `program` (a file that is started, without a slash
-one on the PATH), `node` (what `require` takes), `module` (`DIRECTORY:NAME`, for Python), `up` (`DIRECTORY:NAME`, in the
-directory or one above), `glob`, `maybe` and `maybeglob` (covered only if a file looks like code or is configuration),
-or `unread` (why the command cannot be read: it cannot be approved).
+Declarations are compiled with references `KIND:VALUE`, whose files `trust.hook_files` finds before each run. KIND is
+`path` (a file, or a directory that a program enters), `program` (a file to start; without a slash, one on the PATH),
+`node` (what `require` takes), `module` (`DIRECTORY:NAME`, for Python), `up` (`DIRECTORY:NAME`, in the directory or one
+above), `glob`, `maybe` and `maybeglob` (covered only if a file looks like code or configuration), or `unread` (why the
+command cannot be read, so not approved).
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import WRAPPERS, nested_line
 
 DEPTH = 16
-"""Levels of the working directory that a line may leave by `cd ..`."""
+"""Levels that a line may leave the working directory by `cd ..`."""
 
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH
 KNOWN = {**KNOWN_VALUES, "PATH": UNKNOWN, TOPLEVEL: KNOWN_VALUES["HOOKRUN_PROJECT_DIR"]}
 """The variables of which something is known while a line is read."""
 
 MAX_REFERENCES = 2000
-"""References of one hook; a command with more cannot be approved."""
+"""References of a hook; with more, a command cannot be approved."""
 
 SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
 LITERAL = re.compile(r"'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\"|`([^`]*)`", re.DOTALL)
 RUNS_LINES = re.compile(r"(?:^|[0-9$/;{}\s])e\s+\S")
-"""The command of sed that runs a line."""
+"""The sed command that runs a line."""
 
 MAX_NESTED_LINES, MAX_ROOTS = 8, 8
-"""Lines within lines that are read, and directories in which the modules of inline code are looked for."""
+"""Limits on nested lines, and on directories searched for inline code's modules."""
 
 
 class Executed(NamedTuple):
-    """The references of a hook's `code`, and the parts of its command that are known only at run time (`unknown`)."""
+    """The references of a hook's `code`, and the command's parts known only at run time (`unknown`)."""
 
     code: list[str]
     unknown: list[str]
@@ -65,7 +65,7 @@ def _unread(reason: str) -> Executed:
 def executed(
     kind: str, target: str | Sequence[str], env: Mapping[str, str] | None = None, dialect: str = "hookrun"
 ) -> Executed:
-    """Return the files that the command of a hook executes; `kind` is its field, `env` its declared variables."""
+    """Return the files that a hook's command executes; `kind` is its field, `env` its variables."""
     values = dict(env or {})
     line = _line_of(kind, target, dialect)
     if is_slow_to_parse(line):
@@ -82,10 +82,10 @@ def executed(
 
 
 def file_words(kind: str, target: str | Sequence[str], dialect: str = "hookrun") -> list[str]:
-    """Return the paths that a hook's command may name, each once and in order: of code and of data.
+    """Return the paths that a hook's command may name, of code and data, each once and in order.
 
-    They are its words and the pieces of each, as references have them. One too many costs little: it counts only where
-    a file has that name. Files that the command writes, such as logs, are left out.
+    They are words and their pieces, as in references. A wrong one costs little: it counts only if a file has that name.
+    Files that the command writes, such as logs, are left out.
     """
     reader = CodeReader({})
     parsed = parse_line(_line_of(kind, target, dialect), directory=WORKING_DIRECTORY, variables=KNOWN)
@@ -111,7 +111,7 @@ def _line_of(kind: str, target: str | Sequence[str], dialect: str) -> str:
 
 
 class CodeReader:
-    """Collects references. Paths begin with WORKING_DIRECTORY or a variable's name until they are added."""
+    """Collects references. Paths begin with WORKING_DIRECTORY or a variable's name until added."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.code: dict[str, None] = {}
@@ -161,7 +161,7 @@ class CodeReader:
                 self._contents(command)
 
     def _contents(self, command: SimpleCommand) -> None:
-        """Add the files that a command prints or copies, because the line runs its output."""
+        """Add the files that a command prints or copies: the line runs its output."""
         self._redirected(command)
         if command.program in interpreters.CONTENTS:
             for word in command.words[1:]:
@@ -173,11 +173,11 @@ class CodeReader:
             return
         self.variables(command.assignments, command.directory, exported=True)
         words = command.words
-        self._below = "find" in command.wrappers[-1:]  # it looks into all directories below
+        self._below = "find" in command.wrappers[-1:]  # it searches all directories below
         self._program(words[0], command)
         self._run(words, command)
         line = nested_line(command.program, words, command.stdin)
-        if line is not None and line.text is None and not self._redirected(command):  # it runs what it reads
+        if line is not None and line.text is None and not self._redirected(command):  # it runs its input
             self._runs_what_is_made = True
 
     def _program(self, word: Word, command: SimpleCommand) -> None:
@@ -193,7 +193,7 @@ class CodeReader:
                 self.up(f"node_modules/.bin/{text}", command.directory)
 
     def on_path(self, name: str, command: SimpleCommand) -> None:
-        """Add a program that is looked for on the PATH, which the line itself may set."""
+        """Add a program looked up on the PATH, which the line may set."""
         self._add("program", name)
         for directory in command.assignments.get("PATH", UNKNOWN).split(":"):
             if UNKNOWN not in directory and not f"{directory}/".startswith(SYSTEM):
@@ -204,7 +204,7 @@ class CodeReader:
         name = interpreters.versionless(text.rpartition("/")[2].lower())
         rest = words[1:]
         if "/" in text and not text.startswith(SYSTEM):
-            self._maybe_all(rest, command)  # a program of the project may be anything, whatever its name
+            self._maybe_all(rest, command)  # a project's program may be anything, whatever its name
         if name in interpreters.RUNNERS:
             self._runner(name, rest, command)
         if name in interpreters.PROGRAMS:
@@ -242,7 +242,7 @@ class CodeReader:
         self._maybe_all(words[at + 1 :], command)
 
     def installed(self, name: str, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Run a program that a package manager finds, for example in node_modules/.bin."""
+        """Run a program that a package manager finds, as in node_modules/.bin."""
         if looks_like_code(words[0].text):
             self.path(words[0], command.directory)
             self._maybe_all(words[1:], command)
@@ -254,7 +254,7 @@ class CodeReader:
             self._run(words, command)
 
     def _options(self, words: Sequence[Word], command: SimpleCommand) -> None:
-        """Add what an option makes a program run: `git -c core.hooksPath=hooks`."""
+        """Add the program that an option runs: `git -c core.hooksPath=hooks`."""
         for before, word in zip(("", *(each.text for each in words)), words, strict=False):
             if interpreters.EXECUTING_OPTIONS.search(word.text):
                 value = word.text.rpartition("=")[2]
@@ -279,7 +279,7 @@ class CodeReader:
     # --- variables
 
     def variables(self, values: Mapping[str, str], directory: str | None, *, exported: bool = False) -> None:
-        """Add the code that values of variables name; of `exported` ones only those that programs are known to read."""
+        """Add the code that variables name; of `exported` ones, only those that programs read."""
         for name, value in values.items():
             if not value or value == UNKNOWN or name == "PATH":
                 continue
@@ -313,7 +313,7 @@ class CodeReader:
             self.maybe(word, command.directory)
 
     def maybe(self, word: Word, directory: str | None) -> None:
-        """Add a word that is code only if its file looks like it, with the pieces that may be a path."""
+        """Add a word that is code only if its file looks like it, and pieces that may be paths."""
         text = word.text
         if word.globs:
             self.path(word, directory, "maybe")
@@ -330,7 +330,7 @@ class CodeReader:
                     self.path(Word(part.removeprefix("@")), directory, "maybe")
 
     def inline(self, language: str, word: Word, directory: str | None, libraries: Sequence[str]) -> None:
-        """Add the files that inline code names, in literals and as modules."""
+        """Add the files that inline code names in literals and imports."""
         text = word.text
         if UNKNOWN in text:
             self.unknown[text] = None
@@ -346,7 +346,7 @@ class CodeReader:
 
     def _literals(self, language: str, text: str, directory: str | None) -> list[str]:
         """Add the files that inline code names, and return its literals."""
-        if language in {"sed", "shell", "jq", "sql"}:  # no literal of these is a file that is run
+        if language in {"sed", "shell", "jq", "sql"}:  # their literals name no files that run
             if language == "sed" and RUNS_LINES.search(text):
                 self._pieces(text, directory)
             return []
@@ -360,7 +360,7 @@ class CodeReader:
         return literals
 
     def module(self, language: str, name: str, directory: str | None, roots: Sequence[str]) -> None:
-        """Add a module that a language finds in one of these directories."""
+        """Add a module that a language finds in one of the `roots`."""
         if UNKNOWN in name:
             self.unknown[name] = None
         elif language == "python":
@@ -381,11 +381,11 @@ class CodeReader:
                     self.path(Word(path if path[:1] == "/" else f"{root}/{path}"), directory)
 
     def up(self, name: str, directory: str | None) -> None:
-        """Add a file that is looked for in a directory and in those above it."""
+        """Add a file searched for in a directory and those above it."""
         self._add("up", f"{self._located('.', directory)}:{name}")
 
     def stdin(self, program: interpreters.Program, command: SimpleCommand) -> None:
-        """Add the code of a program that reads it from standard input."""
+        """Add the code that a program reads from standard input."""
         redirected = self._redirected(command)
         if command.stdin is not None:
             self.inline(program.language, command.stdin, command.directory, [])
@@ -393,7 +393,7 @@ class CodeReader:
             self._runs_what_is_made = True
 
     def _redirected(self, command: SimpleCommand) -> bool:
-        """Add the files that are redirected to a command's input; return whether there are any."""
+        """Add the files redirected to a command's input; return whether there are any."""
         read = [each.target for each in command.redirections if each.reads]
         for target in read:
             self.path(target, command.directory)
@@ -402,7 +402,7 @@ class CodeReader:
     # --- paths
 
     def path(self, word: Word, directory: str | None, kind: str = "path") -> None:
-        """Add a file; in place of a part that is not known any name may be."""
+        """Add a file; an unknown part may be any name."""
         text = word.text.removeprefix("file://")
         if text in NO_FILES:
             return
@@ -414,14 +414,14 @@ class CodeReader:
             pattern = self._below or any(sign in text for sign in "*?[")
             if not (word.globs and pattern):
                 self._add(kind, located if kind != "program" or "/" in located else f"./{located}")
-            if pattern:  # a loop's variable stands for names, quoted or not
+            if pattern:  # a loop variable stands for names, quoted or not
                 self._glob(located, kind)
             return
         self.unknown[text] = None
         tail = text.rpartition(UNKNOWN)[2]
         if "/" in text.partition(UNKNOWN)[0] and known:
             self._glob(self._located(text.replace(UNKNOWN, "*"), directory), kind)
-        elif tail.strip("/"):  # from the project's root, most likely
+        elif tail.strip("/"):  # most likely from the project's root
             for base in (f"/{NAMED}HOOKRUN_PROJECT_DIR", WORKING_DIRECTORY):
                 self.path(Word(tail.lstrip("/")), base, kind)
 
@@ -431,7 +431,7 @@ class CodeReader:
             self._add("maybeglob" if kind == "maybe" else "glob", each)
 
     def _located(self, text: str, directory: str | None) -> str:
-        """Return a path as a declaration would name it: relative to the working directory, or from a variable."""
+        """Return a path as declared: relative to the working directory, or from a variable."""
         path = text if text[:1] == "/" else f"{directory or WORKING_DIRECTORY}/{text}"
         parts = [part for part in path.split("/") if part not in {"", "."}]
         if parts and parts[0][0] == NAMED:
@@ -444,7 +444,7 @@ class CodeReader:
         return f"./{relative}" if relative[:1] == "~" or relative[:2] == "${" else relative or "."
 
     def _add(self, kind: str, value: str) -> None:
-        if HERE in value or NAMED in value:  # a name that is put together with a directory
+        if HERE in value or NAMED in value:  # a name joined to a directory
             self.unknown[value.replace(HERE, "...").replace(NAMED, "$")] = None
         else:
             self.code[f"{kind}:{value}"] = None

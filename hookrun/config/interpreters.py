@@ -1,4 +1,4 @@
-"""Tables of programs: which of their options and operands are code, which read only data, which files they look for."""
+"""Tables of programs: which options and operands are code or only data, and the files they look for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hookrun.shell.prefilter import READERS
 from hookrun.shell.simple_command import NAMING_CODE
 
 Operand = Literal["path", "inline", "node", "run", "maybe", "data"]
-"""What an operand is: as in OptionKinds, or a program with its arguments, what may be code, no code."""
+"""Kinds of operand: as in OptionKinds, a program with its arguments, possible code, no code."""
 
 
 class OptionKinds(TypedDict, total=False):
-    """The options of a program by what their value is, with spaces between them."""
+    """A program's options by the kind of their value, separated by spaces."""
 
     path: str  # a file of code
     inline: str  # code itself
@@ -24,18 +24,18 @@ class OptionKinds(TypedDict, total=False):
     classes: str  # a class path
     chdir: str  # a directory to change to
     skip: str  # a word of data
-    skip2: str  # two of them
+    skip2: str  # two words of data
     glued: str  # data only without a space
-    stdin: str  # nothing: the program reads its code from standard input
+    stdin: str  # none: the program reads code from standard input
 
 
 class Program:
     """The command line syntax of a program.
 
-    `options` say what the values of options are, `first` what the first operand is, `rest` what the others are.
-    `without` are options that give the code, so that no operand is. `language` is that of its inline code and modules.
-    `reads_stdin` tells that it runs its standard input if no word gives it code. `looks_for` are files that it finds
-    in its working directory or above. Without `clusters` an option has several letters behind one dash.
+    `options` are the kinds of option values, `first` of the first operand, `rest` of the others. `without` are options
+    that give the code, so that no operand does. `language` is that of its inline code and modules. With `reads_stdin`
+    it runs standard input if no word gives it code. `looks_for` are files that it finds in its working directory or
+    above. Without `clusters` an option has several letters behind one dash.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ _PROGRAMS = {
     ),
 }
 PROGRAMS = {name: program for names, program in _PROGRAMS.items() for name in names.split()}
-"""Programs that run code they are given, by their names without a version."""
+"""Programs that run code they are given, by name without a version."""
 
 RUNNERS = {
     **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx")),
@@ -261,7 +261,7 @@ _NO_CODE = (
     "dialog redis-cli kubectl"
 )
 NO_CODE = frozenset(_NO_CODE.split())
-"""Programs that never execute the files that they are given."""
+"""Programs that never execute the files they get."""
 
 _CONTENTS = (
     "cat tac head tail more less grep egrep fgrep rg sort uniq cut tr paste base64 base32 xxd gunzip zcat bzcat "
@@ -269,7 +269,7 @@ _CONTENTS = (
     "printf ls find fd curl wget tar unzip cp mv ln install dd rsync tee pr strings join comm column git echo"
 )
 CONTENTS = frozenset(_CONTENTS.split())
-"""Programs that print, copy or name files: these are code in a line that runs its own output."""
+"""Programs that print, copy or name files: code, in a line that runs its own output."""
 
 OPTION_VARIABLES = {
     "NODE_OPTIONS": "node",
@@ -281,7 +281,7 @@ OPTION_VARIABLES = {
     "_JAVA_OPTIONS": "java",
     "AWKFLAGS": "awk",
 }
-"""Variables that hold options of a program."""
+"""Variables with a program's options."""
 
 LIBRARY_VARIABLES = {
     "PYTHONPATH": ("python", "*.py"),
@@ -298,26 +298,26 @@ LIBRARY_VARIABLES = {
     "GIT_EXEC_PATH": ("", "*"),
     "GIT_TEMPLATE_DIR": ("", "hooks/*"),
 }
-"""Variables that name directories of code -> the language of the modules, and which files are code."""
+"""Variables that name code directories -> the modules' language, and which files are code."""
 
 CODE_PATHS = NAMING_CODE.difference({"PATH"}, OPTION_VARIABLES, LIBRARY_VARIABLES) | {"GIT_CONFIG", "GIT_CONFIG_GLOBAL"}
-"""Variables that name files of code, between spaces or colons."""
+"""Variables that name code files, separated by spaces or colons."""
 
 EXECUTING_OPTIONS = re.compile(
     r"exec=|command=|program=|hooksPath=|fsmonitor=|rsh=|editor=|pager=|config=|sshCommand=", re.IGNORECASE
 )
-"""Options of programs without code of their own that name some."""
+"""Options of programs without their own code that name some."""
 
 CONFIG_OPTIONS = frozenset({"-K", "-c", "--config", "--config-file", "--plugin", "--rulesdir"})
-"""Options whose value is a file that may be code, such as eslint's."""
+"""Options with a file that may be code, such as eslint's."""
 
 NAMING = frozenset({".", "source", "go", "run-parts", "alias"})
-"""Programs that take code in a way of their own."""
+"""Programs with their own ways to take code."""
 
 LINE_VARIABLES = re.compile(
     r"(?:.*(?:COMMAND|EDITOR|PAGER|ASKPASS|SHELL|_SSH|_DIFF|BROWSER|WRAPPER|LESSOPEN)|VISUAL|CC|CXX)"
 )
-"""Variables whose value a program may run as a line."""
+"""Variables that a program may run as a line."""
 
 MODULES = {
     "python": (re.compile(r"(?:^|[;\n:\s])(?:import|from)\s+([\w.]+(?:\s*,\s*[\w.]+)*)"), ""),
@@ -329,9 +329,9 @@ MODULES = {
     "sql": (re.compile(r"(?:\.read|\\ir?|source|\.load)\s+([^\s;]+)"), ""),
     "java": (re.compile(r"(?!)"), ".class"),
 }
-"""How inline code of a language names modules, and the suffix of their files."""
+"""How a language's inline code names modules, and their files' suffix."""
 
 
 def versionless(name: str) -> str:
-    """Return a program's name without the version at its end: python for `python3.12`."""
+    """Return a program's name without a trailing version: `python` for `python3.12`."""
     return name if name in PROGRAMS or name in NO_CODE else name.rstrip("0123456789.").rstrip("-") or name

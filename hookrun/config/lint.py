@@ -1,6 +1,6 @@
-"""Warn about config that is valid but cannot work as intended: names that no tool, argument or field has.
+"""Warn about valid config that cannot work as intended: names that no tool, argument or field has.
 
-So do hooks that Claude Code accepts, with their matchers, `if` rules and exit statuses.
+Also check Claude Code's hooks: matchers, `if` rules and exit statuses.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from hookrun.state import CONFIG_DIR
 from hookrun.text import closest, did_you_mean, one_of, quote
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
-"""Agents that a hook can be limited to without a warning: those that run the hooks of another's settings included."""
+"""Agents that a hook can name without a warning, also if they run another agent's hooks."""
 
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
-"""Syntax of regular expressions that no tool name has."""
+"""Regular expression syntax that no tool name has."""
 
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
-"""A permission rule, such as `Bash(rm:*)`, whole or cut at a `|`."""
+"""A permission rule such as `Bash(rm:*)`, whole or cut at a `|`."""
 
 SEPARATED = re.compile(r".+[_/-].+", re.DOTALL)
-"""A name that may be an MCP server's tool in the notation of some agents."""
+"""A name that may be an MCP tool in some agents' notation."""
 
 NEAR = 0.85
-"""Likeness from which a name that could be of an MCP server's tool is taken for a misspelled one."""
+"""Similarity from which a possible MCP tool name counts as misspelled."""
 
 
 def warn_suspicious(
     values: dict[str, object], events: list[str], entry: dict[str, object], at: Location, own: Collection[str]
 ) -> None:
-    """Warn about values of a hook that are valid but rarely intended; `own` are the events of a program."""
+    """Warn about valid but rarely intended values; `own` are a program's events."""
     if "timeout" in entry:
         at.at("timeout").warn_milliseconds(values.get("timeout"))
     agents = texts(values, "agents")
@@ -58,7 +58,7 @@ def warn_suspicious(
     if "," in str(values.get("name", "")):
         at.at("name").warn("`HOOKRUN_SKIP` cannot list a name with a comma", "use another character")
     matcher = texts(values, "matcher")
-    # A program's own events carry its own tools and fields, and an agent that is not known has its own, too.
+    # A program's own events have their own tools and fields, and so does an unknown agent.
     foreign = any(event in own for event in events) or any(agent not in KNOWN_AGENTS for agent in agents)
     _lint_matcher(matcher, events, at.at("matcher"), None if foreign else agents or AGENTS)
     hook = _Scope(events, agents or AGENTS, matcher)
@@ -94,7 +94,7 @@ def _names(agents: Iterable[str]) -> Iterator[str]:
 
 
 def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
-    """Warn about a glob that matches none of the known names of tools, and none that a tool of an MCP server has."""
+    """Warn about a glob that matches no known tool name and no possible MCP tool."""
     if any(glob(pattern, name) for name in known) or can_be_mcp(pattern):
         return
     shown = quote(pattern)
@@ -134,17 +134,17 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
 MCP = "mcp__"
 EXAMPLE = f"{MCP}a__a"
 MCP_TOOL = re.compile(r"[m?][c?][p?][_?]{2}[\w?-]+[_?]{2}[\w?-][\w?./-]*", re.ASCII)
-"""`mcp__SERVER__TOOL`, whatever the two are called, with `?` for any character."""
+"""`mcp__SERVER__TOOL` of any names, with `?` for any character."""
 
 
 def can_be_mcp(pattern: str) -> bool:
-    """Return whether a glob can match `mcp__SERVER__TOOL`, whatever the two are called.
+    """Return whether a glob can match any `mcp__SERVER__TOOL`.
 
     >>> can_be_mcp("mcp__git*"), can_be_mcp("mcp__.*"), can_be_mcp("mcp__git")
     (True, False, False)
     """
     begins, star, ends = re.sub(r"\[.[^]]*\]", "?", pattern, flags=re.DOTALL).partition("*")
-    # The first `*` can complete a name and the others be empty: what follows is in the tool's name then.
+    # The first `*` can complete a name and the others be empty: the rest is then in the tool's name.
     fillings = [EXAMPLE[index:] for index in range(len(EXAMPLE) + 1)] if star else [""]
     return any(MCP_TOOL.fullmatch(begins + filling + ends.replace("*", "")) for filling in fillings)
 
@@ -153,15 +153,13 @@ def can_be_mcp(pattern: str) -> bool:
 
 
 class _Scope(NamedTuple):
-    """Where a condition applies: the hook's events, agents and matcher."""
-
     events: list[str]
     agents: Collection[str]
     matcher: list[str]
 
 
 def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) -> None:
-    """Warn about a condition on an unknown field or argument, or on a value that it never has."""
+    """Warn about a condition on an unknown field or argument, or an impossible value."""
     first, _, rest = path.partition(".")
     if first not in CONTEXT_FIELDS:
         instead = MISNAMED.get(first)
@@ -186,7 +184,7 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
 
 
 def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
-    """Warn about an argument that none of the matcher's tools has, where all of them are tools with known arguments."""
+    """Warn about an argument that none of the matcher's tools has, if all their arguments are known."""
     tools = {ours for each in matcher for ours in _canonical(each)}
     if not tools or any(tool not in ARGUMENTS for tool in tools):
         return
@@ -198,7 +196,7 @@ def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
 
 
 def _canonical(alternative: str) -> set[str]:
-    """Return hookrun's names of the tools that an alternative of a matcher names; itself if it is a glob or unknown."""
+    """Return hookrun's names for a matcher's alternative; itself if it is a glob or unknown."""
     ours = {native_tools(agent)[alternative] for agent in KNOWN_AGENTS if alternative in native_tools(agent)}
     return {alternative} if alternative in ARGUMENTS or not ours else ours
 
@@ -210,14 +208,13 @@ MISTAKEN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(rf"\.?(?:coder|hookrun){SUFFIX}", re.IGNORECASE), (*PROJECT_FILES, LOCAL_FILE)),
     (re.compile(rf"\.?(?:coder|hookrun|hooks?){SUFFIX}", re.IGNORECASE), LAYER_FILES),
 )
-"""In a project, and in the directories of the user and the administrator: names that are nearly one that is read there,
-and the names that are."""
+"""Misspelled file names in a project, or the user's and administrator's directories, and the correct ones."""
 
 
 def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a warning for each file that is not read, but whose name is nearly one of those that are.
+    """Yield a warning for each unread file whose name nearly matches one that is read.
 
-    A file of another program is left out: one that is not called after hookrun and holds no hooks.
+    Other programs' files are left out: they are not named after hookrun and hold no hooks.
     """
     project, others = MISTAKEN
     places = dict.fromkeys(found.searched, project)
@@ -250,12 +247,12 @@ GONE = {"MultiEdit": "Edit", "LS": "Glob"}
 """Removed tools -> their replacements."""
 
 BUILT_IN = frozenset(native_tools("claude")) - GONE.keys() - LEGACY_TOOLS.keys()
-"""Known tools of Claude Code. The list is incomplete: only near misses are reported."""
+"""Claude Code's known tools. The list is incomplete: only near misses are reported."""
 
 NEVER = ": it never matches"
 
 RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
-"""A permission rule in a matcher, where it has no meaning: `Bash(git *)`."""
+"""A permission rule in a matcher, meaningless there: `Bash(git *)`."""
 
 
 def lint_matcher(matcher: str, event: str, at: Location) -> None:
@@ -344,7 +341,7 @@ def lint_rule(rule: str, at: Location) -> None:
 
 
 MAX_SCRIPT = 65_536
-"""Limit on the bytes of a script that is read."""
+"""Limit on the bytes read from a script."""
 
 ENDS = re.compile(
     r"\b(?:exit|sys\.exit|process\.exit|raise SystemExit)[ (]+([0-9]+)\b|\b(?:exit|process\.exit)\((1|2)\)"
@@ -352,22 +349,22 @@ ENDS = re.compile(
 """Calls that end a script, with their exit status."""
 
 ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']")
-"""Calls that end a Python script with status 1 and a message on stderr."""
+"""Calls that end Python with status 1 and a message on stderr."""
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
 
 NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
-"""Variables that Claude Code does not set, although scripts use them; the data is on stdin."""
+"""Variables that scripts use but Claude Code does not set: the data is on stdin."""
 
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
-"""Text in scripts that block with their output."""
+"""Signs of a script that blocks by its output."""
 
 REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
 """Events at which a nonzero exit status is meant to block."""
 
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
-    """Yield warnings about the script of a hook of the project at `root`, without running it."""
+    """Yield warnings about a script of a hook in the project at `root`, without running it."""
     claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return

@@ -1,4 +1,4 @@
-"""Load the files of all layers, merge them, and validate their hooks."""
+"""Load and merge the files of all layers and validate their hooks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from hookrun.text import quote
 class Declarations:
     """The effective configuration.
 
-    `hooks` are in running order: by layer, priority, position. An invalid one keeps its place and has an `error`.
+    `hooks` are in running order: by layer, priority, position. An invalid one keeps its place, with an `error`.
     `problems` are errors of whole files, a line each: their hooks may be unknown. `settings` are the effective
-    TRUSTED_SETTINGS, `events` the host program's own events. `root` is the directory of the project's file, or None.
-    `files` are all files that affect the configuration, or would if they existed.
+    TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are all that
+    affect the configuration, or would if they existed.
     """
 
     hooks: list[Hook] = field(default_factory=list)
@@ -42,17 +42,16 @@ class Declarations:
 MAX_INCLUDES = 8
 """Limit on nested includes."""
 MAX_PROJECT_COMMANDS = 128 << 10
-"""Characters of a project's commands that are read: a file can hold many times that."""
+"""Limit on the characters read of a project's commands: a file can hold far more."""
 MAX_FILES = 16
-"""Limit on files of a layer, so that includes do not delay a run."""
+"""Limit on a layer's files, so that includes do not delay a run."""
 
 
 @dataclass(eq=False, slots=True)
 class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
-    `written` is where each hook is written: its file, and the path to it in the file. `read_hooks` and
-    `read_characters` count the project's commands.
+    `written` is each hook's file and path in it. `read_hooks` and `read_characters` count the project's commands.
     """
 
     found: ConfigFiles
@@ -65,7 +64,7 @@ class LoadedConfig:
 
     @property
     def may_read(self) -> bool:
-        """Whether one more command of the project is read."""
+        """Whether another command of the project may be read."""
         return self.read_hooks < MAX_PROJECT_HOOKS and self.read_characters < MAX_PROJECT_COMMANDS
 
     @property
@@ -74,15 +73,15 @@ class LoadedConfig:
         return self.found.project_root(self.declarations.root)
 
     def add_problems(self, problems: list[Diagnostic]) -> None:
-        """Add the problems of a whole file, whose errors leave its hooks unknown."""
+        """Add problems of a whole file; errors leave its hooks unknown."""
         self.problems += problems
         self.declarations.problems += [problem.text for problem in errors_in(problems)]
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
-    """Return the configuration of the found files with all diagnostics. Nothing is raised.
+    """Return the found files' configuration with all diagnostics. Raises nothing.
 
-    With `warns` hooks are also searched for what is valid but cannot work as meant.
+    With `warns`, also look for valid hooks that cannot work as meant.
     """
     examined = LoadedConfig(found)
     looked_for = examined.declarations.files
@@ -113,7 +112,7 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
-    """Add settings of Claude Code that are not among the files yet, under any path."""
+    """Add Claude Code's settings that are not yet among the files under any path."""
     taken = {os.path.realpath(file.path) for file in examined.files}
     examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
 
@@ -121,8 +120,8 @@ def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
     """Return the files of the nearest directory with an effective one.
 
-    Without one, `claudes` lets the nearest settings of Claude Code with hooks determine the project's root, or without
-    such the nearest that enable or disable plugins.
+    Without one, `claudes` lets the nearest Claude Code settings with hooks determine the project's root, else those
+    that enable or disable plugins.
     """
     declarations = examined.declarations
     by_directory: dict[str, list[tuple[str, str]]] = {}
@@ -132,7 +131,7 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     for directory, there in by_directory.items():
         files = [load_file(path, layer) for path, layer in there]
         declarations.files += [file.path for file in files]
-        # Nearest *with hooks in it*: a coder.json of another program does not hide the repository's hooks.
+        # Nearest *with hooks in it*: another program's coder.json does not hide the repository's hooks.
         if any(file.is_effective for file in files):
             declarations.root = directory
             return files
@@ -167,7 +166,7 @@ def _load_layer(files: list[ConfigFile], examined: LoadedConfig) -> None:
 
 
 def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedConfig) -> None:
-    """Add a file and its includes. `chain` are the files that include it, `seen` all files of the layer so far."""
+    """Add a file and its includes. `chain` are its includers, `seen` all of the layer so far."""
     real = os.path.realpath(file.path)
     seen.add(real)
     examined.files.append(file)
@@ -192,7 +191,7 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
 
 
 def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> ConfigFile | None:
-    """Return the included file; None, with an error in the including file, if it is missing or has no hooks."""
+    """Return the included file; None, with an error in the includer, if missing or without hooks."""
     if not os.path.lexists(path):
         where.report(f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
@@ -206,7 +205,7 @@ def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> Con
 
 
 def _combine(examined: LoadedConfig, *, warns: bool) -> None:
-    """Validate the hooks of all files, now that all events are known, and sort them."""
+    """Validate all hooks, now that all events are known, and sort them."""
     declarations = examined.declarations
     own: dict[str, int] = {}
     for file in examined.files:
@@ -231,7 +230,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)
     declarations.settings = _settings(examined.files)
-    # These are in no declaration: hooks have them when they run.
+    # No declaration has these: hooks get them when they run.
     if from_above := {layer: each for layer, each in variables.items() if layer not in UNTRUSTED_LAYERS and each}:
         declarations.settings["claude_env"] = from_above
 
@@ -239,9 +238,9 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
 def _check_entries(
     file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: dict[str, dict[str, str]]
 ) -> None:
-    """Validate the entries of a file. The scope's events are those that this layer and those above it declare.
+    """Validate a file's entries. The scope has the events of this layer and those above.
 
-    `variables` are those that Claude Code's settings give to the hooks in them, by layer.
+    `variables` are those that Claude Code's settings give to hooks, by layer.
     """
     declarations = examined.declarations
     untrusted = scope.layer in UNTRUSTED_LAYERS
@@ -275,7 +274,7 @@ def _checked(file: ConfigFile, scope: Scope, root: str | None, home: str) -> Ite
 
 
 def _settings(files: list[ConfigFile]) -> dict[str, object]:
-    """Return the effective TRUSTED_SETTINGS: the first file that sets one takes precedence."""
+    """Return the effective TRUSTED_SETTINGS: the first file with one takes precedence."""
     defaults = ((name, SETTING_FIELDS[name].default) for name in TRUSTED_SETTINGS)
     settings: dict[str, object] = {name: default for name, default in defaults if default is not None}
     for file in reversed(files):
@@ -288,10 +287,10 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
 
 
 def mark_duplicates(hooks: Iterable[Hook]) -> None:
-    """Record in each hook of Claude Code's form the matchers of its earlier duplicates: the handler runs once.
+    """Record in each hook of Claude Code's form its earlier duplicates' matchers: the handler runs once.
 
-    Handlers of one event are duplicates if they have the same command or URL, arguments, `if` and base directory, and
-    belong to the same plugin. Invalid and disabled ones do not count, and a background hook duplicates only another.
+    Handlers of one event are duplicates if they have the same command or URL, arguments, `if`, base directory and
+    plugin. Invalid and disabled ones do not count, and a background hook duplicates only another.
     """
     seen: dict[object, list[str]] = {}
     for hook in hooks:

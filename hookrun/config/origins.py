@@ -1,4 +1,4 @@
-"""Trace where each effective value comes from: its own line, the defaults of a file, or hookrun."""
+"""Trace the origin of each effective value: its own line, a file's defaults, or hookrun."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import HOOK_DEFAULTS, Hook, as_object
 
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
-"""Origins: the entry, the recipe that it names, the file's `defaults`, made from other fields, hookrun's default."""
+"""Origins: the entry, its recipe, the file's `defaults`, other fields, hookrun's default."""
 
 PER_FILE = ("include", "include_claude", "events", "min_version")
 """Settings that apply to one file, or add up."""
@@ -21,7 +21,7 @@ PER_FILE = ("include", "include_claude", "events", "min_version")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An effective value, its name and its origin; `path` and `line` are None if it is written in no file."""
+    """An effective value with name and origin; `path` and `line` are None without a file."""
 
     name: str
     value: object
@@ -39,7 +39,7 @@ class Value:
 
 
 def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
-    """Return the hooks in running order, each with its values in the order of HOOK_FIELDS."""
+    """Return the hooks in running order, each with its values in HOOK_FIELDS order."""
     written = {id(hook): (file, path) for hook, file, path in examined.written}
     found = []
     for hook in examined.declarations.hooks:
@@ -50,7 +50,7 @@ def hooks(examined: LoadedConfig) -> list[tuple[Hook, list[Value]]]:
 
 
 def _of_another(hook: Hook) -> Iterator[Value]:
-    """Yield the values of a hook in Claude Code's form: all that are not defaults, at the hook's place."""
+    """Yield the non-default values of a hook in Claude Code's form, at the hook's place."""
     for field in HOOK_FIELDS:
         value = _value(hook, field.name)
         if field.name == hook.kind or (field.name not in KINDS and value not in (HOOK_DEFAULTS.get(field.name), None)):
@@ -78,7 +78,7 @@ def _of_entry(hook: Hook, file: ConfigFile, path: KeyPath) -> Iterator[Value]:
 
 
 def _of_recipe(hook: Hook, entry: dict[str, object]) -> set[str]:
-    """Return the fields that the recipe of an entry sets for a hook; none for an entry without a recipe."""
+    """Return the fields that an entry's recipe sets for a hook."""
     if "recipe" not in entry:
         return set()
     hooks = hooks_of(*split_version(str(entry["recipe"])))
@@ -92,7 +92,7 @@ def _value(hook: Hook, name: str) -> object:
 
 
 def _default_of(file: ConfigFile, name: str) -> ConfigFile | None:
-    """Return the file whose `defaults` set the field: the file itself or the nearest that includes it."""
+    """Return the file whose `defaults` set the field: itself or its nearest includer."""
     by: ConfigFile | None = file
     while by is not None:
         if name in as_object(by.settings.get("defaults")):
@@ -106,7 +106,7 @@ def _placed(name: str, value: object, origin: str, file: ConfigFile, path: KeyPa
 
 
 def settings(examined: LoadedConfig) -> list[Value]:
-    """Return the effective settings; those in PER_FILE once for each file that sets them."""
+    """Return the effective settings; those in PER_FILE once per file that sets them."""
     found = []
     for name in TRUSTED_SETTINGS:
         value = examined.declarations.settings.get(name)

@@ -1,4 +1,4 @@
-"""Parse JSON into plain data, with the position of every key and value."""
+"""Parse JSON into plain data with the position of every key and value."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import NoReturn
 from hookrun.text import quote
 
 KeyPath = tuple[str | int, ...]
-"""Keys and list indexes that lead from the top of a document to a value."""
+"""The keys and list indexes from the top of a document to a value."""
 
 MAX_DEPTH = 64
 """Limit on nested lists and objects."""
 
 MAX_VALUES = 1_000_000
-"""Limit on values in a document, aliases expanded: about 50,000 hooks."""
+"""Limit on values in a document with aliases expanded: about 50,000 hooks."""
 
 MAX_PROJECT_VALUES = 50_000
-"""The same for files of a project, so that none delays a run."""
+"""The same for a project's files, so that none delays a run."""
 
 
 class ParseError(Exception):
-    """A text that cannot be parsed, the place as `offset` (in characters)."""
+    """A text that cannot be parsed; `offset` is the place in characters."""
 
     def __init__(self, offset: int, message: str, hint: str) -> None:
         super().__init__(f"{message}\nhint: {hint}")
@@ -34,7 +34,7 @@ class ParseError(Exception):
 
 
 class PositionedData:
-    """Plain JSON data and the offsets, in characters, of its keys and values."""
+    """Plain JSON data and the character offsets of its keys and values."""
 
     __slots__ = ("data", "keys", "limit", "values")
 
@@ -45,7 +45,7 @@ class PositionedData:
         self.values: dict[KeyPath, int] = {}
 
     def record_position(self, path: KeyPath, offset: int, key_offset: int | None = None) -> None:
-        """Record the offsets of the value at `path` and of its key. Raises ParseError beyond the limit."""
+        """Record the offsets of a value and its key. Raises ParseError beyond the limit."""
         if len(self.values) == self.limit:
             raise too_many(offset, self.limit)
         self.values[path] = offset
@@ -53,7 +53,7 @@ class PositionedData:
             self.keys[path] = key_offset
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return the offset of the value at `path` (or of its key), or of the nearest enclosing value."""
+        """Return the offset of the value (or `key`) at `path` or the nearest enclosing value."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
@@ -90,12 +90,12 @@ MISTAKEN = {
 
 
 def parse_json(text: str, limit: int = MAX_VALUES) -> PositionedData:
-    """Return the data of a JSON text of at most `limit` values. Raises ParseError unless it is one JSON value."""
+    """Return the data of a JSON text of up to `limit` values. Raises ParseError for anything else."""
     return JsonParser(text, limit).parse()
 
 
 class JsonParser:
-    """A recursive-descent parser. Methods take an offset, return the one after what they read, or raise ParseError."""
+    """A recursive-descent parser. Methods take an offset and return the next, or raise ParseError."""
 
     def __init__(self, text: str, limit: int = MAX_VALUES) -> None:
         self.text = text
@@ -110,7 +110,7 @@ class JsonParser:
         return self.parsed
 
     def skip(self, offset: int) -> int:
-        """Return the offset of the next character that is not white space."""
+        """Return the offset of the next character other than white space."""
         match = SPACE.match(self.text, offset)
         return match.end() if match else offset
 

@@ -19,7 +19,7 @@ Pair = tuple[yaml.ScalarNode, yaml.Node]
 
 
 def parse_yaml(text: str, limit: int = MAX_VALUES) -> PositionedData:
-    """Return the data of a YAML text of at most `limit` values. Raises ParseError unless it is one document of them."""
+    """Return the data of a YAML document of up to `limit` values. Raises ParseError for anything else."""
     try:
         if not _measure(text, limit):
             return PositionedData()
@@ -33,7 +33,7 @@ def parse_yaml(text: str, limit: int = MAX_VALUES) -> PositionedData:
 
 
 def _measure(text: str, limit: int) -> bool:
-    """Return whether there is a document; first reject input that could exhaust stack or memory."""
+    """Return whether there is a document; first reject input that could exhaust memory or stack."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.DocumentStartEvent):
@@ -75,7 +75,7 @@ def _error(text: str, error: yaml.YAMLError) -> ParseError:
 
 
 class _YamlBuilder:
-    """Turns nodes into plain data and counts the values, because aliases can make a small text huge."""
+    """Turns nodes into plain data and counts the values: aliases can make a small text huge."""
 
     def __init__(self, limit: int) -> None:
         self.parsed = PositionedData(limit)
@@ -113,7 +113,7 @@ class _YamlBuilder:
         }
 
     def pairs(self, node: yaml.MappingNode) -> dict[str, Pair]:
-        """Return the pairs of a mapping by key; its own override merged ones (`<<`)."""
+        """Return a mapping's pairs by key; its own override merged ones (`<<`)."""
         own: dict[str, Pair] = {}
         merged: dict[str, Pair] = {}
         for key_node, value in node.value:
@@ -128,7 +128,7 @@ class _YamlBuilder:
         return {**merged, **own}
 
     def merge(self, node: yaml.Node) -> dict[str, Pair]:
-        """Return the pairs of `<<: node`; the first of several mappings takes precedence."""
+        """Return the pairs of `<<: node`; the first of several mappings has precedence."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         pairs: dict[str, Pair] = {}
         for source in sources:

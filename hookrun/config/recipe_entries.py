@@ -1,6 +1,6 @@
-"""Validate the entries of a config: hooks, and recipes such as `{"recipe": "no-force-push@1"}`.
+"""Validate config entries: hooks, and recipes such as `{"recipe": "no-force-push@1"}`.
 
-What each version of a recipe declares is in a data file: no recipe is imported to load a config.
+What recipe versions declare is in a data file: loading a config imports no recipe.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from hookrun.text import did_you_mean, quote
 Entry = dict[str, object]
 
 VERSIONS_FILE = os.path.join(os.path.dirname(hookrun.__file__), "recipes", "versions.json")
-"""Each recipe's options with their variables, and for each version its hooks; of an old one also the hookrun `until`
-which it works."""
+"""Each recipe's options with variables, and each version's hooks; `until` is an old one's last hookrun."""
 
 
 def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:
-    """Validate the entry at `path` and make its hook, or the hooks of the recipe that it names."""
+    """Validate the entry at `path` and make its hook, or its recipe's hooks."""
     if not isinstance(entry, dict) or "recipe" not in entry:
         return [validate_hook(document, path, entry, scope)]
     at = Location(document, path)
@@ -36,7 +35,7 @@ def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scop
     if not hooks:
         return [ValidatedHook(path, None, at.problems, at.problems)]
     found = [validate_hook(document, path, hook, scope, at.problems) for hook in hooks]
-    for other in found[1:]:  # each hook has the errors of the entry, which are reported once
+    for other in found[1:]:  # every hook has the entry's errors, which are reported once
         other.problems = [each for each in other.problems if each not in found[0].problems]
     return found
 
@@ -48,7 +47,7 @@ def hooks_from_data(
     events: Iterable[str],
     defaults: dict[str, object] | None = None,
 ) -> tuple[list[Hook], list[Diagnostic]]:
-    """Return the hooks of the entries at `path` of a document in memory, by priority, and all problems."""
+    """Return the hooks of a document's entries at `path`, by priority, and all problems."""
     scope = Scope("project", frozenset(events), defaults or {}, reserved=explicit_names(expanded(entries)), warns=False)
     checked = [
         each for index, entry in enumerate(entries) for each in validate_entry(document, (*path, index), entry, scope)
@@ -68,7 +67,7 @@ def recipes() -> dict[str, dict[str, Any]]:
 
 
 def split_version(text: str) -> tuple[str, str]:
-    """Return the name and the version of `NAME@VERSION`; the newest version where it names none."""
+    """Return the name and version of `NAME@VERSION`, by default the newest version."""
     name, _, version = text.partition("@")
     return name, version or newest(name)
 
@@ -79,17 +78,17 @@ def newest(name: str) -> str:
 
 
 def hooks_of(name: str, version: str) -> list[Entry]:
-    """Return the hooks that a version of a recipe declares; none for an unknown one."""
+    """Return the hooks of a recipe's version; none for an unknown one."""
     return [dict(hook) for hook in _versions(name).get(version, {}).get("hooks", ())]
 
 
 def no_version(name: str, version: str) -> str:
-    """Return the message that this hookrun does not have a version of a recipe."""
+    """Return the message that this hookrun lacks a recipe's version."""
     return f"this hookrun ({hookrun.__version__}) has no version {quote(version)} of `{name}`"
 
 
 def option_variables(name: str) -> dict[str, str]:
-    """Return the options of a recipe, each with its environment variable."""
+    """Return a recipe's options with their environment variables."""
     options: dict[str, str] = recipes().get(name, {}).get("options", {})
     return options
 
@@ -100,7 +99,7 @@ def _versions(name: str) -> dict[str, dict[str, Any]]:
 
 
 def expanded(entries: Iterable[object]) -> list[object]:
-    """Return the entries, each that names a known recipe replaced by its hooks; nothing is checked."""
+    """Return the entries with known recipes replaced by their hooks, unchecked."""
     found: list[object] = []
     for entry in entries:
         text = entry.get("recipe") if isinstance(entry, dict) else None
@@ -142,7 +141,7 @@ def _is_known(name: str, version: str, hooks: list[Entry], at: Location) -> bool
 
 
 def _variables(name: str, options: Mapping[str, object], at: Location) -> dict[str, str]:
-    """Return the environment variables for a recipe's options; report an unknown one."""
+    """Return environment variables for a recipe's options; report unknown options."""
     variables = option_variables(name)
     for key in options:
         if key not in variables:

@@ -1,4 +1,4 @@
-"""Define every field of a hook and every setting, with the shape of its values; write them as a JSON Schema."""
+"""Define all hook fields and settings with their shapes; write them as a JSON Schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
 REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
-"""Field -> the kind of hook that it requires."""
+"""Field -> the hook kind it requires."""
 
 SYNONYMS = {
     "argv": "args",
@@ -192,10 +192,10 @@ HOOK_FIELDS = (
 """Every field of a hook."""
 
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
-"""The fields that name what a hook runs; it has exactly one of them."""
+"""The fields that name what a hook runs; it has exactly one."""
 
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
-"""Fields of a single hook, which `defaults` cannot set."""
+"""Fields of a single hook; `defaults` cannot set them."""
 
 RECIPE_FIELDS = (
     Field(
@@ -213,10 +213,10 @@ RECIPE_FIELDS = (
         "The options of the recipe: see `hookrun recipes`.",
     ),
 )
-"""The fields of an entry that names a recipe; beside them it has fields of a hook, for each of the recipe's hooks."""
+"""The fields of a recipe's entry, beside fields for each of its hooks."""
 
 NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
-"""Fields of a hook that a recipe sets itself."""
+"""Hook fields that a recipe sets itself."""
 
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
@@ -260,7 +260,7 @@ class DefaultsRecord(Record):
     """The fields of hooks that `defaults` sets."""
 
     def report_unknown(self, key: str, fields: dict[str, Field], at: Location) -> None:
-        """Report a field that only a hook can have, or that no hook has."""
+        """Report a field that only a hook has, or that none has."""
         if key in NOT_IN_DEFAULTS:
             at.at(key).report(f"`defaults` cannot set `{key}`", "set it in each hook")
         else:
@@ -331,7 +331,7 @@ SETTINGS = (
 """Every setting under `hookrun`."""
 
 TRUSTED_LAYERS = ("managed", "user")
-"""The layers that can have TRUSTED_SETTINGS and cannot run relative paths."""
+"""The layers that can have TRUSTED_SETTINGS but no relative paths to run."""
 
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
 """Settings of the managed and user layers only."""
@@ -340,11 +340,11 @@ TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy",
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMA_FILE = "hookrun.schema.json"
-"""The schema beside a config file, which the file names: editors read it without a network."""
+"""The schema beside a config file that names it, so that editors need no network."""
 
 
 def schema_text() -> str:
-    """Return the schema as the text of SCHEMA_FILE: one line, as it is not read by people."""
+    """Return the text of SCHEMA_FILE: one line, because people do not read it."""
     return json.dumps(schema(), separators=(",", ":")) + "\n"
 
 

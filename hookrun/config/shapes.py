@@ -1,4 +1,4 @@
-"""Shapes of values in a config file: each is named in messages, validates a value, and is written as JSON Schema."""
+"""Shapes of config values, which they name in messages, validate and write as JSON Schema."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MAX_NUMBER = 1.7976931348623157e308
 
 
 class Shape:
-    """The shape of a value: `says` is its name in messages, `schema` its JSON Schema, `known` are suggested values.
+    """The shape of a value: `says` names it in messages, `schema` is its JSON Schema, `known` are suggested values.
 
-    `normal` returns a value without parts, normalized; None if it does not fit.
+    `normal` returns a value without parts, normalized, or None if it does not fit.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Shape:
         self.normal = normal
 
     def check(self, value: object, at: Location) -> object:
-        """Return the value normalized. Raises Invalid, after reporting every error, if it does not fit."""
+        """Return the value normalized. Raises Invalid, after reporting all errors, if it does not fit."""
         normal = self.normal(value)
         if normal is None:
             raise at.type_error(value, self.says, did_you_mean(value, self.known))
@@ -88,7 +88,7 @@ class Choice(Shape):
 
 
 class Str(Shape):
-    """A string; `pattern` (a regular expression that Python and ECMAScript read alike) describes the whole of it.
+    """A string that `pattern`, which Python and ECMAScript read alike, matches as a whole.
 
     `but_not` are rejected values.
     """
@@ -99,7 +99,7 @@ class Str(Shape):
         schema: Schema = {"type": "string"}
         if but_not:
             schema["not"] = {"enum": list(but_not)}
-        if pattern is not None:  # in Python, `$` alone also matches before a final line break
+        if pattern is not None:  # Python's `$` also matches before a final line break
             schema["pattern"] = rf"^(?:{pattern})(?!\n)$"
         if known:
             schema = {"anyOf": [{"enum": list(known)}, schema]}
@@ -124,7 +124,7 @@ class Str(Shape):
 
 
 class ListOf(Shape):
-    """A list of at least `least` items, or, if `alone` is set, one value for a list of one.
+    """A list of at least `least` items or, with `alone`, one value for a list of one.
 
     The `first` item may have another shape.
     """
@@ -177,7 +177,7 @@ class ListOf(Shape):
 
 
 class MapOf(Shape):
-    """An object of at least `least` keys that fit `key` and values that fit `value`."""
+    """An object of at least `least` keys of shape `key` with values of shape `value`."""
 
     def __init__(self, key: Str, value: Shape, says: str, least: int = 0) -> None:
         schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
@@ -204,14 +204,14 @@ class MapOf(Shape):
 
 
 class Record(Shape):
-    """An object with these fields and no others, none of them required; messages say what they are fields `of`."""
+    """An object with these optional fields only; messages say what they are fields `of`."""
 
     def __init__(self, fields: tuple[Field, ...], says: str, hint: str | None = None, *, of: str | None = None) -> None:
         super().__init__(says, object_schema(fields))
         self.fields, self._hint, self._of = fields, hint, of
 
     def check(self, value: object, at: Location) -> dict[str, object]:
-        """Return the valid fields of an object and report the others. Raises Invalid if it is not an object."""
+        """Return an object's valid fields and report the others. Raises Invalid for a non-object."""
         if not isinstance(value, dict):
             raise at.type_error(value, self.says, self._hint)
         fields = names(self.fields)
@@ -247,9 +247,9 @@ class OrRecord(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: its name, the shape of its value, its description and its default (None for none).
+    """A field: its name, its value's shape, its description and its default (None for none).
 
-    `runs` marks the fields that name what a hook runs; a hook has exactly one of them.
+    `runs` marks the fields that name what a hook runs; a hook has exactly one.
     """
 
     name: str
@@ -265,7 +265,7 @@ def names(fields: Iterable[Field]) -> dict[str, Field]:
 
 
 def object_schema(fields: Iterable[Field]) -> Schema:
-    """Return the JSON Schema of an object with these fields and no others."""
+    """Return the JSON Schema of an object with only these fields."""
     properties = {
         field.name: {
             **field.shape.schema,
@@ -278,7 +278,7 @@ def object_schema(fields: Iterable[Field]) -> Schema:
 
 
 def validate_into(result: dict[str, object], name: str, shape: Shape, value: object, at: Location) -> None:
-    """Add the value of a field to the result if it is valid; report it otherwise."""
+    """Add a field's value to the result if valid; report it otherwise."""
     try:
         result[name] = shape.check(value, at.at(name))
     except Invalid:
@@ -286,11 +286,11 @@ def validate_into(result: dict[str, object], name: str, shape: Shape, value: obj
 
 
 def list_at(values: Mapping[str, object], name: str) -> list[object]:
-    """Return the list under this name; an empty one if there is none."""
+    """Return the list under this name, empty if missing."""
     value = values.get(name)
     return value if isinstance(value, list) else []
 
 
 def texts(values: Mapping[str, object], name: str) -> list[str]:
-    """Return the list under this name as strings; an empty one if there is none."""
+    """Return the list under this name as strings, empty if missing."""
     return list(map(str, list_at(values, name)))

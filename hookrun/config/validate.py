@@ -1,4 +1,4 @@
-"""Validate the entry of one hook, or the settings of a file, and make the hook."""
+"""Validate a hook's entry or a file's settings, and make the hook."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote
 
 MAX_PROJECT_HOOKS = 500
-"""Limit on the hooks of a project whose commands are read, and that can be approved."""
+"""Limit on a project's hooks that can be approved, and whose commands are read."""
 
 SETTING_FIELDS = names(schema.SETTINGS)
+Values = dict[str, object]
 CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form: "hooks": {"PreToolUse": [...]}'
 
 
@@ -30,7 +31,7 @@ CLAUDE_GROUP = 'write {"event": ..., "command": ...}, or use Claude Code\'s form
 class ValidatedHook:
     """A validated entry: its `hook`, None if no event is valid, its `path` and its `problems`.
 
-    Problems that leave the hook's events unknown are errors of the whole file: they are in `for_file` as well.
+    Problems that leave the hook's events unknown are errors of the whole file, also in `for_file`.
     """
 
     path: KeyPath = ()
@@ -44,7 +45,7 @@ def validate_hook(
 ) -> ValidatedHook:
     """Validate the entry at `path` and make its hook, whose name is added to `scope`.
 
-    `before` are problems of the entry that were found already.
+    `before` are problems already found in the entry.
     """
     checked = ValidatedHook(path, problems=list(before))
     at = Location(document, path, checked.for_file)
@@ -63,20 +64,20 @@ def validate_hook(
         checked.problems += checked.for_file
         return checked
     if scope.warns:
-        from hookrun.config.lint import warn_suspicious  # a run does without: no warning changes what a hook does
+        from hookrun.config.lint import warn_suspicious  # not needed in a run: no warning changes what a hook does
 
         warn_suspicious(effective, events, entry, at, scope.events)
     if errors_in(checked.problems) and not _on_failure_is_known(entry):
         effective["on_failure"] = "block"
     checked.problems[:0] = checked.for_file
     checked.hook = _hook(effective, events, at, scope)
-    # It stays in its place and fails when it would run; only an entry without a readable event, or an unreadable
-    # file, is a problem of the whole fire.
+    # It keeps its place and fails when it would run; only an entry without a readable event, or an unreadable file, is
+    # a problem of the whole run.
     checked.hook.error = "; ".join(problem.text for problem in errors_in(checked.problems)) or None
     return checked
 
 
-def _events(entry: dict[str, object], at: Location, scope: Scope) -> list[str]:
+def _events(entry: Values, at: Location, scope: Scope) -> list[str]:
     if "event" not in entry:
         if "hooks" in entry:
             at.report("a group in Claude Code's form in a list of hooks", CLAUDE_GROUP)
@@ -113,8 +114,8 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
         return None
 
 
-def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
-    values: dict[str, object] = {}
+def _values(entry: Values, at: Location) -> Values:
+    values: Values = {}
     for key, value in entry.items():
         if key == "event":
             continue
@@ -128,14 +129,13 @@ def _values(entry: dict[str, object], at: Location) -> dict[str, object]:
     return values
 
 
-def split_matcher(values: dict[str, object]) -> None:
-    """Replace the matcher in `values`, one string or several, by the list of its alternatives."""
+def split_matcher(values: Values) -> None:
+    """Replace the matcher in `values`, a string or several, by its list of alternatives."""
     written = texts(values, "matcher")
     values["matcher"] = [each for text in written for each in text.split("|")] if written != [""] else ["*"]
 
 
-def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Scope) -> dict[str, object]:
-    """Return the defaults that apply: for this kind of hook, and not overridden by the entry."""
+def _defaults_for(values: Values, entry: Values, scope: Scope) -> Values:
     return {
         name: value
         for name, value in scope.defaults.items()
@@ -143,14 +143,14 @@ def _defaults_for(values: dict[str, object], entry: dict[str, object], scope: Sc
     }
 
 
-def _on_failure_is_known(entry: dict[str, object]) -> bool:
-    """Return whether `on_failure` is absent or valid; a misspelled one must not fall back to the default."""
+def _on_failure_is_known(entry: Values) -> bool:
+    """Return whether `on_failure` is absent or valid: a misspelled one must not mean the default."""
     if "on_failure" in entry:
         return entry["on_failure"] in ("continue", "block")
     return all(likely_field(key) != "on_failure" for key in entry if key not in FIELDS)
 
 
-def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None:
+def _name_is_free(values: Values, at: Location, scope: Scope) -> None:
     name = values.get("name")
     if isinstance(name, str):
         if name in scope.named:
@@ -158,7 +158,7 @@ def _name_is_free(values: dict[str, object], at: Location, scope: Scope) -> None
         scope.named.add(name)
 
 
-def _hook(values: dict[str, object], events: list[str], at: Location, scope: Scope) -> Hook:
+def _hook(values: Values, events: list[str], at: Location, scope: Scope) -> Hook:
     fields = {key: value for key, value in values.items() if key not in schema.KINDS}
     kind = next((each for each in schema.KINDS if each in values), "command")
     target = target_of(values, kind)
@@ -177,8 +177,8 @@ def _hook(values: dict[str, object], events: list[str], at: Location, scope: Sco
     return hook
 
 
-def make_hook(fields: dict[str, object], kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
-    """Return the hook of an entry, with what it executes, or only the reason if its command is not read."""
+def make_hook(fields: Values, kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
+    """Return an entry's hook with what it executes, or only the reason if its command is not read."""
     from hookrun.config.executed import executed
 
     look: list[str] = []
@@ -203,15 +203,15 @@ def make_hook(fields: dict[str, object], kind: str, target: str | list[str], at:
 
 
 def _with_canonical_names(matcher: list[str]) -> list[str]:
-    """Return a matcher with hookrun's name of each tool that it has by Claude Code's: other agents have other names."""
+    """Return a matcher with hookrun's names for Claude Code's tools: other agents have other names."""
     ours = [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
     return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
 
 
-def validate_settings(document: Document, value: object, layer: str) -> tuple[dict[str, object], list[Diagnostic]]:
-    """Return the valid settings of a file, and the problems of the others."""
+def validate_settings(document: Document, value: object, layer: str) -> tuple[Values, list[Diagnostic]]:
+    """Return a file's valid settings, and the problems of the others."""
     at = Location(document, ("hookrun",))
-    settings: dict[str, object] = {}
+    settings: Values = {}
     if not isinstance(value, dict):
         at.type_error(value, "an object of settings", 'write "hookrun": {}')
         return settings, at.problems
@@ -235,12 +235,12 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[di
 
 FIELDS = names(schema.HOOK_FIELDS)
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
-"""Headers, in lower case, that delimit a request's body: the HTTP client sets them."""
+"""Lower-case headers that delimit a request's body, set by the HTTP client."""
 
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
-def require_one_kind(entry: dict[str, object], at: Location) -> None:
+def require_one_kind(entry: Values, at: Location) -> None:
     """Report an entry that runs nothing, or several things."""
     written = [kind for kind in schema.KINDS if kind in entry]
     if not written and any(likely_field(key) in schema.KINDS for key in entry if key not in FIELDS):
@@ -252,7 +252,7 @@ def require_one_kind(entry: dict[str, object], at: Location) -> None:
         at.report(f"a hook cannot have {one_of(kinds, 'and')}", "keep one of them")
 
 
-def check_combinations(values: dict[str, object], entry: dict[str, object], at: Location, scope: Scope) -> None:
+def check_combinations(values: Values, entry: Values, at: Location, scope: Scope) -> None:
     """Report fields that are valid alone but not together."""
     for name, kind in schema.REQUIRES.items():
         if name in entry and kind not in entry:
@@ -268,7 +268,7 @@ def check_combinations(values: dict[str, object], entry: dict[str, object], at: 
         reject_relative_paths(values, at)
 
 
-def _headers(values: dict[str, object], at: Location) -> None:
+def _headers(values: Values, at: Location) -> None:
     allowed = texts(values, "allowed_env")
     for name, text in as_object(values.get("headers")).items():
         if name.lower() in OF_THE_BODY:
@@ -280,7 +280,7 @@ def _headers(values: dict[str, object], at: Location) -> None:
                 at.at("headers", name).report(message, f'add "allowed_env": ["{variable}"]')
 
 
-def _host(values: dict[str, object], at: Location) -> None:
+def _host(values: Values, at: Location) -> None:
     url = values.get("url")
     if not isinstance(url, str):
         return
@@ -297,8 +297,8 @@ RELATIVE = "relative path in a user or managed hook, which could run a project's
 ABSOLUTE = "write the absolute path"
 
 
-def reject_relative_paths(values: dict[str, object], at: Location) -> None:
-    """Report paths of managed and user hooks that a project could replace: these run in its directory."""
+def reject_relative_paths(values: Values, at: Location) -> None:
+    """Report relative paths of managed and user hooks: in a project, it could replace them."""
     for kind in ("command", "args"):
         for word in command_words.relative_words(kind, target_of(values, kind)):
             at.at(kind).report(f"{RELATIVE}: {quote(word)}", ABSOLUTE)
@@ -308,7 +308,7 @@ def reject_relative_paths(values: dict[str, object], at: Location) -> None:
     _fixed_directory(values, at)
 
 
-def _fixed_directory(values: dict[str, object], at: Location) -> None:
+def _fixed_directory(values: Values, at: Location) -> None:
     cwd = values.get("cwd", "project")
     if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
         return
@@ -320,11 +320,11 @@ def _fixed_directory(values: dict[str, object], at: Location) -> None:
 
 
 def likely_field(key: str) -> str | None:
-    """Return the field that an unknown key was probably meant to be, or None."""
+    """Return the likely field meant by an unknown key, or None."""
     return schema.SYNONYMS.get(key) or closest(key, FIELDS)
 
 
-def target_of(values: dict[str, object], kind: str) -> str | list[str]:
+def target_of(values: Values, kind: str) -> str | list[str]:
     """Return the value of one of KINDS; an empty string if it is missing."""
     value = values.get(kind, "")
     return [str(word) for word in value] if isinstance(value, list) else str(value)
@@ -335,16 +335,15 @@ SPEAKING = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(slots=True)
 class Scope:
-    """The context in which a file's hooks are validated: its layer, its defaults, the host program's own events.
+    """The context for validating a file's hooks: its layer, its defaults, the host program's own events.
 
-    `named` are the explicit names seen so far, `reserved` the names that a generated one must avoid, and `numbers`
-    the last suffix of each generated name. Without `warns` only errors are looked for, without `reads_commands` not
-    what the commands run.
+    `named` are the explicit names so far, `reserved` names that generated ones avoid, `numbers` the last suffix of each
+    generated name. Without `warns` only errors are looked for; without `reads_commands` commands are not read.
     """
 
     layer: str
     events: frozenset[str] = frozenset()
-    defaults: dict[str, object] = field(default_factory=dict)
+    defaults: Values = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     reserved: set[str] = field(default_factory=set)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -353,14 +352,14 @@ class Scope:
 
 
 def default_name(kind: str, target: str | list[str], scope: Scope) -> str:
-    """Return the name of a hook that gives itself none: its script or program, host, or function."""
+    """Return the name of an unnamed hook: its script or program, host, or function."""
     if kind == "python":
         return str(target).rpartition(":")[2] or "hook"
     if kind == "url":
         return _speaking(re.split("[/?#]", str(target).partition("://")[2])[0].rpartition("@")[2].partition(":")[0])
     look = command_words.program_and_script(kind, target) if scope.reads_commands else []
     if look:
-        base = os.path.basename(look[-1])  # a word of a command line, not a path of ours
+        base = os.path.basename(look[-1])  # a word of a command line, not our own path
         return _speaking(base.rpartition(".")[0].lstrip(".") or base)
     return _speaking(target if isinstance(target, str) else " ".join(target))
 
@@ -371,7 +370,7 @@ def _speaking(text: str) -> str:
 
 
 def unique_name(name: str, scope: Scope) -> str:
-    """Return the name, with a number if it is taken, and reserve it."""
+    """Return the name, with a number if taken, and reserve it."""
     free = name
     number = scope.numbers.get(name, 1)
     while free in scope.reserved:
@@ -383,5 +382,5 @@ def unique_name(name: str, scope: Scope) -> str:
 
 
 def explicit_names(entries: Iterable[object]) -> set[str]:
-    """Return the names that entries give themselves: `reserved` of their scope."""
+    """Return the explicit names of entries: `reserved` in their scope."""
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}

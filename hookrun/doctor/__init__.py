@@ -1,1 +1,1 @@
-"""Find out why the hooks of an agent do not run: by a table of checks, and by a proof through the installed command."""
+"""Find out why an agent's hooks do not run: a table of checks, and a proof by the installed command."""

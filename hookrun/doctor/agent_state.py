@@ -1,4 +1,4 @@
-"""Inspect the agents on this machine, and check hookrun in their settings: is it installed, complete, and once?"""
+"""Inspect this machine's agents and check hookrun in their settings: installed, complete and once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROBLEM, NOTE, OK = "problem", "note", "ok"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check: its level, the fact, why that matters, and what to do (nothing if all is well)."""
+    """A check's result: its level, the fact, why that matters, and what to do (empty if all is well)."""
 
     check: str
     level: str
@@ -44,15 +44,18 @@ class Finding:
     remedy: str = ""
 
 
+Findings = Iterable[Finding]
+
+
 @dataclass(slots=True)
 class AgentState:
     """One agent on this machine.
 
-    By scope: `wired` is where hookrun is installed, `unreadable` the error of settings that cannot be read. By
-    hookrun's names of events: `declared` are those with hooks for this agent, `fired` is when the agent last fired
-    each. `callers` are other agents that fired the hooks in its settings -> when they last did. `unread_log` is the
-    error of a log that cannot be read. `unapproved` are the project's hooks that lack approval, with their state;
-    `undecided` is the error of a trust store that cannot be read.
+    By scope: `wired` is where hookrun is installed, `unreadable` the error of unreadable settings. By hookrun's event
+    names: `declared` are those with hooks for this agent, `fired` is when the agent last fired each. `callers` are
+    other agents that fired the hooks in its settings -> when last. `unread_log` is the error of an unreadable log.
+    `unapproved` are the project's unapproved hooks, with their state; `undecided` is the error of an unreadable trust
+    store.
     """
 
     agent: Agent
@@ -71,45 +74,45 @@ class AgentState:
 
     @property
     def title(self) -> str:
-        """The agent's name as messages show it."""
+        """The agent's name in messages."""
         return self.agent.DISPLAY_NAME
 
     @property
     def version(self) -> str | None:
-        """The version of its program, as far as it is known."""
+        """Its program's version, if known."""
         return self.installed.version if self.installed is not None else None
 
     @property
     def spec(self) -> InstallSpec:
-        """Where the agent reads its hooks, and how they are written there."""
+        """Where and how the agent's hooks are written."""
         return self.agent.INSTALL
 
     @property
     def all_wired(self) -> list[WiredEvent]:
-        """The events of both scopes."""
+        """Both scopes' events."""
         return [each for wired in self.wired.values() for each in wired]
 
     @property
     def scopes(self) -> list[str]:
-        """The scopes in which hookrun is installed."""
+        """The scopes with hookrun installed."""
         return [scope for scope, found in self.wired.items() if found]
 
     @property
     def missing_events(self) -> list[str]:
-        """The agent's events that have a hook, but no entry of hookrun."""
+        """The agent's events with a hook but no entry of hookrun."""
         have = {each.event for each in self.all_wired}
         return [event for event in plan.events_for(self.agent, self.declared) if event not in have]
 
     @property
     def is_here(self) -> bool:
-        """Whether its program is on this machine, or hookrun in the user's settings, or settings that cannot be read.
+        """Whether its program is here, or its user settings have hookrun or are unreadable.
 
         A project has settings for agents that others use.
         """
         return self.installed is not None or bool(self.wired.get("user")) or bool(self.unreadable)
 
     def found_by_project(self) -> list[str] | None:
-        """Return the command that the project's line runs on this machine, up to `fire`; None if it finds none."""
+        """Return the command that the project's line runs here, up to `fire`, or None."""
         try:
             home: str | None = account_home()
         except NoHomeError:
@@ -123,7 +126,7 @@ class AgentState:
         return InstallRequest(self.agent, scope, self.location, self.program)
 
     def remedy(self, scope: str | None = None) -> str:
-        """Return the hint that reinstalls hookrun, by default where it is installed now."""
+        """Return the hint to reinstall hookrun, by default where it is installed now."""
         present = "project" if self.wired.get("project") and not self.wired.get("user") else "user"
         return f"run {self.request(scope or present).command('install')}"
 
@@ -138,7 +141,7 @@ class AgentState:
 
 
 def declared_events(agent: Agent, declared: Declarations) -> list[str]:
-    """Return the canonical events that have a hook for this agent, broken hooks included."""
+    """Return the canonical events with a hook for this agent, even a broken one."""
     events: dict[str, None] = {}
     for hook in declared.hooks:
         native = agent.NAME == "claude" and hook.claude is not None and hook.claude.get("own")  # Claude runs it itself
@@ -148,7 +151,7 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
 
 
 def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarations: Declarations) -> list[AgentState]:
-    """Return the states of agents, at the same time: some are run for their version."""
+    """Return the agents' states, in parallel: some are run for their version."""
     with ThreadPoolExecutor() as threads:
         states = list(threads.map(lambda agent: _inspect(agent, location, declarations), agents))
     try:
@@ -163,7 +166,7 @@ def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarati
 
 
 def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations) -> AgentState:
-    """Return the state of an agent. Its program is run only for `--version`, if no package.json has the version."""
+    """Return an agent's state. Its program runs only for `--version`, if no package.json has it."""
     installed = installations.find_installed(agent.INSTALL["program"])
     state = AgentState(agent, location, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
@@ -180,7 +183,7 @@ LastFired = defaultdict[str, dict[str, str]]
 def last_fired(home: str) -> tuple[LastFired, LastFired]:
     """Return by agent when it last fired each event (hookrun's name), and when others last fired through its settings.
 
-    The times come from the audit (RFC 3339, UTC). Raises OSError where it cannot be read.
+    The times are the audit's (RFC 3339, UTC). Raises OSError if it cannot be read.
     """
     fired, callers = LastFired(dict), LastFired(dict)
     for path in filter(os.path.isfile, reversed(audit_reader.paths(home)[:2])):
@@ -195,7 +198,7 @@ def last_fired(home: str) -> tuple[LastFired, LastFired]:
 
 
 def read_settings(path: str) -> Json | Toml:
-    """Return a settings file, an empty one where it cannot be read."""
+    """Return a settings file, empty if it cannot be read."""
     try:
         text = existing(path).text()
         return Toml(text) if path.endswith(".toml") else Json(text, "jsonc")
@@ -208,7 +211,7 @@ def read_settings(path: str) -> Json | Toml:
 TWICE = "each hook runs twice for one event"
 
 
-def check_wired(agent: AgentState) -> Iterable[Finding]:
+def check_wired(agent: AgentState) -> Findings:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
         ours = [each for each in found if each.is_ours]
@@ -227,8 +230,8 @@ def check_wired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("wired", PROBLEM, "hookrun is not in its settings", cause, agent.remedy())
 
 
-def check_matchers(agent: AgentState) -> Iterable[Finding]:
-    """Does a matcher keep hookrun from a part of an event?"""
+def check_matchers(agent: AgentState) -> Findings:
+    """Does a matcher exclude part of an event from hookrun?"""
     for each in agent.all_wired:
         if each.only:
             found = f"{each.path}:{each.line}: {each.event} reaches hookrun only if {each.only} matches"
@@ -236,7 +239,7 @@ def check_matchers(agent: AgentState) -> Iterable[Finding]:
             yield Finding("matcher", PROBLEM, found, cause, agent.remedy())
 
 
-def check_missing_events(agent: AgentState) -> Iterable[Finding]:
+def check_missing_events(agent: AgentState) -> Findings:
     """Is hookrun installed for every event that has a hook?"""
     if agent.missing_events and agent.all_wired:
         found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
@@ -248,8 +251,8 @@ def check_missing_events(agent: AgentState) -> Iterable[Finding]:
         yield Finding("declared", NOTE, found, cause, "use another event")
 
 
-def check_program(agent: AgentState) -> Iterable[Finding]:
-    """Does what the command runs still exist, and is it this hookrun?"""
+def check_program(agent: AgentState) -> Findings:
+    """Does the command's program still exist, and is it this hookrun?"""
     first: dict[tuple[object, object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
         if each.is_ours:
@@ -258,7 +261,7 @@ def check_program(agent: AgentState) -> Iterable[Finding]:
         yield from _check_program(agent, each)
 
 
-def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
+def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
     where = f"{each.path}:{each.line}"
     program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
     if each.command.form is not None:
@@ -284,7 +287,7 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Iterable[Finding]:
 
 
 def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
-    """Check a line that finds hookrun where it is run."""
+    """Check a project's line, which finds hookrun at run time."""
     where, form = f"{each.path}:{each.line}", each.command.form
     found = agent.found_by_project()
     if found is not None:
@@ -295,8 +298,8 @@ def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
     return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 
-def check_text(agent: AgentState) -> Iterable[Finding]:
-    """Is each command as this version of hookrun writes it?"""
+def check_text(agent: AgentState) -> Findings:
+    """Is each command as this hookrun writes it?"""
     for scope, wired in agent.wired.items():
         old = next((each for each in wired if _is_of_another_version(agent, scope, each)), None)
         if old is not None:
@@ -325,8 +328,8 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
     return each.text != agent.request(scope).line(each.event, when_missing).text
 
 
-def check_place(agent: AgentState) -> Iterable[Finding]:
-    """Will what the command runs last, or is it in a cache or temporary directory?"""
+def check_place(agent: AgentState) -> Findings:
+    """Will the command's program last, or is it in a cache or temporary directory?"""
     for program in {each.command.program for each in agent.all_wired}:
         directory = installations.ephemeral_directory(program, agent.location.home) if program is not None else None
         if program is None or directory is None or program.missing() is not None:
@@ -348,7 +351,7 @@ def _from_here(agent: AgentState) -> list[str]:
         return []
 
 
-def check_timeouts(agent: AgentState) -> Iterable[Finding]:
+def check_timeouts(agent: AgentState) -> Findings:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
         ours = each.command.flags.deadline
@@ -356,7 +359,7 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
             ours = installed_deadline(agent.agent, each.event)
         theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
         if ours is None and not each.is_ours:
-            continue  # then it takes the agent's default, less a margin
+            continue  # it then takes the agent's default, less a margin
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
@@ -364,8 +367,8 @@ def check_timeouts(agent: AgentState) -> Iterable[Finding]:
             yield Finding("limits", PROBLEM, found, cause, agent.remedy())
 
 
-def check_double_wiring(agent: AgentState) -> Iterable[Finding]:
-    """Does one event run hookrun twice: by the same file, the other scope, or another file that the agent reads?"""
+def check_double_wiring(agent: AgentState) -> Findings:
+    """Does one event run hookrun twice: by the same file, the other scope, or another file of the agent?"""
     name = agent.agent.NAME
     for scope, found in agent.wired.items():
         for event, count in Counter(each.event for each in found).items():
@@ -404,7 +407,7 @@ def _other_files(agent: AgentState) -> list[str]:
 
 
 def _fired_for(path: str, spec: InstallSpec) -> list[str]:
-    """Return the agents for which the hooks in a file run hookrun, none where it cannot be read."""
+    """Return the agents for which a file's hooks run hookrun, none if unreadable."""
     try:
         text = existing(path).text()
     except FileError:

@@ -1,9 +1,9 @@
-"""The checks of `hookrun doctor`: one small function each, in a table. To add one is to write one more."""
+"""The table of checks of `hookrun doctor`, one small function each."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from glob import glob
 
@@ -14,7 +14,7 @@ from hookrun.audit_reader import local_time
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.doctor import agent_state
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, read_settings
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
@@ -27,17 +27,17 @@ from hookrun.wiring import plan
 from hookrun.wiring.hook_trust import required_trust, trust_format
 from hookrun.wiring.targets import agent_directory, resolve_path
 
-Check = Callable[[AgentState], Iterable[Finding]]
+Check = Callable[[AgentState], Findings]
 
 
-def check_settings(agent: AgentState) -> Iterable[Finding]:
-    """Are the files in which the agent reads its hooks valid?"""
+def check_settings(agent: AgentState) -> Findings:
+    """Are the files with the agent's hooks valid?"""
     for message in agent.unreadable.values():
         yield Finding("settings", PROBLEM, message, f"{agent.title} ignores files it cannot read", "correct the file")
 
 
-def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
-    """Does another part of the settings make the agent drop the whole file, hookrun's hooks with it?"""
+def check_dropped_settings(agent: AgentState) -> Findings:
+    """Do other settings make the agent drop the whole file, with hookrun's hooks?"""
     dropped_if = agent.spec.get("dropped_if")
     if dropped_if is None:
         return
@@ -55,15 +55,15 @@ def check_dropped_settings(agent: AgentState) -> Iterable[Finding]:
             yield Finding("settings", PROBLEM, found, cause, "correct that entry")
 
 
-def check_unsent_events(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent send the events that have hooks at all?"""
+def check_unsent_events(agent: AgentState) -> Findings:
+    """Does the agent ever send the events that have hooks?"""
     for event in plan.unsent_events(agent.agent, agent.declared):
         found = f"there are hooks for {event}, which {agent.title} never sends"
         cause = f"in no run up to {plan.newest_measured(agent.agent)} it was sent, so these hooks do not run there"
         yield Finding("declared", NOTE, found, cause, "use another event")
 
 
-def check_version(agent: AgentState) -> Iterable[Finding]:
+def check_version(agent: AgentState) -> Findings:
     """Was this version of the agent measured, or a newer one?"""
     version, newest = agent.version, plan.newest_measured(agent.agent)
     if version is not None and plan.version_number(version) > plan.version_number(newest):
@@ -72,7 +72,7 @@ def check_version(agent: AgentState) -> Iterable[Finding]:
         yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
 
 
-def check_declarations(agent: AgentState) -> Iterable[Finding]:
+def check_declarations(agent: AgentState) -> Findings:
     """Can all declaration files be read?"""
     problems = [(problem, "its hooks are unknown") for problem in agent.declarations.problems]
     problems += [(hook.error, f"{hook.name} fails") for hook in agent.declarations.hooks if hook.error is not None]
@@ -84,7 +84,7 @@ def check_declarations(agent: AgentState) -> Iterable[Finding]:
         yield Finding("declarations", NOTE, "no hooks are configured here", "nothing is checked or blocked", remedy)
 
 
-def check_approval(agent: AgentState) -> Iterable[Finding]:
+def check_approval(agent: AgentState) -> Findings:
     """Has the user approved the project's hooks?"""
     if agent.undecided is not None:
         cause = "no hook counts as approved, so no hook of a project runs"
@@ -96,15 +96,15 @@ def check_approval(agent: AgentState) -> Iterable[Finding]:
         yield Finding("approved", PROBLEM, f"not approved: {names}", cause, "run `hookrun trust`")
 
 
-def check_protection(agent: AgentState) -> Iterable[Finding]:
-    """Does a hook keep the agent from editing what guards it?"""
+def check_protection(agent: AgentState) -> Findings:
+    """Does a hook keep the agent from editing its guards?"""
     if agent.all_wired and missing(agent.declarations.hooks):
         cause = "an agent that edits hooks, settings or approvals can disable its guards"
         remedy = "run `hookrun add protect-hooks --user`"
         yield Finding("protected", NOTE, "no hook stops the agent from editing hooks", cause, remedy)
 
 
-def check_audit(agent: AgentState) -> Iterable[Finding]:
+def check_audit(agent: AgentState) -> Findings:
     """Can the audit be written?"""
     directory = agent.location.home + state.STATE_DIR
     while not os.path.exists(directory):
@@ -114,8 +114,8 @@ def check_audit(agent: AgentState) -> Iterable[Finding]:
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
 
 
-def check_server(agent: AgentState) -> Iterable[Finding]:
-    """Does the server that makes runs quick start?"""
+def check_server(agent: AgentState) -> Findings:
+    """Does the server that speeds up runs start?"""
     well, found = describe(agent.location.home)
     if not well:
         remedy = "correct that; a run tries it again after a minute"
@@ -124,7 +124,7 @@ def check_server(agent: AgentState) -> Iterable[Finding]:
         yield Finding("server", OK, found)
 
 
-def check_last_fired(agent: AgentState) -> Iterable[Finding]:
+def check_last_fired(agent: AgentState) -> Findings:
     """When did the agent last send each event?"""
     if agent.unread_log is not None:
         yield Finding("fired", PROBLEM, agent.unread_log, "the last runs are unknown", "correct its permissions")
@@ -146,7 +146,7 @@ def check_last_fired(agent: AgentState) -> Iterable[Finding]:
         yield Finding("fired", OK, f"last: {', '.join(last)}")
 
 
-def check_callers(agent: AgentState) -> Iterable[Finding]:
+def check_callers(agent: AgentState) -> Findings:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
         caller = CALLERS.get(name, UNKNOWN)
@@ -161,8 +161,8 @@ def check_callers(agent: AgentState) -> Iterable[Finding]:
 # --- the agent's own settings
 
 
-def check_switched_off(agent: AgentState) -> Iterable[Finding]:
-    """Do the agent's own settings switch its hooks off, in the file that takes precedence?"""
+def check_switched_off(agent: AgentState) -> Findings:
+    """Does the deciding file of the agent's settings switch its hooks off?"""
     for key, off in agent.spec.get("off", {}).items():
         path, value = _setting(agent, key)
         if off in value if isinstance(value, list) else value == off:
@@ -171,7 +171,7 @@ def check_switched_off(agent: AgentState) -> Iterable[Finding]:
 
 
 def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting, named by its dotted path, and its value; None where none has it."""
+    """Return the file that decides a setting (dotted path) and its value, or None."""
     for each in agent.spec.get("settings", ()):
         path = resolve_path(each, agent.spec, agent.location)
         value = read_settings(path).at(tuple(key.split(".")))
@@ -180,8 +180,8 @@ def _setting(agent: AgentState, key: str) -> tuple[str, object]:
     return "", None
 
 
-def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust each of hookrun's hooks, where it asks for that?"""
+def check_hook_trust(agent: AgentState) -> Findings:
+    """Does the agent trust each of hookrun's hooks, if it requires that?"""
     form = trust_format(agent.agent)
     if form is None or not agent.all_wired:
         return
@@ -211,8 +211,8 @@ def check_hook_trust(agent: AgentState) -> Iterable[Finding]:
             yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
 
 
-def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
-    """Does the agent trust the folder of the project, where it asks for that?"""
+def check_folder_trust(agent: AgentState) -> Findings:
+    """Does the agent trust the project's folder, if it requires that?"""
     spec = agent.spec.get("folder_trust")
     if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
         return
@@ -230,7 +230,7 @@ def check_folder_trust(agent: AgentState) -> Iterable[Finding]:
 
 
 def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
-    """Return the folders that are trusted, with all below them, and those that are not."""
+    """Return the trusted folders, with all below them, and the untrusted ones."""
     known = as_object(data)
     lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
@@ -244,7 +244,7 @@ def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     return trusted, distrusted
 
 
-def check_managed_only(agent: AgentState) -> Iterable[Finding]:
+def check_managed_only(agent: AgentState) -> Findings:
     """Does the administrator allow managed hooks only?"""
     for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
         for key, values in agent.spec.get("managed_only", {}).items():
@@ -257,7 +257,7 @@ def check_managed_only(agent: AgentState) -> Iterable[Finding]:
                 yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
 
 
-# --- all of them
+# --- the table
 
 
 CHECKS: tuple[Check, ...] = (
@@ -285,7 +285,7 @@ CHECKS: tuple[Check, ...] = (
     check_last_fired,
     check_callers,
 )
-"""Every check, in the order of the report."""
+"""Every check, in report order."""
 
 
 def run_checks(agent: AgentState) -> list[Finding]:

@@ -1,8 +1,8 @@
-"""Try things out: send recorded messages to the installed program, as the agent would, and samples to Claude's hooks.
+"""Send recorded messages to the installed program as the agent would, and samples to Claude's hooks.
 
-The program is started by its own arguments, never by a shell, and only from a line that install wrote. None of the
-user's hooks can run: `--probe DIR` loads only the declarations in that directory, a new one with the probe in it. Audit
-and cache lie there as well. Samples are for `hookrun validate --probe`, which does run the user's hooks.
+The program is started by its own arguments, without a shell, and only from a line that install wrote. None of the
+user's hooks can run: `--probe DIR` loads only that directory's declarations, a new one with the probe, and keeps audit
+and cache there. Samples are for `hookrun validate --probe`, which does run the user's hooks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from time import monotonic
 from typing import Any
@@ -25,7 +25,7 @@ from hookrun.claude.answer import Interpretation
 from hookrun.claude.hook_protocol import build_payload
 from hookrun.config.command_words import relative_words
 from hookrun.config.document import Diagnostic
-from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
 from hookrun.events import ALIASES
 from hookrun.fastjson import dumps
 from hookrun.model import Failure, Hook, Outcome, Verdict
@@ -45,14 +45,14 @@ PROBED = {
         },
     ]
 }
-"""The probe's declarations: a tool call is blocked, any other event only observed."""
+"""The probe's declarations: tool calls are blocked, other events only observed."""
 
 MAX_SECONDS = 60.0
-"""Seconds that a command may take, whatever timeout its agent gives it."""
+"""Limit on a command's seconds, whatever its agent's timeout."""
 
 
-def prove(state: AgentState) -> Iterable[Finding]:
-    """Send a recorded message of each event through its command and report what the agent would have done."""
+def prove(state: AgentState) -> Findings:
+    """Send each event's recorded message through its command; report what the agent would do."""
     payloads = recorded(state.agent.NAME)
     unproven = []
     for each in state.all_wired:
@@ -69,7 +69,7 @@ def prove(state: AgentState) -> Iterable[Finding]:
 
 
 def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
-    """Return why the command is not started, None if it is: a project's line must not choose what the user runs."""
+    """Return why the command is not started, or None: a project's line must not choose what the user runs."""
     if wired.only:
         return f"{wired.only} excludes a part of it"
     program, launcher = wired.command.program, wired.command.launcher
@@ -87,7 +87,7 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
 
 
 def recorded(agent: str) -> dict[str, dict[str, object]]:
-    """Return the recorded messages of an agent, by its own names of events."""
+    """Return an agent's recorded messages, by its own event names."""
     text = resources.files("hookrun.agents").joinpath("payloads.json").read_text("utf-8")
     data: dict[str, dict[str, dict[str, object]]] = json.loads(text)
     return data.get(agent, {})
@@ -116,12 +116,12 @@ def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
 def _run(
     state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str
 ) -> subprocess.CompletedProcess[bytes] | None:
-    """Return the finished command, None if it timed out."""
+    """Return the finished command, or None after a timeout."""
     words = wired.command.words
-    if wired.command.form is not None:  # what its script would start: it finds hookrun by the account's home
+    if wired.command.form is not None:  # as by its script, which finds hookrun by the account's home
         words = [*(state.found_by_project() or []), *wired.command.flags.arguments()]
     command = [*words, "--probe", home]
-    if wired.command.flags.event is None:  # who runs it adds the event
+    if wired.command.flags.event is None:  # its caller adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}
     try:
@@ -155,7 +155,7 @@ def _judged(
     *,
     probed: bool,
 ) -> Finding:
-    """Compare the result with what the agent's tables expect."""
+    """Compare the result with the agent's tables."""
     where = f"{wired.event} through {wired.path}:{wired.line}"
     message = agent.read(payload, wired.event)
     refuses = any(call.event == "pre_tool_use" for call in message.calls)
@@ -224,7 +224,7 @@ TOOL_EVENTS = frozenset(
 
 
 def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
-    """Run each hook on a sample and yield warnings about its answer. The hook runs with all its side effects."""
+    """Run each hook on a sample, with all side effects, and yield warnings about its answer."""
 
     def answered(hook: Hook, context: dict[str, object]) -> tuple[Outcome, Interpretation]:
         environment = HookEnvironment(context, project=root, request_id="probe", home=home, settings=settings)
@@ -248,7 +248,7 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
 
 
 def sample(hook: Hook, cwd: str) -> dict[str, object]:
-    """Return a context of the hook's event that its matcher probably matches."""
+    """Return a context that the hook's matcher probably matches."""
     event = hook.events[0]
     data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **EVENTS.get(event, {})}
     if event in TOOL_EVENTS:

@@ -1,4 +1,4 @@
-"""Edit JSON, YAML and TOML documents in place: all other characters stay the same."""
+"""Edit JSON, YAML and TOML in place: all other characters stay the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def editor_for(path: str, text: str) -> SpanEditor:
-    """Return the editor of a file's text, by its suffix. Raises ParseError."""
+    """Return the editor for a file's text, by its suffix. Raises ParseError."""
     if path.endswith(YAML_SUFFIXES):
         from hookrun.edit.yaml_edit import Yaml
 

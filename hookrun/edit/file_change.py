@@ -13,22 +13,22 @@ from hookrun.config.document import MAX_BYTES, SourceError, decode
 from hookrun.text import UserError, diff, escape
 
 BOM = b"\xef\xbb\xbf"
-"""The byte-order mark of UTF-8, which some editors write."""
+"""UTF-8's byte-order mark, which some editors write."""
 
 
 class FileError(UserError):
-    """A file cannot be read, edited or written; the message says why, and in a hint what to do."""
+    """A file cannot be read, edited or written; the message says why, with a hint."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExistingFile:
-    """A file as it is now: its path with links resolved, and its bytes, None if there is no file."""
+    """A file as it is now: its path with links resolved, and its bytes or None."""
 
     path: str
     data: bytes | None
 
     def text(self) -> str:
-        """Return its text without a byte-order mark; an empty one if there is no file. Raises FileError."""
+        """Return its text without a byte-order mark, empty if missing. Raises FileError."""
         try:
             return decode(self.path, self.data or b"")
         except SourceError as error:
@@ -39,14 +39,14 @@ class ExistingFile:
         return ExistingFile(self.path, data)
 
     def encoded(self, text: str) -> bytes:
-        """Return a text as bytes, with a byte-order mark before it if the file has one."""
+        """Return a text as bytes, with a byte-order mark if the file has one."""
         return (BOM if self.data is not None and self.data.startswith(BOM) else b"") + text.encode()
 
 
 def existing(path: str, within: str | None = None) -> ExistingFile:
     """Return the file at `path`, links resolved.
 
-    Raises FileError where that is no regular file, cannot be read, or lies outside of the directory `within`.
+    Raises FileError if it is no regular file, cannot be read, or lies outside `within`.
     """
     real = os.path.realpath(path)
     if within is not None and not files.is_within(real, os.path.realpath(within)):
@@ -72,8 +72,8 @@ def existing(path: str, within: str | None = None) -> ExistingFile:
 class FileChange:
     """A file from `now` to `after`, its later bytes (None: no file). Nothing is written yet.
 
-    `mode` is for a new file, less the umask. `directories` go with a file that is removed, if they are empty then.
-    What is in a file that `is_generated` is not shown.
+    `mode` is for a new file, less the umask. `directories` are removed with the file, if empty then. The content of a
+    file that `is_generated` is not shown.
     """
 
     path: str
@@ -85,11 +85,11 @@ class FileChange:
 
     @property
     def has_effect(self) -> bool:
-        """Whether the file changes at all."""
+        """Whether the file changes."""
         return self.after != self.now.data
 
     def diff(self) -> str:
-        """Return what changes, as a unified diff that is safe to print."""
+        """Return the change as a unified diff that is safe to print."""
         before, after = ((data or b"").decode("utf-8", "replace") for data in (self.now.data, self.after))
         old = self.path if self.now.data is not None else "/dev/null"
         new = self.path if self.after is not None else "/dev/null"
@@ -99,9 +99,9 @@ class FileChange:
 
 
 def apply(change: FileChange) -> None:
-    """Write the file, or remove it with the directories that are empty then.
+    """Write the file, or remove it with the directories then empty.
 
-    Raises FileError, also where the file has changed since it was read, so that no other edit is lost.
+    Raises FileError, also if the file has changed since it was read, so that no other edit is lost.
     """
     if not change.has_effect:
         return
@@ -121,22 +121,22 @@ def apply(change: FileChange) -> None:
 
 
 def apply_all(changes: Iterable[FileChange]) -> None:
-    """Write every file, or none. Raises FileError when one cannot be written."""
+    """Write every file, or none. Raises FileError."""
     begun: list[tuple[FileChange, list[str]]] = []
     try:
-        for each in sorted(changes, key=lambda each: each.after is None):  # what is removed cannot always be put back
+        for each in sorted(changes, key=lambda each: each.after is None):  # a removed file cannot always be put back
             begun.append((each, missing_directories(each.path)))
             apply(each)
     except BaseException as error:
         back = [(each, _revert(each, directories)) for each, directories in reversed(begun)]
-        left = [each.path for each, is_back in back[1:] if not is_back]  # the first of these is whole or not there
+        left = [each.path for each, is_back in back[1:] if not is_back]  # the first of these is whole or missing
         if left:
             raise FileError(f"{error}\nnote: could not restore {', '.join(left)}") from error
         raise
 
 
 def _revert(each: FileChange, directories: list[str]) -> bool:
-    """Restore a file unless it was changed since; return whether that was possible."""
+    """Restore a file unless it was changed since; return whether that worked."""
     try:
         now = existing(each.path)
         if each.now.data is None:
@@ -150,7 +150,7 @@ def _revert(each: FileChange, directories: list[str]) -> bool:
 
 
 def missing_directories(path: str) -> list[str]:
-    """Return the directories above a file that do not exist yet, the uppermost first."""
+    """Return the missing directories above a file, the uppermost first."""
     missing: list[str] = []
     directory = os.path.dirname(path)
     while not os.path.isdir(directory):
@@ -162,8 +162,8 @@ def missing_directories(path: str) -> list[str]:
 def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
     """Replace the file at `path` atomically, keeping its mode and owner; a new one gets `mode` less the umask.
 
-    `path` is not a symbolic link, and its directory exists. If the process is killed, the old or the new file is left,
-    and perhaps a temporary one that the next write removes. Raises FileError.
+    `path` is no symbolic link, and its directory exists. A killed process leaves the old or new file, and perhaps a
+    temporary one that the next write removes. Raises FileError.
     """
     try:
         files.sweep(os.path.dirname(path))
@@ -173,10 +173,7 @@ def write_file(path: str, data: bytes, mode: int = 0o644) -> None:
 
 
 def remove_file(path: str, directories: list[str]) -> None:
-    """Remove a file, and those of the directories, given from the uppermost on, that are empty now.
-
-    Raises FileError.
-    """
+    """Remove a file and the empty ones of the directories, given from the uppermost on. Raises FileError."""
     try:
         files.remove_if_there(path)
         for directory in reversed(directories):

@@ -1,4 +1,4 @@
-"""Edit JSON, with or without comments, in place: keeping its indentation, line breaks and spacing.
+"""Edit JSON in place, with or without comments, keeping its indentation, line breaks and spacing.
 
 `SpanEditor` has the edits that JSON and YAML share.
 """
@@ -16,16 +16,16 @@ from hookrun.config.parse import JsonParser, KeyPath, ParseError
 
 
 class EditError(Exception):
-    """A document cannot be edited: a YAML alias, for example, would change another place too."""
+    """A document cannot be edited: changing a YAML alias, for example, would change another place."""
 
     def __init__(self, message: str = "it cannot be edited in place (a YAML alias?); change it by hand") -> None:
         super().__init__(message)
 
 
 class SpanEditor(ABC):
-    """One document. Every edit returns a new one and leaves this one unchanged; a blank text is an empty object.
+    """A document. Every edit returns a new one; a blank text is an empty object.
 
-    All edits raise EditError where the edited text would not hold exactly the data that is meant.
+    Edits raise EditError where the new text would not hold exactly the intended data.
     """
 
     def __init__(self, text: str, data: object) -> None:
@@ -41,9 +41,9 @@ class SpanEditor(ABC):
             return None
 
     def put(self, path: KeyPath, value: object) -> Self:
-        """Replace the value at `path`, or add it where its last step is a new key, or the length of a list.
+        """Replace the value at `path`, or add it if its last step is a new key, or the length of a list.
 
-        What is missing above it is added too.
+        Missing containers above it are added.
         """
         parent, step = path[:-1], path[-1]
         if parent and self.at(parent) is None:
@@ -62,7 +62,7 @@ class SpanEditor(ABC):
         return self._checked(self._with_value(path, value), expected)
 
     def add(self, path: KeyPath, value: object) -> Self:
-        """Append a value to the list at `path`, which is added if it is missing."""
+        """Append a value to the list at `path`, adding the list if missing."""
         there = self.at(path)
         return self.put((*path, len(there) if isinstance(there, list) else 0), value)
 
@@ -88,11 +88,11 @@ class SpanEditor(ABC):
 
     @abstractmethod
     def _parsed(self, text: str) -> Self:
-        """Return the editor of another text in the same format. Raises ParseError."""
+        """Return the editor of another text of the same format. Raises ParseError."""
 
     @abstractmethod
     def _has(self, path: KeyPath) -> bool:
-        """Return whether the value at `path` is written there, not merged in from elsewhere. Raises EditError."""
+        """Return whether the value at `path` is written there, not merged in. Raises EditError."""
 
     @abstractmethod
     def _with_item(self, path: KeyPath, value: object, key: str | None) -> str:
@@ -104,23 +104,23 @@ class SpanEditor(ABC):
 
     @abstractmethod
     def _without(self, path: KeyPath) -> Iterator[str]:
-        """Yield the ways to write the text without the item at `path`, the best first."""
+        """Yield the possible texts without the item at `path`, the best first."""
 
 
 def _walk(data: object, path: KeyPath) -> dict[str | int, object]:
     for step in path:
-        data = data[step]  # type: ignore[index]  # what cannot be indexed raises TypeError
-    return data  # type: ignore[return-value]  # a list or an object: both are indexed and deleted from alike
+        data = data[step]  # type: ignore[index]  # other values raise TypeError
+    return data  # type: ignore[return-value]  # a list or an object
 
 
 SPACES = " \t\r\n"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT_UNIT = "  "
-"""Indentation of a level if the text has none."""
+"""Indentation of a level by default."""
 
 
 class SpanParser(JsonParser):
-    """A strict parser that also records where every value ends."""
+    """A strict parser that records where every value ends."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -134,7 +134,7 @@ class SpanParser(JsonParser):
 
 
 class SpanParserWithComments(SpanParser):
-    """A SpanParser for JSON with comments and trailing commas, which some agents accept."""
+    """A SpanParser that allows comments and trailing commas, as some agents do."""
 
     def skip(self, offset: int) -> int:
         """Skip white space and comments."""
@@ -144,7 +144,7 @@ class SpanParserWithComments(SpanParser):
         return offset
 
     def separator(self, offset: int, close: str) -> int:
-        """Skip a comma, also one before the closing bracket."""
+        """Skip a comma, even before the closing bracket."""
         comma = self.skip(offset)
         if self.text[comma : comma + 1] == ",":
             following = self.skip(comma + 1)
@@ -154,21 +154,21 @@ class SpanParserWithComments(SpanParser):
 
 
 PARSERS = {"json": SpanParser, "jsonc": SpanParserWithComments}
-"""Form of a file -> how it is parsed."""
+"""A file's form -> its parser."""
 
 
 class Json(SpanEditor):
     """One JSON text."""
 
     def __init__(self, text: str, form: str) -> None:
-        """Parse the text, `form` being "json" or "jsonc". Raises ParseError if it is invalid."""
+        """Parse the text in the form "json" or "jsonc". Raises ParseError."""
         self.form = form
         self.blank = not text.strip(SPACES)
         self._spans = PARSERS[form]("{}" if self.blank else text)
         super().__init__(text, self._spans.parse().data)
 
     def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` begins (or its key), or the nearest enclosing value."""
+        """Return where the value at `path` (or its key) or the nearest enclosing value begins."""
         return self._spans.parsed.offset(path, key=key)
 
     def _parsed(self, text: str) -> Json:
@@ -197,7 +197,7 @@ class Json(SpanEditor):
             after = "" if "\n" in self.text[lead:close] else self.newline + self._line_indent(path)
             return self.text[:lead] + before + item + after + self.text[lead:]
         last = self._spans.ends[children[-1]]
-        if self._comma_after(last) is not None:  # a comma after the last item is this text's way
+        if self._comma_after(last) is not None:  # this text puts a comma after the last item
             return self.text[:lead] + before + item + "," + self.text[lead:]
         if inline and self._is_compact():
             before = ""
@@ -209,14 +209,14 @@ class Json(SpanEditor):
         return self.text[:start] + self._written(value, self._line_indent(path), inline=inline) + self.text[end:]
 
     def _without(self, path: KeyPath) -> Iterator[str]:
-        """Remove the item with its comma and the line that it leaves empty."""
+        """Remove the item with its comma and an emptied line."""
         start = self._key_or_value(path)
         yield self._cut(path, len(self.text[:start].rstrip(SPACES)))
-        # A comment to the end of the line stands before the item: its line break is needed.
+        # A comment to the end of the line precedes the item: its line break is needed.
         yield self._cut(path, start)
 
     def _cut(self, path: KeyPath, lead: int) -> str:
-        """Return the text without the part from `lead` to the end of the item at `path`, and without one comma."""
+        """Return the text without the part from `lead` to the end of the item at `path` and one comma."""
         end = self._spans.ends[path]
         siblings = self._children(path[:-1])
         position = siblings.index(path)
@@ -228,7 +228,7 @@ class Json(SpanEditor):
             return self.text[:before] + self.text[before + 1 : lead] + self.text[end:]
         rest = self.text[end if comma is None else comma + 1 :]
         if len(siblings) == 1 and lead == self._spans.parsed.values[path[:-1]] + 1:
-            rest = rest.lstrip(SPACES)  # nothing is left between the brackets
+            rest = rest.lstrip(SPACES)  # the brackets are empty now
         return self.text[:lead] + rest
 
     # --- how this text is written
@@ -263,7 +263,7 @@ class Json(SpanEditor):
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _own_line(self, offset: int) -> str | None:
-        """Return the indent of what begins at `offset`, None if it is not the first in its line."""
+        """Return the indent of what begins at `offset`, None unless it is first in its line."""
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return None if line.strip(" \t") else line
 

@@ -1,6 +1,6 @@
-"""Edit tables of TOML by whole lines, so that every other line keeps its characters.
+"""Edit TOML tables by whole lines, so that every other line keeps its characters.
 
-tomlkit is no help here: with a table it also removes the comments before the next one.
+tomlkit is no help: with a table it also removes the comments before the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Toml:
     """One TOML text. Every edit returns a new one."""
 
     def __init__(self, text: str) -> None:
-        """Parse the text. Raises ParseError if it is invalid."""
+        """Parse the text. Raises ParseError."""
         self.text = text
         try:
             self.data: dict[str, object] = tomllib.loads(text)
@@ -30,16 +30,16 @@ class Toml:
             raise _parse_error(text, str(error)) from error
 
     def at(self, key: TableKey) -> object:
-        """Return the value at a key path, None if there is none."""
+        """Return the value at a key path, or None."""
         value: object = self.data
         for step in key:
             value = value.get(step) if isinstance(value, dict) else None
         return value
 
     def put(self, key: TableKey, name: str, value: str) -> Toml:
-        """Set `name = "value"` in the table `key`, which is added at the end if it does not exist.
+        """Set `name = "value"` in the table `key`, which is added at the end if missing.
 
-        Raises ParseError if an enclosing table is written inline.
+        Raises ParseError if an enclosing table is inline.
         """
         if self.at((*key, name)) == value:
             return self
@@ -52,7 +52,7 @@ class Toml:
         raise ParseError(0, f"`{table}` is an inline table", f"write it with a header: [{table}]")
 
     def remove(self, key: TableKey) -> Toml:
-        """Remove the table `key`, header and all, with one blank line before it. What is inline stays."""
+        """Remove the table `key` with its header and one blank line before it. Inline tables stay."""
         for start, _, end in self._tables(key):
             before = self.text[:start]
             for newline in ("\r\n", "\n"):
@@ -65,7 +65,7 @@ class Toml:
         return self
 
     def _with_line(self, key: TableKey, name: str, line: str, newline: str) -> Iterator[Toml]:
-        """Yield the texts that have `line` in a table with this header, or in a new one at the end."""
+        """Yield the texts with `line` in a table with this header, or in a new one at the end."""
         for _, first, end in self._tables(key):
             body, count = re.subn(rf"(?m)^[ \t]*{name}[ \t]*=[^\r\n]*", lambda _: line, self.text[first:end], count=1)
             if not count:
@@ -77,9 +77,9 @@ class Toml:
         yield from _valid(f"{self.text}{between}[{header}]{newline}{line}{newline}")
 
     def _tables(self, key: TableKey) -> Iterator[tuple[int, int, int]]:
-        """Yield where the header `[key]` begins and ends, and where its last line with a key does.
+        """Yield where the header `[key]` begins and ends, and the end of its last line with a key.
 
-        A line within a long string may look like a header: callers check what their edit gives.
+        A line within a long string may look like a header: callers check the result of their edit.
         """
         for match in HEADER.finditer(self.text):
             if _table_key(match.group()) == key:
@@ -98,7 +98,7 @@ def _valid(text: str) -> Iterator[Toml]:
 
 
 def _table_key(header: str) -> TableKey | None:
-    """Return the key path of a `[table]` header; None for an `[[array of tables]]` and for other lines."""
+    """Return a `[table]` header's key path; None for other lines, such as `[[array of tables]]`."""
     key: list[str] = []
     try:
         value: object = tomllib.loads(header)
@@ -111,12 +111,12 @@ def _table_key(header: str) -> TableKey | None:
 
 
 def _quoted(text: str) -> str:
-    """Return a basic string of TOML, which supports the escapes of JSON."""
+    """Return a basic TOML string, which supports JSON's escapes."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _parse_error(text: str, message: str) -> ParseError:
-    """Return tomllib's error, which names a line and column or the end of the document, as a ParseError."""
+    """Return tomllib's error as a ParseError: it names line and column or the end of the document."""
     place = PLACE.search(message)
     what = message.partition(" (at ")[0]
     offset = len(text)

@@ -1,4 +1,4 @@
-"""Edit the lists and mappings of YAML in place, keeping the indentation and style (block or flow) of the text."""
+"""Edit YAML lists and mappings in place, keeping the text's indentation and block or flow style."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookrun.config.parse_yaml import LOADER, parse_yaml
 from hookrun.edit.json_edit import EditError, SpanEditor
 
 INDENT = 2
-"""Indentation of a list below its key if the text has none."""
+"""Default indentation of a list below its key."""
 
 
 class Yaml(SpanEditor):
@@ -49,7 +49,7 @@ class Yaml(SpanEditor):
             return f"{self.text[:last]}, {_inline(item)[1:-1]}{self.text[last:]}"
         if len(path) != 1 or self.text[end : self._line_end(end)].strip():
             return f"{self.text[: start + 1]}{_inline(item)[1:-1]}{self.text[end - 1 :]}"
-        # Empty brackets at the end of a line of their own key become lines.
+        # Empty brackets at the end of their key's own line become lines.
         line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
         column = len(line) - len(line.lstrip(" ")) + INDENT
         return self._with_lines(self.text[:start].rstrip(" "), self._lines(item, column), self._line_end(end))
@@ -108,7 +108,7 @@ class Yaml(SpanEditor):
         return offset
 
     def _column(self, node: yaml.CollectionNode) -> int:
-        """Return the column of a block's items: a list's own mark may be that of its anchor."""
+        """Return the column of a block's items: a list's own mark may be its anchor's."""
         if isinstance(node, yaml.MappingNode):
             return int(node.value[0][0].start_mark.column)
         return self._column_of(self._dash(node.value[0]))
@@ -135,7 +135,7 @@ class Yaml(SpanEditor):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes no aliases, and indents a list below its key."""
+    """Writes no aliases and indents lists below their keys."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
@@ -144,7 +144,7 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)  # noqa: FBT003  # PyYAML's
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """Write several lines as a block where that is possible; by itself PyYAML puts blank lines between them."""
+        """Write several lines as a block if possible; PyYAML alone puts blank lines between them."""
         style = None if text.isprintable() else "|" if text.replace("\n", "").isprintable() else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -164,7 +164,7 @@ def _inline(value: object) -> str:
 
 
 def _child(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
-    """Return a node's item or value if it is written there and not merged in."""
+    """Return a node's item or value unless it is merged in."""
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
         return node.value[step] if step < len(node.value) else None
     pair = _pair(node, step)
@@ -182,7 +182,7 @@ def _last(node: yaml.CollectionNode) -> yaml.Node:
 
 
 def _end(node: yaml.Node, text: str) -> int:
-    """Return the offset after a node's last character: PyYAML's mark is after the comments that follow."""
+    """Return the offset after a node's last character: PyYAML's mark is behind the following comments."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = _last(node)
     end = node.end_mark.index

@@ -1,1 +1,1 @@
-"""`hookrun fire`: its command line, one run of an event's hooks, and the answer to a program or an agent."""
+"""`hookrun fire`: command line, run of an event's hooks, answer to a program or an agent."""

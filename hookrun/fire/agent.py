@@ -1,6 +1,6 @@
-"""`hookrun fire --agent NAME`: read the agent's own message and answer in the agent's own format.
+"""`hookrun fire --agent NAME`: read an agent's message and answer in its format.
 
-A project can set an agent's environment, so nothing in it is trusted but the location of the project.
+A project can set an agent's environment, so only the project's location is taken from it.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
     from hookrun.model import Verdict
 
-# A refusal is JSON on stdout with exit status 0, for every agent: an exit status alone loses the reason in some, stderr
-# is obeyed by others, and one agent takes any other status for a refusal.
+# A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
+# and one takes any other status for a refusal.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
-"""Exit statuses. REFUSED is used if a refusal cannot be written to stdout."""
+"""Exit statuses. REFUSED: a refusal could not be written to stdout."""
 
 MARGIN = 0.5
-"""Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about a late one."""
+"""Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about late ones."""
 
 
 def run(name: str, options: FireOptions, usage_error: str) -> int:
-    """Answer the agent and return the exit status; `usage_error` is an error in the command line. Raises nothing."""
+    """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
         agent = agents.load(name)
     except Exception as error:
@@ -65,13 +65,13 @@ def run(name: str, options: FireOptions, usage_error: str) -> int:
         return fire.run()
     except KeyboardInterrupt:
         return CONTINUE if agent.EXIT_ZERO_ONLY else 130
-    except Exception as error:  # no answer can be made: not even modules can be loaded where no descriptor is free
+    except Exception as error:  # without free descriptors not even modules can be loaded
         print_for_agent(internal_error(error, options.home, for_agent=True))
         return fire.status_without_answer()
 
 
 class AgentFire:
-    """One message of an agent, from reading it to the exit status."""
+    """One message of an agent, from its text to the exit status."""
 
     def __init__(self, agent: Agent, options: FireOptions, usage_error: str) -> None:
         self.agent = agent
@@ -105,8 +105,8 @@ class AgentFire:
 
     def _open(self) -> None:
         options = self.options
-        named = options.probe or options.home
-        home = named_home(named) if named else account_home()
+        named = options.home if options.probe is None else options.probe
+        home = account_home() if named is None else named_home(named)
         self.command = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.command.trusted = options.trust
         self.command.cold = options.cold
@@ -115,14 +115,14 @@ class AgentFire:
         return internal_error(error, self.command.home or self.options.home, for_agent=True)
 
     def _limit(self) -> float:
-        """Return the default time limit of hooks in seconds, for a launcher with an event that of its entry."""
+        """Return the default time limit of hooks in seconds: for a launcher with an event, its entry's."""
         if self.options.event and (self.options.cold is not None or FireInvocation.warm):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
-        """Read the message and fire each of its calls in order, until a signal ends it."""
+        """Fire each call of the message in order, until a signal."""
         command = self.command
         self.message = self._read()
         if self.options.deadline is None:
@@ -141,13 +141,13 @@ class AgentFire:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
                 call.fields["stop_hook_active"] = self._was_blocked_before(fire.event, call)
-            # One answer, but one fire per canonical call, with its own request id, chain and records.
+            # One answer, but for each canonical call a fire with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
 
     def _was_blocked_before(self, event: str, call: CanonicalCall) -> bool:
-        """Return whether a hook blocked the end of this turn before, for agents that do not report it."""
+        """Return whether a hook has blocked the end of this turn, for agents that do not report it."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         if form is None or "block" not in form.capabilities:
             return False
@@ -178,7 +178,7 @@ class AgentFire:
             self.command.load(self._start(), self.options.config)
 
     def _handled_by_other_wiring(self) -> str | None:
-        """Return which other installation answers this message, or None: no hook runs twice."""
+        """Return the other installation that answers this message, or None: no hook runs twice."""
         if self.wired_as != self.agent.NAME and self._has_own_wiring(self.message.native):
             return f"{self.agent.DISPLAY_NAME} has its own installation for {self.message.native}"
         if self.options.scope == "project":
@@ -198,14 +198,14 @@ class AgentFire:
         return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())
 
     def _answer_instead(self, agent: Agent) -> None:
-        """Answer the agent that really calls, which runs the hooks in another agent's settings."""
+        """Answer the actual caller, which runs the hooks in another agent's settings."""
         self.agent = agent
         self.command.agent = agent.NAME
         self.event = native_event(self.agent, self.event)
         self.message = placeholder_message(self.agent, self.event)
 
     def _prepared(self, call: CanonicalCall) -> EventFire | None:
-        """Return the fire of a call, or None for a synthesized one that no hook handles or the agent fires itself."""
+        """Return the fire of a call, or None for a synthesized one without hooks or that the agent fires itself."""
         command = self.command
         event = call.event or resolve_event(self.message.native, command.events)
         if call.synthesized:
@@ -215,7 +215,7 @@ class AgentFire:
         return EventFire(command, event)
 
     def _start(self) -> str | None:
-        """Return where to look for the project: the agent's variable, its message's roots, or the working directory.
+        """Return where to look for the project: the agent's variable, the message's roots, or the working directory.
 
         Only existing directories count.
         """
@@ -231,7 +231,7 @@ class AgentFire:
     # --- the answer
 
     def _answer(self) -> int:
-        """Print the answer, write the records, return the exit status."""
+        """Print the answer and write the records; return the exit status."""
         if self.command.home and self.command.config_files is None:
             self._load_settings()
         interrupted = self.command.interrupted
@@ -280,7 +280,7 @@ class AgentFire:
         )
 
     def _build_response(self) -> AgentResponse:
-        """Return the answer: the hooks' verdicts, and the problems of hookrun itself."""
+        """Return the answer: the verdicts, and hookrun's own problems."""
         from hookrun.agents.reply import build_response
 
         replies = []
@@ -298,7 +298,7 @@ class AgentFire:
         return answer
 
     def _strongest(self) -> tuple[EventFire, Verdict] | None:
-        """Return the fire that decides what the agent gets."""
+        """Return the fire that decides the answer."""
         return max(self.fires, key=lambda each: PRECEDENCE[each[1].action], default=None)
 
     def _refused_by(self) -> tuple[list[str], str]:
@@ -310,7 +310,7 @@ class AgentFire:
         return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{self._home_option()}" if recorded else ""
 
     def _home_option(self) -> str:
-        """Return what a proposed command needs for the home; nothing for the account's, which a launcher names too."""
+        """Return a proposed command's `--home` option, nothing for the account's home, which launchers name too."""
         home = self.options.home or ""
         try:
             if not home or self.command.home == account_home():
@@ -320,7 +320,7 @@ class AgentFire:
         return f" --home {shell_quoted(home)}"
 
     def _kept_texts(self) -> Reply:
-        """Return the texts of earlier events of the session that this one can show."""
+        """Return texts of the session's earlier events that this one can show."""
         form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
         if form is None or session is None or not os.path.exists(self.command.home + KEPT_TEXTS_DIR):
             return Reply()
@@ -349,7 +349,7 @@ class AgentFire:
         return Reply(user_message=join_paragraphs(text, reply.user_message), context=reply.context)
 
     def _own_failure(self) -> Reply:
-        """Return the reply to hookrun's own problems: a message for the user, or a block if `on_error` selects it."""
+        """Return the reply to hookrun's own problems: a message for the user, or a block as `on_error` says."""
         texts = [*self.errors, *map(one_line, self.command.problems)]
         if not texts:
             return Reply()
@@ -359,7 +359,7 @@ class AgentFire:
         return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:
-        """Return the exit status if it is the only answer: 0 would allow the call silently."""
+        """Return the exit status where it is the only answer: 0 would allow the call silently."""
         refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
@@ -369,7 +369,7 @@ class AgentFire:
         return self.command.settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS
 
     def _reaches_user(self) -> bool:
-        """Return whether the answer reaches the user, directly or through the model; if not, it is shown later."""
+        """Return whether the user sees the answer, directly or through the model; if not, it is shown later."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
@@ -390,7 +390,7 @@ class AgentFire:
         return not home or mark_notice_shown(home, self.message.session_id, cause)
 
     def _load_settings(self) -> None:
-        """Load the config although the message is unreadable: for `on_error` and the audit."""
+        """Load the config despite an unreadable message, for `on_error` and the audit."""
         try:
             self._load()
         except Exception as error:
@@ -439,7 +439,7 @@ def _which(event: str, context: Mapping[str, object]) -> str:
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:
-    """Return whether a fire has an answer or must be recorded; without either no more modules are needed."""
+    """Return whether a fire has an answer or a record; without either no more modules are needed."""
     if fire.chain is None:
         return False
     texts = verdict.message or verdict.additional_context or verdict.system_message

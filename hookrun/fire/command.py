@@ -1,6 +1,6 @@
 """`hookrun fire`, the hot path: parse the command line and answer a person or a program.
 
-Every import here is paid on each tool call: what a run without a matching hook does not need is imported where it is
+Each tool call pays for every import here: what a run without a matching hook does not need is imported where it is
 used. agent.py answers agents (`--agent`).
 """
 
@@ -159,7 +159,7 @@ CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--rep
 
 
 def agent_named(argv: list[str]) -> str | None:
-    """Return the agent that the arguments name, even if they are otherwise invalid."""
+    """Return the agent in the arguments, even if they are otherwise invalid."""
     for index, word in enumerate(argv):
         name, equals, value = word.partition("=")
         if name == "--agent":
@@ -172,7 +172,7 @@ class ProgramFire:
 
     def __init__(self, options: FireOptions) -> None:
         self.options = options
-        home = named_home(options.home) if options.home else home_directory()
+        home = home_directory() if options.home is None else named_home(options.home)
         self.invocation = FireInvocation(home, deadline=options.deadline)
         self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)
@@ -190,7 +190,7 @@ class ProgramFire:
         status = REFUSED if refused else FAILED if command.problems else CONTINUE
         if command.interrupted:
             print_message(f"interrupted by signal {command.interrupted}: every hook was ended")
-            # A refusal outlives the signal: the verdict is printed and the status stays 2.
+            # A refusal survives the signal: the verdict is printed and the status stays 2.
             status = status if refused else 128 + command.interrupted
         if status in (CONTINUE, REFUSED):
             status = self._answer(verdict, status)
@@ -215,7 +215,7 @@ class ProgramFire:
         return self.fire.load_and_run(self.options.ctx, self.options.config)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
-        """Print the verdict; return the exit status, FAILED if one other than `continue` could not be written."""
+        """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""
         chain = self.fire.chain
         data = answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
         error = _print_line(dumps(data).encode("ascii") + b"\n")
@@ -225,7 +225,6 @@ class ProgramFire:
         return FAILED if status == CONTINUE and verdict.action != "continue" else status
 
     def _report(self) -> None:
-        """Report config errors and failed hooks."""
         if self.invocation.problems:
             from hookrun.config.document import problem_message
 
@@ -253,7 +252,7 @@ class ProgramFire:
         return FAILED
 
     def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
-        """Write the audit records. A failure here does not change the answer."""
+        """Write the audit records; failing does not change the answer."""
         try:
             self.invocation.close([(self.fire, verdict, {"error": error, "exit": status})])
         except Exception as failed:
@@ -265,16 +264,16 @@ class ProgramFire:
 def _print_line(line: bytes) -> str | None:
     """Write a line to stdout and return None, or the error's text."""
     try:
-        rest = line[os.write(1, line) :]  # as a rule all of it is written at once
+        rest = line[os.write(1, line) :]  # usually all at once
     except OSError:
         rest = line
     return write_all(1, rest) if rest else None
 
 
 def _open_standard_streams() -> None:
-    """Open those of stdin, stdout and stderr that are closed, so that no file of ours takes their number.
+    """Open closed standard streams, so that no file of ours takes their number.
 
-    Stdout is opened for reading: that the verdict cannot be written must be seen.
+    Stdout is opened for reading, so that writing the verdict fails visibly.
     """
     for fd, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -300,7 +299,7 @@ def main(argv: list[str]) -> int:
         error_text = ""
     except (FireError, NoHomeError) as error:
         error_text = str(error)
-    except Exception as error:  # no traceback ever reaches an agent
+    except Exception as error:  # no traceback may reach an agent
         error_text = internal_error(error, None, for_agent=agent_named(argv) is not None)
     agent = agent_named(argv)
     if agent is not None:

@@ -1,4 +1,4 @@
-"""Explain a finished run of `hookrun fire` or `explain --run`: every hook, why it ran or not, and its result."""
+"""Explain a finished run of `hookrun fire` or `explain --run`: each hook, why it ran or not, and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, HookResult, Verdict
 
     Line = tuple[str, str]
-    """A line of text and its style on a terminal, as a rich style."""
+    """A line and its rich style on a terminal."""
 
 MAX_SHOWN = 2000
 """Characters shown of a hook's input or output."""
@@ -83,7 +83,7 @@ def attributes(hook: Hook) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """Return a verdict on one line: its action and every other field that is set."""
+    """Return a verdict on one line: its action and all other fields that are set."""
     fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)
 
@@ -94,7 +94,7 @@ def runs_of(fire: EventFire) -> Sequence[HookResult]:
 
 
 def not_run(fire: EventFire) -> list[tuple[str, str]]:
-    """Return the names of the matching hooks that did not run, each with the reason."""
+    """Return the matching hooks that did not run: name and reason."""
     if fire.chain is None or fire.candidates is None:
         return []
     steps = [(fire.candidates.hook(index).name, step) for index, step in sorted(fire.chain.statuses.items())]

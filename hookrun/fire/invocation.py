@@ -12,7 +12,7 @@ from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
-from hookrun.text import UserError, print_message
+from hookrun.text import UserError, print_message, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class FireError(UserError):
 class FireInvocation:
     """One call of `hookrun fire`: the effective config, the deadline, the problems, the audit.
 
-    `agent` is the name of the calling agent, None for a person or a program. An agent's environment may be set by a
-    project, so that HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems`
-    are config errors, one per line; `warnings` are for people only. `events` are the host program's own. A project's
-    hooks must be approved if it `asks_approval`; `trusted` are digests that count as such. `on_outcomes` gets what
-    hooks read and how they ended. `warm` tells whether this process takes a caller's place, `cold` why a launcher
-    started one instead. `latest_settings` are those of the last run.
+    `agent` is the calling agent's name, None for a person or a program. A project may set an agent's environment, so
+    HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
+    one per line; `warnings` are for people only. `events` are the host program's own. If it `asks_approval`, a
+    project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
+    `warm`: this process takes a caller's place; `cold`: why a launcher started one instead. `latest_settings` are the
+    last run's.
     """
 
     warm = False
@@ -67,7 +67,7 @@ class FireInvocation:
         self.runners: list[ProcessRunner] = []
 
     def load(self, cwd: str | None, config: str | None = None) -> None:
-        """Load the config of a directory, None if it no longer exists; `config` replaces the project's files."""
+        """Load the config of a directory, None if that is gone; `config` replaces the project's files."""
         if cwd is None:
             self.problems.append(
                 "the working directory no longer exists: the project's hooks are unknown\nhint: use another one"
@@ -85,7 +85,7 @@ class FireInvocation:
         if found.files:
             self.compiled = load_cached(found)
             if self.compiled is None:
-                from hookrun.config.cache_writer import compile_once  # needed only after a file has changed
+                from hookrun.config.cache_writer import compile_once  # only after a file has changed
 
                 self.compiled = compile_once(found)
         if self.compiled is not None:
@@ -95,7 +95,7 @@ class FireInvocation:
         FireInvocation.latest_settings = self.settings
 
     def read_context(self, source: str, event: str | None = None) -> dict[str, object]:
-        """Return the JSON object in a file, `-` being stdin; warn of likely mistakes in it as a context of `event`.
+        """Return the JSON object in a file (`-` is stdin); warn of likely mistakes in it as a context of `event`.
 
         Raises ContextError.
         """
@@ -111,7 +111,7 @@ class FireInvocation:
         return data
 
     def project_root(self) -> str:
-        """Return the project's root: the directory of its config, else the repository, else the working directory."""
+        """Return the directory of the project's config, else the repository, else the working directory."""
         if self.compiled is not None and self.compiled.root is not None:
             return self.compiled.root
         if self.config_files is not None:
@@ -123,7 +123,7 @@ class FireInvocation:
         return internal_error(error, self.home, for_agent=self.agent is not None)
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
-        """Write records to the audit. A failure here does not change the answer."""
+        """Write records to the audit; failing does not change the answer."""
         from hookrun import audit
 
         error = audit.write(self.home, records, self.settings.get("audit"))
@@ -131,7 +131,7 @@ class FireInvocation:
             self.warnings.append(f"the audit could not be written: {error}")
 
     def close(self, ended: list[tuple[EventFire, Verdict | None, dict[str, Any]]]) -> None:
-        """Record events, each with its verdict and further fields; reap all children but hooks. Called last.
+        """Record events with their verdicts and further fields; reap all children but hooks. Called last.
 
         Starts a server if this run lacked one.
         """
@@ -139,7 +139,7 @@ class FireInvocation:
             self.write_audit([record for fire, verdict, more in ended for record in fire.records(verdict, **more)])
         for runner in self.runners:
             runner.reap()
-        settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known, none is wanted
+        settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known or wanted
         if self.cold is not None and not settled and not self.warm:
             from hookrun.server_start import after_cold_run
 
@@ -147,13 +147,13 @@ class FireInvocation:
 
 
 FOR_ANSWERS = ("hookrun.verdicts", "hookrun.agents.reply", "hookrun.credentials", "hookrun.session")
-"""Modules that a refusal may need: an installer must not take them away, and the refusal with them, while hooks run."""
+"""Modules that a refusal may need, loaded before an installer can remove them while hooks run."""
 LONG, SLOW = 0.05, 1.0
-"""Seconds after which they are loaded, and after which it is recorded that a run has begun."""
+"""Seconds after which they are loaded, and after which the start of a run is recorded."""
 
 
 class EventFire:
-    """One event on one context. `chain` has the results of its hooks, or is None if no hook ran."""
+    """One event on one context. `chain` has its hooks' results, None if none ran."""
 
     def __init__(self, command: FireInvocation, event: str) -> None:
         self.invocation = command
@@ -165,7 +165,7 @@ class EventFire:
         self.trust: UserDecisions | None = None
 
     def load_and_run(self, source: str, config: str | None) -> Verdict:
-        """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about the context.
+        """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about it.
 
         `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
         """
@@ -186,7 +186,7 @@ class EventFire:
         if compiled is None:
             return Verdict()
         self.candidates, matches = compiled.matching(self.event, self.context)
-        # Most runs end here: engine, verdicts and process/ are imported only beyond this line.
+        # Most runs end here: engine, verdicts and process/ are imported only below.
         verdict = self._run_hooks(self.candidates) if matches else Verdict()
         if self.event == "pre_tool_use" and "arguments_cut_off" in self.context:
             return self._refuse_unread(self.candidates, verdict)
@@ -280,7 +280,7 @@ class EventFire:
         return save_overflow_text(self.invocation.home, text)
 
     def _note_lost_fields(self, chain: HookChain) -> None:
-        """Note, for the user of an agent and once a session, fields of answers that have no effect here."""
+        """Note for an agent's user, once a session, the answers' fields that have no effect here."""
         if self.invocation.agent is None:
             return
         for run in chain.runs:
@@ -289,16 +289,16 @@ class EventFire:
                     chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _first_time(self, cause: str) -> bool:
-        """Return whether the user has not yet been notified of a cause in this session."""
+        """Return whether the user has not been notified of a cause in this session."""
         from hookrun.session import mark_notice_shown
 
         session = self.context.get("session_id")
         return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
 
     def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
-        """Report that hooks run inside hooks too deeply: for an agent, as a block if the event can be blocked.
+        """Report hooks nested too deeply: for an agent, as a block if the event can be blocked.
 
-        The depth is in a variable, which a project could set to keep guards from running.
+        A project could set the variable with the depth to keep guards from running.
         """
         msg = f"hooks run inside hooks {deepest} levels deep, so no further hook runs: does a hook start an agent?"
         if self.invocation.agent is None or not can_refuse(self.event):
@@ -309,9 +309,9 @@ class EventFire:
     # --- the user's decisions
 
     def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
-        """Return the decisions to check for each hook; for a person, only what they have switched off.
+        """Return the decisions to check for each hook; for a person, only the disabled hooks.
 
-        None where there are none, and no hook for this event needs an approval.
+        None if there are none and no hook for this event needs approval.
         """
         command = self.invocation
         if not command.asks_approval or self.candidates is None or not self.candidates.need_approval():
@@ -319,7 +319,7 @@ class EventFire:
                 os.lstat(command.home + state.TRUST_STORE)
             except FileNotFoundError:
                 return None
-            except OSError:  # reading it says what is wrong, unless a file above keeps it from being there at all
+            except OSError:  # reading reports it, unless a file is where a parent directory should be
                 if not os.path.lexists(command.home + state.DATA_DIR):
                     return None
         return self._decisions(environment, is_interrupted)
@@ -335,10 +335,10 @@ class EventFire:
         return trust
 
     def _note_untrusted(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
-        """Notify the user of each pause, and once a session of hooks of the project that cannot run.
+        """Notify the user of each pause, and once a session of the project's hooks that cannot run.
 
-        These are the ones that are not approved, are invalid, or need a kind that hookrun cannot run. `failed` are the
-        kinds of the chain's failures.
+        They are unapproved, invalid, or of a kind that hookrun cannot run. `failed` are the kinds of the chain's
+        failures.
         """
         trust.keep()
         if self.invocation.agent is None:
@@ -358,7 +358,7 @@ class EventFire:
         return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
 
     def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
-        """Return the audit records: one per hook that ran, and one for the event with `more` fields."""
+        """Return the audit records: one per hook that ran, one for the event with `more` fields."""
         command = self.invocation
         total = monotonic() - command.started
         own_message = verdict.message if verdict is not None and not self.decided_by(verdict) else None
@@ -386,7 +386,7 @@ class EventFire:
         )
 
     def _record_start(self) -> None:
-        """Record that a run which takes long has begun. Errors are only reported."""
+        """Record the start of a long run. Errors are only reported."""
         from hookrun import audit
 
         call = audit.call_fields(self.context, audit.details_of(self.invocation.settings.get("audit")))
@@ -402,18 +402,19 @@ class EventFire:
 def named_home(path: str) -> str:
     """Return the absolute path of the directory given as --home. Raises FireError if it does not exist."""
     try:
-        path = os.path.abspath(path)
+        path = path and os.path.abspath(path)
     except OSError:
         raise FireError(f"--home {path}: the working directory no longer exists\nhint: give an absolute path") from None
     if not os.path.isdir(path):
-        raise FireError(f"--home {path} is not a directory\nhint: give the directory that contains .config/hookrun")
+        hint = "give the directory that contains .config/hookrun"
+        raise FireError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
     return path
 
 
 def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> str:
     """Return the message for a bug of ours; its traceback goes to crash.log. Raises nothing.
 
-    For an agent HOOKRUN_DEBUG is ignored: a project may set the environment, and the agent reads stderr.
+    HOOKRUN_DEBUG is ignored for an agent: a project may set it, and the agent reads stderr.
     """
     try:
         from hookrun.crash import report
@@ -425,7 +426,7 @@ def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> st
 
 
 def end_with_zero() -> None:
-    """End silently on signals, for an agent that takes any other exit status than 0 for a refusal."""
+    """End silently on signals, for an agent that takes any exit status but 0 for a refusal."""
     import _signal  # type: ignore[import-not-found]  # see process/child.py
 
     for number in (1, 2, 15):

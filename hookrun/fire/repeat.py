@@ -1,4 +1,4 @@
-"""Measure `hookrun fire` for its option `--repeat`: run it many times and print the times on stderr."""
+"""Measure `hookrun fire` (`--repeat`): run it many times and print the times on stderr."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
 SLOW = 5.0
-"""Milliseconds a hook must take, or could save, before advice is printed."""
+"""Milliseconds that a hook takes, or could save, from which advice is printed."""
 
 STARTS = 5
-"""How often the start of an interpreter is measured."""
+"""How often an interpreter's start is measured."""
 
 
 class HookTimes:
-    """The times of one hook in milliseconds, and whether it always continued without a message."""
+    """One hook's times in milliseconds, and whether it always continued without a message."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -45,10 +45,10 @@ class HookTimes:
 
 
 def repeat(argv: list[str], options: FireOptions) -> int:
-    """Run `hookrun fire` with these arguments `options.repeat` times, each in its own process, as an agent would.
+    """Run `hookrun fire` with these arguments `options.repeat` times, each in a process, as an agent would.
 
-    Print the output of the last run once, then the times and advice on making the hooks faster. Return the last exit
-    status. Each run is a real one and is in the audit.
+    Print the last run's output, then the times and advice on making hooks faster. Return the last exit status. Each run
+    is real and in the audit.
     """
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     command = [sys.executable, "-I", main, "fire", *_without_repeat(argv)]

@@ -1,4 +1,4 @@
-"""Integrations with agents' frameworks: all fire events here, where internal errors of hookrun become results."""
+"""Integrations with agent frameworks: all fire events here, where internal errors become results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def fire(
 ) -> Result:
     """Fire an event and return its result; after an internal error, the result that `on_error` selects.
 
-    With `sync` it is fired without a loop, and this never waits.
+    With `sync` it is fired without a loop: this never waits.
     """
     try:
         result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
@@ -40,7 +40,7 @@ async def fire(
 
 
 def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:
-    """Log an internal error of hookrun, and return the result that `on_error` selects."""
+    """Log an internal error, and return the result that `on_error` selects."""
     blocks = on_error == "block" and event not in STOP_EVENTS  # there a block would make the agent continue
     message = f"hookrun failed ({event}: {what})"
     consequence = "the action is blocked" if blocks else "the agent continues without hooks"

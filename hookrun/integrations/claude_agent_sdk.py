@@ -88,7 +88,7 @@ def margin(timeout: float, fires: int) -> float:
 
 
 def _delivered(of: Any = HookEvent) -> list[str]:
-    """Return the names of the events that the installed SDK delivers, from its types."""
+    """Return the events that the installed SDK delivers, from its types."""
     return [of] if isinstance(of, str) else [name for each in get_args(of) for name in _delivered(each)]
 
 

@@ -163,7 +163,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return None if thread is None else str(thread)
 
     async def _begin(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
-        """Return the change to a turn that begins: without the prompt if it is blocked, or with the hooks' context."""
+        """Return the change to a beginning turn: without a blocked prompt, or with the hooks' context."""
         verdicts = [await self._fire(event, fields, sync=sync) for event, fields in _beginning(messages)]
         if not verdicts:
             return None
@@ -177,7 +177,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
 
     async def _end(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
-        """Return the change to a turn that ends: a block continues it, unless a hook has ended it before."""
+        """Return the change to an ending turn: a block continues it, unless a hook has ended it."""
         last = messages[-1] if messages else None
         if last is None or MARK in last.response_metadata:
             return None
@@ -199,7 +199,7 @@ class _ReportedFailure(ToolFailed):
 
 
 def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]]:
-    """Return the events at the beginning of a turn, none if it does not begin with a prompt."""
+    """Return the events at a turn's beginning, none without a prompt."""
     if not messages or not isinstance(messages[-1], HumanMessage):
         return []
     known = any(isinstance(message, AIMessage) for message in messages)
@@ -228,7 +228,7 @@ def _text_of(answer: object) -> str:
 
 
 def _message_in(answer: object) -> ToolMessage | None:
-    """Return the message for the model in the result of a tool call: the result itself, or one in a Command."""
+    """Return the message for the model in a tool's result: the result itself, or one in a Command."""
     if isinstance(answer, ToolMessage):
         return answer
     update = answer.update if isinstance(answer, Command) else None

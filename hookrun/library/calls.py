@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 CANCEL_GRACE = 1.0
-"""Seconds that a cancelled coroutine has for cleanup; then it is closed, wherever it waits."""
+"""Seconds of cleanup for a cancelled coroutine; then it is closed, wherever it waits."""
 
 FOREVER = float("inf")
 
@@ -35,8 +35,7 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when the call has finished.
 
-    `deadline` is the fire's (monotonic); `before` is the number of earlier cancellations of its task (see
-    `TimeLimited`).
+    `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`).
     """
 
     __slots__ = ("_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome")
@@ -54,7 +53,7 @@ class HandlerCall:
         self.handler = handler
         self._context = context
         self._deadline = deadline
-        self._started = monotonic() if handler.thread else 0.0  # its time runs while it waits for a thread
+        self._started = monotonic() if handler.thread else 0.0  # time runs while it waits for a thread
         self._before = before
         self._clone_state = clone_state
 
@@ -83,7 +82,7 @@ class HandlerCall:
         return None
 
     async def await_result(self, wanted: Any) -> None:
-        """Await the function's awaitable. Raises CancelledError when the task is cancelled."""
+        """Await the function's awaitable. Raises CancelledError if the task is cancelled."""
         try:
             coroutine = as_coroutine(wanted)
             first = coroutine.send(None)
@@ -121,9 +120,9 @@ class HandlerCall:
         return max(0.0, until - monotonic()) if until < FOREVER else None
 
     def abandoned(self, *, begun: bool) -> Outcome:
-        """Return the outcome of a function whose thread was abandoned: nothing can end it.
+        """Return the outcome of a function in an abandoned thread, which nothing can end.
 
-        If it has not `begun`, no thread was free for it, and it is never called.
+        If not `begun`, no thread was free, and it is never called.
         """
         detail = f"no answer {self._when()}; its thread was abandoned"
         if not begun:
@@ -138,14 +137,14 @@ class HandlerCall:
         return f"after {self.handler.timeout:g} s"
 
     def _over(self) -> None:
-        """Record how long it took. A late answer counts only if it blocks, as with a process."""
+        """Record its time. A late answer counts only if it blocks, as with a process."""
         outcome = self.outcome
         took = monotonic() - self._started
         outcome.ms = took * 1000
         if took > self.handler.timeout or self._started + took > self._deadline:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
-        # A change must be returned; one made to a copy has no effect, and the author should know.
+        # A change must be returned; one to a copy has no effect, as the author should know.
         if changed := self._context.changed_in_place():
             outcome.notes = [
                 *outcome.notes,
@@ -193,7 +192,7 @@ class HandlerCall:
             outcome.failure = Failure("bad_verdict", wrong)
 
     def _raised(self, error: BaseException) -> None:
-        """Record an exception of the function. KeyboardInterrupt is raised again: it ends the program."""
+        """Record an exception of the function. KeyboardInterrupt is re-raised to end the program."""
         if isinstance(error, KeyboardInterrupt):
             raise error
         self.outcome.answer = from_exception(error, self._context.event)
@@ -222,7 +221,7 @@ CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:
-    """Return whether an answer changes these keys of a field, or may change all of it."""
+    """Return whether an answer changes these keys of a field, or maybe all of it."""
     if not isinstance(answer, dict) or all(answer.get(each) is None for each in VERDICT_OBJECTS):
         return False
     if name not in CHANGED_BY or (name == "tool_args" and answer.get("modified_args") is not None):
@@ -241,7 +240,7 @@ async def _awaited(wanted: Any) -> Any:
 
 
 def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
-    """Return the result of a coroutine that never waits: a function for tasks as one for threads."""
+    """Return the result of a coroutine that never waits, so that tasks and threads share a function."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -252,16 +251,16 @@ def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
 
 
 class TimeLimited:
-    """Await a coroutine that waits for `first`, until `deadline` (monotonic). Returns or raises what it does.
+    """Await a coroutine that waits for `first`, until `deadline` (monotonic); returns or raises as it does.
 
-    At its deadline it is cancelled, and `expired` is true; what it then returns or raises still counts. If it does not
-    end within CANCEL_GRACE it is closed: `closed` is true, and None is returned. A cancellation of the task is passed
-    to it and on: a coroutine can neither swallow nor outlast it. `before` is the number of cancellations of the task
-    when the fire began (`Task.cancelling`); None ignores those until now.
+    At its deadline it is cancelled, and `expired` is true; its result or exception still counts. If it outlasts
+    CANCEL_GRACE it is closed: `closed` is true, and None is returned. A cancellation of the task is passed to it and
+    on: a coroutine can neither swallow nor outlast it. `before` is the task's number of cancellations when the fire
+    began (`Task.cancelling`); None ignores those until now.
 
-    It is not a task of its own, so that whatever a coroutine needs of its task (`asyncio.timeout`, context variables)
-    works as in a direct call. The creator has called `coroutine.send(None)` in the same task, which returned `first`: a
-    coroutine that never waits needs none of this.
+    It is not a task, so that what a coroutine needs of its task (`asyncio.timeout`, context variables) works as in a
+    direct call. The creator has called `coroutine.send(None)` in the same task, which returned `first`: a coroutine
+    that never waits needs none of this.
     """
 
     _task: asyncio.Task[Any]
@@ -337,7 +336,7 @@ class TimeLimited:
         self._task.cancel()
 
     def _is_over(self) -> bool:
-        """Return, at a cancellation, whether the coroutine has used its chance to end by itself."""
+        """Return, at a cancellation, whether the coroutine had its chance to end by itself."""
         if self._undelivered:
             self._undelivered = False
             return self.closed
@@ -349,11 +348,11 @@ class TimeLimited:
             self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
 
     def _end_grace(self) -> None:
-        """Close the coroutine, unless it was cancelled by code within it (`asyncio.timeout`) that has finished."""
+        """Close the coroutine, unless finished code within it (`asyncio.timeout`) cancelled it."""
         self._grace = None
         if self.expired:
             self._give_up()
-        elif self.cancelled:  # or one of its own is on its way: visible one turn later
+        elif self.cancelled:  # or its own is on the way: visible one turn later
             self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
 
     def _give_up(self) -> None:
@@ -377,6 +376,6 @@ class TimeLimited:
         self._pass_on_cancellation()
 
     def _pass_on_cancellation(self) -> None:
-        """Raise CancelledError if the task was cancelled from outside, even if the coroutine swallowed it."""
+        """Raise CancelledError for an outside cancellation, even if the coroutine swallowed it."""
         if self.cancelled:
             raise asyncio.CancelledError

@@ -28,9 +28,9 @@ Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
 CLOSE_WAIT = 3.0
-"""Seconds that cancelled work has to end when the engine is closed."""
+"""Seconds for cancelled work to end when the engine is closed."""
 BACKGROUND_WAIT = 5.0
-"""Seconds that background work has to finish when the engine is closed, such as the last message of a session."""
+"""Seconds for background work, such as a session's last message, to finish when the engine is closed."""
 
 
 class Bundle(Protocol):
@@ -134,7 +134,7 @@ class Engine:
 
     def reload(self) -> None:
         """Read the config files again. Raises DeclarationError, and keeps the old hooks, if they are invalid."""
-        # Files are not watched: only the agent knows when, between turns, hooks may change.
+        # Files are not watched: only the agent knows when hooks may change, between turns.
         if self._load is None:
             raise RuntimeError("this engine reads no config files: create it with Engine.load()")
         self._load()
@@ -315,7 +315,7 @@ class Engine:
         deadline: float | None,
     ) -> EngineFire | Result:
         """Return the fire to run, or a result at once if no hook matches."""
-        if not isinstance(event, str) and not isinstance(event, Context):  # the latter takes ten times as long
+        if not isinstance(event, str) and not isinstance(event, Context):  # that takes ten times as long
             event = handlers.event_name(event, self._known_events(), "fire")
         if not isinstance(event, str):
             state = event.state if state is None else state
@@ -343,7 +343,7 @@ class Engine:
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)
 
     def _resolve(self, event: str) -> tuple[str, frozenset[str]]:
-        """Return the canonical name of an event, and the known fields of its context. Raises UnknownEventError."""
+        """Return an event's canonical name, and its context's known fields. Raises UnknownEventError."""
         name = handlers.event_name(event, self._known_events(), "fire")
         found = self._names[event] = name, KNOWN.get(name, KNOWN_ANYWHERE)
         return found

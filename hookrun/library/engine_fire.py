@@ -1,4 +1,4 @@
-"""Run one fire of an embedded engine, from its candidate hooks to the result, in a task or in a thread."""
+"""Run a fire of an embedded engine, from candidate hooks to the result, in a task or a thread."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("hookrun")
 OUTSIDE = nesting_depth()
-"""Number of hooks that enclose this process."""
+"""Hooks that enclose this process."""
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
-"""Number of fires and outer hooks that enclose the current code."""
+"""Fires and outer hooks that enclose the current code."""
 
 
 class NestedError(RecursionError):
@@ -40,7 +40,7 @@ class NestedError(RecursionError):
 
 
 class EngineFire:
-    """One fire. `deadline` is a time of the monotonic clock; the fields of `data` have been checked."""
+    """One fire. `deadline` is monotonic; the fields of `data` have been checked."""
 
     __slots__ = (
         "_class", "_deadline", "_event", "_given", "_made", "_outside", "_processes", "_quiet", "_reported",
@@ -74,7 +74,7 @@ class EngineFire:
 
     @property
     def _chain(self) -> HookChain:
-        """The chain, created on first use: a single hook that just continues needs none."""
+        """The chain, created on first use: a single hook that continues needs none."""
         if self._made is None:
             self._made = HookChain(
                 self._event,
@@ -95,7 +95,7 @@ class EngineFire:
 
     def __enter__(self) -> None:
         nesting = NESTING.get()
-        # The limit of nesting raises an exception here, so that the firing handler sees it.
+        # The nesting limit raises here, so that the firing handler sees it.
         if nesting >= MAX_NESTING:
             raise NestedError(
                 f"{self._event} is fired inside hooks {nesting} levels deep, so no further hook runs: "
@@ -106,26 +106,26 @@ class EngineFire:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
             NESTING.reset(self._outside)
-        except ValueError:  # a fire that is no longer awaited is closed from elsewhere
+        except ValueError:  # a fire no longer awaited is closed from elsewhere
             pass
-        if kind is not None:  # cancelled, or ended by an exception that handlers must not swallow
+        if kind is not None:  # cancelled, or ended by an exception not to be swallowed
             self._audit(self._made.runs if self._made is not None else (), interrupted=True)
 
     def run_sync(self) -> Result:
-        """Run the chain in this thread, and async handlers in the loop of a thread of the engine."""
+        """Run the chain in this thread, async handlers in the loop of an engine's thread."""
         with self:
             for waits_for in self.steps(sync=True):
                 self._services.loop_thread.run(waits_for)
         return self.result()
 
     def steps(self, *, sync: bool) -> Iterator[Coroutine[Any, Any, None]]:
-        """Run the chain, inside `with` this fire; yield what has to end before it continues.
+        """Run the chain, inside `with` this fire; yield what must end before it continues.
 
-        The caller awaits that in its task or, with `sync`, runs it in a loop elsewhere. If that raises, the chain goes
-        no further, and no hook is left running.
+        The caller awaits that in its task or, with `sync`, runs it in a loop elsewhere. If it raises, the chain ends,
+        with no hook left running.
         """
         hooks = self._first()
-        before = None  # no hook before it could have cancelled the task
+        before = None  # no earlier hook can have cancelled the task
         if not sync and self._steps is not None and (task := current_task()) is not None:
             before = task.cancelling()
         while hooks is not None:
@@ -163,7 +163,7 @@ class EngineFire:
         return next(self._steps, None)
 
     def _next(self, hooks: list[Hook], outcomes: list[Outcome]) -> list[Hook] | None:
-        """Pass the chain the outcomes of the hooks that ran; return the next ones, or None at the end."""
+        """Pass the chain the outcomes of hooks; return the next ones, None at the end."""
         if self._steps is None:
             outcome = outcomes[0]
             if is_plain_continue(hooks[0], outcome):
@@ -202,7 +202,7 @@ class EngineFire:
         return self._processes
 
     def _why_off(self, hook: Hook) -> str | None:
-        """Return why the user has disabled a configured hook (those disabled by the program are not in the table)."""
+        """Return why the user disabled a configured hook (those disabled by the program are not in the table)."""
         return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
 
     def _refusal(self, hook: Hook) -> Failure | None:
@@ -214,7 +214,7 @@ class EngineFire:
         return self._class.of(data, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
-        """Start a handler's background work; its nesting starts over, since no fire waits for it."""
+        """Start a handler's background work; its nesting starts over, as no fire waits for it."""
         run = HookResult(handler, outcome=Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
@@ -229,7 +229,7 @@ class EngineFire:
             NESTING.reset(nesting)
 
     def _new_failures(self) -> list[HookResult]:
-        """Log notes and failures of the hooks that just ran; return the runs that failed."""
+        """Log notes and failures of the latest hooks; return the failed runs."""
         runs = self._chain.runs[self._reported :]
         self._reported += len(runs)
         for run in runs:
@@ -259,7 +259,7 @@ class EngineFire:
         return wanted if is_awaitable(wanted) else None
 
     def result(self) -> Result:
-        """Return the result of the run, and record it in the audit log."""
+        """Return the run's result, and record it in the audit log."""
         services = self._services
         result = Result()
         if self._quiet is not None:
@@ -281,7 +281,7 @@ class EngineFire:
             off = self._processes.off if self._processes is not None else None
             self._audit(result.runs, action=result.action, switched_off=off)
         if self._made is not None:
-            # The chain refers to the fire: in a cycle both would wait for the garbage collector.
+            # The chain refers to the fire: a cycle would wait for the garbage collector.
             self._given, self._made, self._processes = self._made.context, None, None
         return result
 
@@ -311,7 +311,7 @@ class EngineFire:
             self._keep(lambda: [audit.background_record(hook, outcome, self._data)])
 
     def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
-        """Write records if there is an audit log. An error here never changes the result."""
+        """Write records to any audit log. An error never changes the result."""
         journal = self._services.journal
         if journal is None:
             return
@@ -328,7 +328,7 @@ register_at_fork(after_in_child=_IDS.clear)
 
 
 def _new_id() -> str:
-    """Return 16 hexadecimal digits; not from `random`, which a program may seed alike in several of its processes."""
+    """Return 16 hexadecimal digits; not from `random`, which a program may seed alike in several processes."""
     try:
         return _IDS.pop()
     except IndexError:
@@ -338,7 +338,7 @@ def _new_id() -> str:
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
-    """Await the result of an `on_error`, within the time limits of the hook and the fire."""
+    """Await an `on_error`'s result, within the time limits of hook and fire."""
     bounded = None
     until = monotonic() + run.hook.timeout
     try:

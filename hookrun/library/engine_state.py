@@ -30,7 +30,7 @@ OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 
 LOG = logging.getLogger("hookrun")
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
-"""Trackers whose background work the current code is part of: waiting for them here would deadlock."""
+"""Trackers of the background work that runs the current code: waiting for them would deadlock."""
 
 
 class TrustStoreCache:
@@ -58,7 +58,7 @@ class TrustStoreCache:
         return store
 
     def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
-        """Return whether there are certainly no decisions that disable a hook."""
+        """Return whether certainly no decision disables a hook."""
         if settings.get("trusted_owners"):
             return False
         try:
@@ -69,11 +69,11 @@ class TrustStoreCache:
 
 
 MOST_THREADS = 64
-"""Handlers with `thread=True` that run at once; more are queued."""
+"""Handlers with `thread=True` at once; more are queued."""
 
 
 def hook_environment(state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-    """Return the environment that the configured hooks of one fire share."""
+    """Return the environment shared by a fire's configured hooks."""
     return HookEnvironment(
         context,
         project=state.project,
@@ -85,7 +85,7 @@ def hook_environment(state: EngineState, context: Mapping[str, object], request_
 
 
 def log_result(run: HookResult) -> None:
-    """Log the notes and the failure of a hook that has run."""
+    """Log a hook's notes and failure."""
     for note in run.notes:
         LOG.warning("hook %s: %s", run.hook.name, note)
     if run.failure is not None:
@@ -93,14 +93,14 @@ def log_result(run: HookResult) -> None:
 
 
 class EngineState:
-    """`directory` is the agent's working directory if a context has none, `project` the root that hooks run in.
+    """`directory` is the agent's working directory if a context has none, `project` the hooks' root.
 
-    `home` is the account's, or None for an engine without config files, which writes nothing. `trusted` means that the
-    program vouches for a project's hooks.
+    `home` is the account's, None for an engine without config files, which writes nothing. `trusted`: the program
+    vouches for a project's hooks.
 
     Tests of hooks (testing/sandbox.py) replace three fields: `environment` makes the environment of a fire's hooks,
-    `log_result` gets each hook that has run, and `on_background_end`, which is called in another thread, a background
-    hook, its outcome and the context, instead of the audit.
+    `log_result` gets each finished hook, and `on_background_end`, called in another thread, gets a background hook, its
+    outcome and the context, instead of the audit.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:
@@ -116,7 +116,7 @@ class EngineState:
         self.problems: list[str] = []
         self.decisions = TrustStoreCache()
         self.pool = Pool(max_processes)
-        self.background_pool = Pool(max_processes)  # separate, so that background hooks do not delay the others
+        self.background_pool = Pool(max_processes)  # separate: background hooks must not delay others
         self.workers = DaemonThreadPool(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
@@ -149,9 +149,9 @@ class Background:
         work: Coroutine[Any, Any, object] | Callable[[], object],
         name: str | None = None,
     ) -> None:
-        """Start the work of the hook `owner`; `failed` is called if it raises, and may return an awaitable.
+        """Start the hook `owner`'s work; `failed` is called if it raises, and may return an awaitable.
 
-        A coroutine runs in the engine's own loop, independent of the firing one; a function gets a thread. Raises
+        A coroutine runs in the engine's loop, independent of the firing one; a function gets a thread. Raises
         ClosedError.
         """
         label = f"{owner}: {name or getattr(work, '__qualname__', 'background work')}"
@@ -205,7 +205,7 @@ class Background:
         self._closed = True
 
     def _ours(self) -> dict[Future[Any], tuple[str, Work | None]]:
-        """Return the running work; in a forked child, without that of its parent."""
+        """Return the running work; in a forked child, without its parent's."""
         if self._pid != os.getpid():
             self._pid, self._running = os.getpid(), {}
         return self._running
@@ -220,15 +220,15 @@ class Background:
             raise RuntimeError("wait_background in background work would wait for itself: await the work instead")
 
     def is_waited_for_here(self) -> bool:
-        """Return whether the current code is background work that closing the engine still waits for."""
+        """Return whether the current code is background work that closing the engine waits for."""
         return self in WITHIN.get() and not self._closed
 
     def may_be_waited_for(self) -> bool:
-        """Return whether waiting here, also in a blocking call, cannot deadlock."""
+        """Return whether waiting here, even in a blocking call, cannot deadlock."""
         return self not in WITHIN.get() and not self._loop_thread.is_waited_for_here()
 
     async def wait(self, seconds: float | None = None, *, tasks_only: bool = False, sync: bool = False) -> None:
-        """Wait until nothing runs, or no coroutine, including work that is started meanwhile, for at most `seconds`.
+        """Wait until nothing, or no coroutine, runs, work started meanwhile included, for at most `seconds`.
 
         With `sync` this thread waits: not the one whose loop the work runs in.
         """
@@ -251,7 +251,7 @@ class Background:
 
 
 async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
-    """Wait until all of these have ended, for at most `seconds`; their errors are logged elsewhere."""
+    """Wait until all have ended, for at most `seconds`; errors are logged elsewhere."""
     waited = [asyncio.wrap_future(future) for future in running]
     for each in waited:
         each.add_done_callback(lambda end: end.cancelled() or end.exception())
@@ -259,7 +259,7 @@ async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return the value of a function in a thread. Raises TypeError for an awaitable, which would never be awaited."""
+    """Return the value of a function in a thread. Raises TypeError for an awaitable, never to be awaited."""
     if not inspect.isawaitable(value):
         return value
     close = getattr(value, "close", None)

@@ -1,6 +1,6 @@
-"""Check the context that a program fires, and encode it as JSON for configured hooks.
+"""Check a program's context, and encode it as JSON for configured hooks.
 
-A misspelled field is an error: every matcher and condition would silently miss it.
+A misspelled field is an error: matchers and conditions would silently miss it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hookrun.text import closest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 JSON_TYPES = (bool, int, float, str, list, dict)
-"""Types that errors call by their names in JSON."""
+"""Types that errors call by JSON's names."""
 SIMILAR = 0.8501
-"""Similarity from which a name counts as a misspelling of another: more than 0.85, one letter in six may differ."""
+"""Similarity from which a name counts as a misspelling: more than 0.85, one letter in six may differ."""
 UNAMBIGUOUS = 6
-"""Minimum letters of a name that may be a misspelling: `mode` is not `model`."""
+"""Minimum letters of a misspelling: `mode` is not `model`."""
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
@@ -47,8 +47,8 @@ KNOWN_ANYWHERE = _known(Context)
 def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> None:
     """Raise ContextError for a field of the wrong type, or one that is probably a misspelling of a known one.
 
-    A field counts as the program's own if it resembles no known field, if that field is given too (null is enough), or
-    if its value would not be valid for that field.
+    A field counts as the program's own if it resembles no known field, if that field is given too (even null), or if
+    its value would be invalid for that field.
 
     >>> check({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
     >>> try:
@@ -80,7 +80,7 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
 
 @lru_cache(maxsize=1024)
 def _likely_field(name: str, event: str) -> str | None:
-    """Return the path of the known field that a name probably stands for, or None for a field of the program's own."""
+    """Return the path of the known field probably meant by a name, None for the program's own field."""
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
     wanted = {"tool": event in WITH_TOOL, "user": event == "user_prompt_submit"}.get(prefix, True)
@@ -118,7 +118,7 @@ def dumps(data: Mapping[str, object]) -> bytes:
 
 
 def _simple(value: Any) -> Any:
-    """Return the value for the hot path's encoder, in the form that orjson would encode. Raises TypeError."""
+    """Return the value for the hot path's encoder, in orjson's form. Raises TypeError."""
     try:
         return orjson.loads(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS))
     except TypeError:  # for the value, or for a part of it

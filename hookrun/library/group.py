@@ -1,4 +1,4 @@
-"""Run the hooks of one fire side by side: configured ones as processes, handlers as tasks and in threads."""
+"""Run a fire's hooks side by side: configured ones as processes, handlers as tasks and in threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _notifier(end: asyncio.Future[None]) -> Callable[[], None]:
-    """Return a function that sets the future from any thread, without keeping the task that waits for it alive."""
+    """Return a function that sets the future from any thread, without keeping the waiting task alive."""
     loop, found = end.get_loop(), weakref.ref(end)
 
     def note() -> None:
@@ -51,7 +51,7 @@ async def _shielded(end: asyncio.Future[None]) -> None:
 
 
 class ParallelGroup:
-    """Hooks of one fire that run side by side. `calls` are those of its handlers, by their index among the hooks."""
+    """A fire's hooks that run side by side. `calls` are its handlers', by index among the hooks."""
 
     def __init__(
         self, services: EngineState, hooks: Sequence[Hook], calls: dict[int, HandlerCall], processes: Processes
@@ -67,7 +67,7 @@ class ParallelGroup:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The outcomes of the hooks, in order, after a run."""
+        """The hooks' outcomes, in order, after a run."""
         return [self._outcomes[n] for n in range(self._count)]
 
     # --- in a task
@@ -98,10 +98,10 @@ class ParallelGroup:
             self._dismiss()
 
     def _dismiss(self) -> None:
-        """Close calls that have not started, and abandon jobs that have not finished."""
+        """Close unstarted calls, and abandon unfinished jobs."""
         for wanted in self._wanted:
             close_unstarted(wanted)
-        for job in reversed(self._jobs.values()):  # queued before running ones, whose threads would start them
+        for job in reversed(self._jobs.values()):  # queued before running ones, whose threads would take them
             self._services.workers.abandon(job)
 
     async def _declared_over(self, batch: Batch, end: asyncio.Future[None]) -> None:
@@ -126,7 +126,7 @@ class ParallelGroup:
     # --- in a thread
 
     def run_sync(self) -> None:
-        """Run the hooks without a loop. Whatever is raised meanwhile, none is left running."""
+        """Run the hooks without a loop. Whatever is raised, none is left running."""
         if any(call.handler.is_async for call in self._calls.values()):
             self._services.loop_thread.check()
         over: Future[None] = Future()
@@ -203,7 +203,7 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 
 class Processes:
-    """Run the configured hooks of one fire. `on_background_end` is called, in another thread, with their outcomes."""
+    """Run a fire's configured hooks. `on_background_end` is called, in another thread, with their outcomes."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class Processes:
 
     @property
     def _trust(self) -> UserDecisions:
-        """The user's decisions, read again for each fire: they may change while the program runs."""
+        """The user's decisions, read for each fire, as they may change."""
         if self._asked is None:
             services = self._services
             self._asked = UserDecisions(
@@ -243,12 +243,12 @@ class Processes:
 
     @cached_property
     def _is_undecided(self) -> bool:
-        """Whether the user has certainly disabled nothing, and nothing needs approval."""
+        """Whether certainly nothing is disabled or needs approval."""
         services = self._services
         return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
 
     def _is_asked_about(self, hook: Hook) -> bool:
-        """Return whether the user may have decided about the hook; hooks defined by the program have no file."""
+        """Return whether the user may have decided about the hook; the program's own hooks have no file."""
         return bool(hook.source) and not self._is_undecided
 
     @property
@@ -261,18 +261,18 @@ class Processes:
         return self._trust.why_off(hook) if self._is_asked_about(hook) else None
 
     def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, judging by its declaration and the user's approvals, or None."""
+        """Return why the hook may not run, by its declaration and the user's approvals, or None."""
         return self._trust.refusal(hook) if self._is_asked_about(hook) else None
 
     def combine_failures(self, candidates: Candidates) -> None:
-        """Summarize in one text which of the project's hooks did not run because of its config."""
+        """Summarize in one text the project's hooks that did not run because of its config."""
         from hookrun.trust.notices import combine_failures, unapproved_behind
 
         behind = unapproved_behind(self._chain, candidates, self._trust)
         combine_failures(self._chain.runs, behind, self._services.project)
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
-        """Run the hooks side by side and wait for them in this thread. Whatever is raised, none is left running."""
+        """Run the hooks side by side, waiting in this thread. Whatever is raised, none is left running."""
         return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks]))
 
     def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
@@ -291,14 +291,14 @@ class Processes:
         return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
-        """Return the task that runs the hook, or why it cannot run; None for a background hook, started here."""
+        """Return the hook's task, or why it cannot run; None for a background hook, started here."""
         refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
         if refused is not None:
             return refused
         try:
             stdin = self._chain.stdin(hook)
         except (ValueError, RecursionError) as error:
-            # A failure of this hook alone: handlers, which need no JSON, still run.
+            # A failure of this hook only: handlers, which need no JSON, run.
             return Failure("spawn", f"the context cannot be passed to it: {error}")
         task = prepare(hook, stdin, self._environment, locks=self._services.locks_directory)
         if isinstance(task, Failure):

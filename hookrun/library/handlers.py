@@ -1,4 +1,4 @@
-"""The hooks of an engine: functions of a Python program, checked as config entries are, and the table of each event."""
+"""The hooks of an engine: a Python program's functions, checked like config entries, and each event's table."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Key = tuple[object, object, object, str | None]
 
 LOG = logging.getLogger("hookrun")
 MOST_REMEMBERED = 1024
-"""Tools whose hooks a table caches; names of tools may come from outside."""
+"""Tools whose hooks a table caches; tool names may come from outside."""
 
 FIELDS = names(HOOK_FIELDS)
 OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "thread")}
-"""Options that only handlers have, validated like fields of a config entry."""
+"""Options of handlers only, validated like a config entry's fields."""
 
 
 class Options(TypedDict, total=False):
@@ -120,7 +120,7 @@ def make(
             "events": check_events(events, own_events, f"handler {fields['name']}"),
             "kind": "handler",
             "target": target,
-            "layer": "user",  # the user runs the program, so its handlers are trusted
+            "layer": "user",  # the user runs the program: its handlers are trusted
             "source": source,
             "line": line,
         }
@@ -136,7 +136,7 @@ def make(
 
 
 def event_name(event: Event, own_events: Collection[str], who: str) -> str:
-    """Return the canonical name of an event given by any of its names or its context class.
+    """Return an event's canonical name, given any of its names or its context class.
 
     `who` begins the message. Raises RegistrationError for an unknown event.
     """
@@ -159,7 +159,7 @@ def check_events(events: Event | Iterable[Event], own_events: Collection[str], w
 
 
 def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object]:
-    """Return the options as stored in a hook. Raises RegistrationError with all errors."""
+    """Return the options as in a hook. Raises RegistrationError with all errors."""
     problems: list[Diagnostic] = []
     at = Location(source, (), problems)  # type: ignore[arg-type]  # a place in Python code instead of a document
     values: dict[str, object] = {}
@@ -196,13 +196,13 @@ def _place_of(function: object) -> tuple[str, int]:
 
 def _call_method(function: object) -> object:
     """Return the method that calls an object which is not a function."""
-    return getattr(type(function), "__call__", None)  # noqa: B004  # it is the method that is asked for
+    return getattr(type(function), "__call__", None)  # noqa: B004  # the method is wanted
 
 
 def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
     """Return the hooks of entries as in a config file. Raises RegistrationError with a line per error.
 
-    They belong to the user layer, because the program defines them; relative paths start at its working directory.
+    They belong to the user layer, as the program defines them; relative paths start at its working directory.
     """
     try:
         document = Document.from_data("hooks", list(entries))
@@ -237,9 +237,8 @@ class Registry:
     def register(self, handler: Handler, *, named: bool, replace: bool = False) -> None:
         """Add a handler; one of the same name is replaced and loses its position.
 
-        A name derived from the function (not `named`) only replaces that very function of a module: others with such a
-        name get a number. Raises RegistrationError if an event of the replaced handler would be left without it, unless
-        `replace`.
+        A name derived from the function (not `named`) only replaces that very function of a module: others get a
+        number. Raises RegistrationError if an event of the replaced handler would lose it, unless `replace`.
         """
         with self._lock:
             held = self._handlers.get(handler.name)
@@ -288,7 +287,7 @@ class Registry:
         return [hook for hook in self.hooks() if hook.name == name]
 
     def is_on(self, hook: Hook) -> bool:
-        """Return whether a hook is enabled: a handler by itself, a configured one by its name, a managed one always."""
+        """Return whether a hook is enabled: a handler by itself, a configured one by name, a managed one always."""
         if isinstance(hook, Handler):
             return hook.enabled
         return hook.name not in self._off or hook.layer == "managed"
@@ -308,13 +307,13 @@ def _serves_all(handler: Handler, held: Handler) -> bool:
 
 
 def _is_the_same(handler: Handler, held: Handler) -> bool:
-    """Return whether it is the same function of a module, not a lambda, partial, object or closure."""
+    """Return whether both are the same function of a module, not a lambda, partial, object or closure."""
     function = inspect.isfunction(handler.function) and "<" not in handler.target
     return function and held.target == handler.target and _serves_all(handler, held)
 
 
 class HookTable:
-    """The hooks of one event, in running order, and which of them may run for a tool."""
+    """An event's hooks, in running order, and those that may run for a tool."""
 
     def __init__(self, hooks: list[Hook]) -> None:
         self.hooks = hooks
@@ -322,7 +321,7 @@ class HookTable:
         self._known: dict[Key, frozenset[int]] = {}
 
     def candidates_for(self, data: Mapping[str, object]) -> frozenset[int]:
-        """Return the indexes of the hooks whose matcher and agents match, before their other conditions."""
+        """Return the indexes of hooks with matching matcher and agents, before other conditions."""
         possible = data.get("possible_tool_names")  # a list, which is no key
         text = None if possible is None else str(possible)
         key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), text)
@@ -338,7 +337,7 @@ class HookTable:
 
 
 class TableCandidates:
-    """The candidates of one fire: the hooks of a table, in the form that the engine reads."""
+    """A fire's candidates: a table's hooks, in the engine's form."""
 
     __slots__ = ("_context", "_indexes", "_table", "_view", "count")
 
@@ -350,7 +349,7 @@ class TableCandidates:
         self._view: ConditionEvaluator | None = None
 
     def only_candidate(self) -> Hook | None:
-        """Return the hook if it is the only candidate and has no further conditions."""
+        """Return the hook if it is the only candidate, without further conditions."""
         if len(self._indexes) == 1:
             (index,) = self._indexes
             hook = self._table.hooks[index]
@@ -363,7 +362,7 @@ class TableCandidates:
         return self._table.layers[index]
 
     def always(self, index: int) -> bool:
-        """Return whether the hook runs even after the chain has ended."""
+        """Return whether the hook runs even after the chain's end."""
         return self._table.hooks[index].always
 
     def enforcing(self, index: int) -> bool:

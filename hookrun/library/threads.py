@@ -1,6 +1,6 @@
-"""Run blocking functions in daemon threads, and coroutines in a loop of the engine's own.
+"""Run blocking functions in daemon threads, and coroutines in the engine's own loop.
 
-`concurrent.futures` is not used: its threads are joined at exit, so a handler that hangs would hang the program.
+Not by `concurrent.futures`: its threads are joined at exit, so a hanging handler would hang the program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IDLE = 10.0
 """Seconds after which an idle thread ends."""
 
 ENDING = 3.0
-"""Seconds to wait for a cancelled handler: longer than it may take."""
+"""Seconds to wait for a cancelled handler, longer than it may take."""
 
 MOST_LEFT = 1000
 """Limit on abandoned threads that are replaced."""
@@ -31,13 +31,13 @@ MOST_LEFT = 1000
 class Job:
     """A function to call in a thread, and its result in `done`.
 
-    `begun` is set when a thread takes it, `left` when it is abandoned.
+    `begun`: a thread has taken it; `left`: it is abandoned.
     """
 
     def __init__(self, function: Callable[[], object]) -> None:
         self.function = function
         self.done: Future[Any] = Future()
-        self.done.set_running_or_notify_cancel()  # a task that no longer waits for it does not cancel it
+        self.done.set_running_or_notify_cancel()  # a task that stops waiting does not cancel it
         self.begun = self.left = False
 
 
@@ -65,12 +65,12 @@ class DaemonThreadPool:
         with self._lock:
             self._unfinished += 1
             self._jobs.put(job)
-            within = current_thread() in self._threads  # it may wait for its submission, which gets a thread of its own
+            within = current_thread() in self._threads  # it may wait for its submission, which gets a new thread
             self._start(force=within or self._closed)
         return job
 
     def abandon(self, job: Job) -> None:
-        """Stop waiting for a job: if it has not begun it never will, otherwise its thread no longer counts.
+        """Stop waiting for a job: if not begun it never runs, else its thread no longer counts.
 
         A finished job may be abandoned, too.
         """
@@ -83,7 +83,7 @@ class DaemonThreadPool:
                 self._start()
 
     def _start(self, *, force: bool = False) -> None:
-        """Start a thread if work is queued and the limit allows it."""
+        """Start a thread for queued work if the limit allows."""
         may = min(self._unfinished, self._most + min(self._left, MOST_LEFT))
         if force or len(self._threads) < may:
             thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
@@ -114,9 +114,9 @@ class DaemonThreadPool:
             del job  # released while the thread waits for the next one
 
     def close(self, wait: float) -> int:
-        """Let the threads end; return how many have not after `wait` seconds: nothing can end those.
+        """Let the threads end; return how many have not after `wait` seconds, and cannot be ended.
 
-        A pool thread that calls this ends after its current job, and is not counted.
+        A calling pool thread ends after its current job, and is not counted.
         """
         if self._pid != os.getpid():
             return 0
@@ -133,7 +133,7 @@ class DaemonThreadPool:
 
 
 BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())
-"""Loops whose threads wait for the current code: waiting for one of them here would deadlock."""
+"""Loops whose threads wait for the current code: waiting for one here would deadlock."""
 SERVED = local()
 """In the thread of a loop: `by`, a reference to it."""
 
@@ -158,7 +158,7 @@ class LoopThread:
             raise RuntimeError("fire_sync in an async handler that fire_sync has called: use `await engine.fire(...)`")
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the loop and wait for its end. Raises ClosedError if the engine is closed meanwhile."""
+        """Run a coroutine in the loop to its end. Raises ClosedError if the engine is closed meanwhile."""
         work = self.start(coroutine)
         try:
             work.wait()
@@ -168,7 +168,7 @@ class LoopThread:
             raise
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> Work:
-        """Run a coroutine in the loop with the caller's context variables, for a caller that will wait for it."""
+        """Run a coroutine in the loop with the caller's context variables, for a caller that waits."""
         try:
             self.check()
             variables = copy_context()
@@ -195,7 +195,7 @@ class LoopThread:
             return Work(self._loop, coroutine, variables)
 
     def close(self, seconds: float) -> None:
-        """End the loop, and cancel what still runs in it."""
+        """End the loop and what runs in it."""
         with self._lock:
             self._closed = True
             loop, self._loop = self._loop, None
@@ -208,7 +208,7 @@ class LoopThread:
             return
         try:
             ending.result(seconds)
-        except TimeoutError:  # a call blocks it: the thread is left alone and dies with the program
+        except TimeoutError:  # blocked by a call: the thread dies with the program
             return
         _stop(loop)
         thread.join(seconds)
@@ -239,7 +239,7 @@ async def _end_all() -> None:
 
 
 class Work:
-    """A coroutine that runs as a task of a loop in any thread. `done` is set when it has finished."""
+    """A coroutine that runs as a task of a loop in any thread. `done` is set at its end."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
@@ -261,7 +261,7 @@ class Work:
         self._task.add_done_callback(self._over)
 
     async def _run(self) -> None:
-        """Run it. Every exception goes to `done`, also KeyboardInterrupt and SystemExit, which would end the loop."""
+        """Run it. All exceptions go to `done`, even KeyboardInterrupt and SystemExit, which would end the loop."""
         try:
             result = await self._coroutine
         except asyncio.CancelledError:

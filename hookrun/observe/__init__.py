@@ -1,9 +1,9 @@
-"""Bundles that learn from the work, in SQLite: causes of errors and their fixes, patterns, workflow, times, costs."""
+"""Bundles that learn from the work, in SQLite: errors' causes and fixes, patterns, workflow, times, costs."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # for those who check types; at run time `__getattr__` does it
+if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker as CostTracker, Price as Price
     from hookrun.observe.database import DatabaseError as DatabaseError, ObserverDatabase as ObserverDatabase
     from hookrun.observe.error_chains import CauseChains as CauseChains
@@ -21,10 +21,10 @@ PUBLIC = {
     "hookrun.observe.tool_times": "ToolTimes",
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
-"""Module -> the public names that it holds: each is loaded when one of them is first used (PEP 562)."""
+"""Module -> its public names, loaded when one is first used (PEP 562)."""
 
 RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
-"""Public names of the release before -> their present names. They go with the next release."""
+"""Public names of the previous release -> their present names. The next release drops them."""
 
 __all__ = [name for names in PUBLIC.values() for name in names.split()]
 

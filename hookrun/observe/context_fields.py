@@ -1,4 +1,4 @@
-"""Read the fields and times of contexts and checkpoints in the forms in which bundles compare and store them."""
+"""Read fields and times of contexts and checkpoints, in forms for comparison and storage."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 Clock = Callable[[], float]
 
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
-"""The fields in which a checkpoint names its project; the first one present counts."""
+"""The fields in which a checkpoint names its project; the first present one counts."""
 FILES = ("files", "changed_files", "files_changed", "modified_files")
 MAX_SCORE = 1e100
-"""A score beyond this, positive or negative, is rejected: sums of such scores overflow."""
+"""Limit on a score, positive or negative: sums of larger ones overflow."""
 DAY, HOUR = 86_400.0, 3600.0
 END = 253_402_300_800.0
-"""The beginning of the year 10000, which no datetime can hold. Milliseconds given by mistake are beyond it."""
+"""The beginning of the year 10000, beyond any datetime and below milliseconds given by mistake."""
 
 
 def session_of(ctx: Context) -> str:
-    """Return the session id as it is stored; contexts without one share the session with the empty name."""
+    """Return the session id as stored; contexts without one share the session with the empty name."""
     return stored_name(ctx.session_id)
 
 
 def stored_name(value: str | None) -> str:
-    """Return an identifier as it is stored: empty for None."""
+    """Return an identifier as stored: empty for None."""
     return encodable(value or "")[:500]
 
 
 def encodable(value: str) -> str:
-    """Replace lone surrogates, which JSON can name, with question marks: UTF-8 has none."""
+    """Replace lone surrogates, which JSON can name but UTF-8 cannot, with question marks."""
     return value.encode("utf-8", "replace").decode()
 
 
 def file_path(ctx: Context) -> str | None:
-    """Return the file that a context is about, absolute if its directory is known, or None."""
+    """Return a context's file, absolute if its directory is known, or None."""
     path = ctx.tool_args.get("file_path")
     if not isinstance(path, str):
         path = ctx.file_path
@@ -51,7 +51,7 @@ def file_path(ctx: Context) -> str | None:
 
 
 def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
-    """Return the `quality_score` of a checkpoint, None if it has none. Raises ValueError if it is not a number."""
+    """Return a checkpoint's `quality_score`, or None. Raises ValueError if it is not a number."""
     score = checkpoint.get("quality_score")
     if score is None:
         return None
@@ -61,7 +61,7 @@ def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
 
 
 def project(checkpoint: Mapping[str, Any], ctx: Context) -> str:
-    """Return the directory of a checkpoint's project, else the working directory, else an empty string."""
+    """Return the directory of a checkpoint's project, else the working directory, else ""."""
     for name in DIRECTORIES:
         if isinstance(directory := checkpoint.get(name), str) and directory:
             return os.path.normpath(directory)
@@ -74,14 +74,14 @@ def files(checkpoint: Mapping[str, Any]) -> list[str]:
 
 
 def strings(value: object) -> list[str]:
-    """Return the distinct strings of a list, or the keys of an object, in order; empty for anything else."""
+    """Return a list's distinct strings, or an object's keys, in order; empty for anything else."""
     if not isinstance(value, list | tuple | set | frozenset | dict):
         return []
     return list(dict.fromkeys(each for each in value if isinstance(each, str) and each))
 
 
 def canonical_json(value: object) -> str:
-    """Return an ASCII string that is the same for equal values. Never raises."""
+    """Return an ASCII string, the same for equal values. Never raises."""
     try:
         return json.dumps(value, sort_keys=True, default=repr)
     except (TypeError, ValueError, RecursionError):
@@ -102,10 +102,10 @@ def _with_string_keys(value: object) -> object:
 
 
 def seconds(value: object, name: str) -> float:
-    """Return seconds since 1970 UTC for a datetime, a string in ISO 8601 or such a number.
+    """Return seconds since 1970 UTC for a datetime, an ISO 8601 string or such a number.
 
-    A date without a zone is in the local one. Raises ValueError, which calls the value `name`, for anything else, also
-    for times before 1970 or after the year 9999 in UTC.
+    A date without a zone is local. Raises ValueError, naming the value `name`, for anything else, and for times outside
+    the years 1970 to 9999 in UTC.
     """
     at = value
     try:
@@ -121,7 +121,7 @@ def seconds(value: object, name: str) -> float:
 
 
 def fired_at(context: Context, clock: Clock = time.time) -> float:
-    """Return the timestamp of a context in seconds since 1970; the clock's time if it has none."""
+    """Return a context's timestamp in seconds since 1970, by default the clock's time."""
     try:
         return seconds(context.timestamp, "timestamp")
     except ValueError:
@@ -139,7 +139,7 @@ def hour(at: float, zone: tzinfo | None = None) -> int:
 
 
 def start_of_last_days(days: float | None, clock: Clock = time.time) -> float:
-    """Return when the last `days` days began, in seconds since 1970; -inf for None. Raises ValueError."""
+    """Return the start of the last `days` days in seconds since 1970; -inf for None. Raises ValueError."""
     if days is None:
         return -math.inf
     if not 0 < days < math.inf:

@@ -21,9 +21,9 @@ MILLION = 1_000_000
 EPSILON = 1e-9
 """USD by which a sum of many small amounts may fall short."""
 MAX_USD = 1e12
-"""A larger amount is rejected: sums of such amounts lose precision."""
+"""Limit on an amount: sums of larger ones lose precision."""
 MAX_TOKENS = 1 << 53
-"""A larger count is rejected: not every reader of JSON keeps such a number."""
+"""Limit on a count: not every reader of JSON keeps a larger number."""
 
 NAMES = {
     "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "inputTokens"),
@@ -31,12 +31,12 @@ NAMES = {
     "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
     "cache_creation": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
 }
-"""Kind of tokens -> its names at Anthropic, OpenAI, Google and Bedrock; the first one present counts."""
+"""Kind of tokens -> its names at Anthropic, OpenAI, Google and Bedrock; the first present one counts."""
 COUNTED_APART = {
     "input": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
     "output": ("thoughtsTokenCount", "thoughts_token_count"),
 }
-"""Tokens that Google counts apart and bills at the same price."""
+"""Tokens that Google counts apart but bills at the same price."""
 COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     "cache_read": (
         "input_tokens_details.cached_tokens",
@@ -92,7 +92,7 @@ class Price:
 
 
 Prices = Mapping[str, Price | Mapping[str, float]]
-"""Model, or a glob (`claude-sonnet-*`) -> price: that of the exact name, else of the first glob that matches."""
+"""Model, or a glob (`claude-sonnet-*`) -> price: the exact name's, else the first matching glob's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +216,10 @@ def _total(ctx: Context, usage: object) -> float | None:
 
 
 def _added(db: sqlite3.Connection, session: str, total: float) -> float:
-    """Return the amount that a total reported by the agent adds to the known cost of its run, at least 0."""
+    """Return what a total reported by the agent adds to the known cost of its run, at least 0."""
     before, last, run = 0.0, 0, 0
     for number, reported in [*db.execute(REPORTED, (session,)), (0, total)]:
-        if reported < before:  # a new run: it begins after the last report of the one before
+        if reported < before:  # a new run, after the last report of the previous one
             run = last
         before, last = reported, number
     return max(total - float(db.execute(SPENT_SINCE, (session, run)).fetchone()[0]), 0.0)
@@ -256,7 +256,7 @@ def _require_token_counts(usage: object) -> None:
 
 
 def _member(value: object, name: str) -> Any:
-    """Return a member of a mapping or attribute of an object, None if there is none; `a.b` is the member b of a."""
+    """Return a mapping's member or an object's attribute, or None; `a.b` is the member b of a."""
     for each in name.split("."):
         value = value.get(each) if isinstance(value, Mapping) else getattr(value, each, None)
     return value

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict
 
 APPLICATION_ID = 0x686B7276
-"""`PRAGMA application_id` of our databases ("hkrv"): the database of another program is never touched."""
+"""`PRAGMA application_id` of our databases ("hkrv"): another program's is never touched."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -122,16 +122,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX inferences_of_session ON inferences (session)",
     ),
 )
-"""Step i migrates version i to i + 1 (`PRAGMA user_version`). A released step is never changed."""
+"""Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change."""
 
-# The journal is SQLite's own default, a rollback journal, and not a write-ahead log. A log is faster for a connection
-# that stays open; but its shared memory does not work for a home directory on a network file system, an open connection
-# must not live through a fork of the program, and SQLite before 3.51.3 can corrupt a database in which several
-# processes write and checkpoint at the same instant (sqlite.org/wal.html#walresetbug), which is exactly what happens
-# here. A transaction with its own connection costs about a millisecond, in a thread that no caller waits for.
+# The journal is SQLite's default, a rollback journal, not a write-ahead log. A log is faster for a connection that
+# stays open; but its shared memory does not work for a home directory on a network file system, an open connection must
+# not survive a fork, and SQLite before 3.51.3 can corrupt a database in which several processes write and checkpoint at
+# once (sqlite.org/wal.html#walresetbug), as they do here. A transaction with its own connection costs about a
+# millisecond, in a thread that no caller waits for.
 
 TIMEOUT = 10.0
-"""Seconds to wait for the transactions of other processes."""
+"""Seconds to wait for other processes' transactions."""
 
 UNREADABLE = "not a readable database; move it away to start over, or restore a copy of it"
 REASONS = {
@@ -146,13 +146,13 @@ REASONS = {
     sqlite3.SQLITE_AUTH: "access is denied; make the file and its directory writable",
     sqlite3.SQLITE_NOTADB: UNREADABLE,
 }
-"""SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and what to do."""
+"""SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and remedy."""
 NUMERIC_COLUMNS = """
     SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
     WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
 """
 HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
-"""The numeric columns, and whether one of them holds anything else: SQLite accepts that."""
+"""Whether a numeric column holds anything else, which SQLite accepts."""
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
@@ -220,7 +220,7 @@ class ObserverDatabase:
                     if version == len(MIGRATIONS):
                         yield connection
                         return
-            if version:  # of an older hookrun: write() migrates it
+            if version:  # an older hookrun's: write() migrates it
                 with self.write() as connection:
                     yield connection
                 return
@@ -229,7 +229,7 @@ class ObserverDatabase:
                 yield empty
 
     def _connect(self) -> sqlite3.Connection:
-        # mode=rw: reading creates no file, and rolls back an unfinished write of a killed process.
+        # mode=rw: reading creates no file, and rolls back a killed process's unfinished write.
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
         return _with_named_rows(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None))
 
@@ -239,8 +239,8 @@ class ObserverDatabase:
         directory = os.path.dirname(self.path)
         try:
             make_private_dir(directory)
-            # Linked into place when closed: closing a file drops every POSIX lock of this process on it, also those
-            # that SQLite holds in another thread.
+            # Linked into place when closed: closing a file drops all this process's POSIX locks on it, also those that
+            # SQLite holds in another thread.
             fd, fresh = tempfile.mkstemp(prefix=".observe-", dir=directory)
             os.close(fd)
             try:
@@ -263,7 +263,7 @@ class ObserverDatabase:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        """Return the version of the database, 0 for an empty file. Raises DatabaseError for one that is not ours."""
+        """Return the database's version, 0 for an empty file. Raises DatabaseError for one that is not ours."""
         owner = connection.execute("PRAGMA application_id").fetchone()[0]
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if owner != APPLICATION_ID:
@@ -293,7 +293,7 @@ class ObserverDatabase:
             raise DatabaseError(f"{self.path}: {reason} ({error})") from error
 
     def _damaged(self) -> bool:
-        """Return whether the file is corrupt; it is read from end to end."""
+        """Return whether the file, read from end to end, is corrupt."""
         if not os.path.lexists(self.path):
             return False
         try:
@@ -312,7 +312,7 @@ class ObserverDatabase:
 
 def _reason(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
-        return UNREADABLE  # in a name of the schema or in a value
+        return UNREADABLE  # in a schema name or a value
     return REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
 
 
@@ -322,7 +322,7 @@ def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def default_path(home: str | None = None) -> str:
-    """Return the path of the database of `home`, by default this account's. Raises NoHomeError without one."""
+    """Return the database path for `home`, by default this account's. Raises NoHomeError without one."""
     return os.path.join(home or home_directory(), ".local/state/hookrun/observe.db")
 
 
@@ -336,7 +336,7 @@ def register_observers(
     thread: bool = True,
     description: str | None = None,
 ) -> None:
-    """Register handlers that write to `place`, by name -> event and function. Their failures refuse nothing."""
+    """Register handlers that write to `place`, by name -> event and function. Their failures block nothing."""
     for name, (event, handler) in handlers.items():
         engine.register(
             event,
@@ -352,10 +352,10 @@ def register_observers(
 
 
 PLACE = "writes_to"
-"""The key in a hook's metadata with the path that it writes to."""
+"""The key in a hook's metadata for the path that it writes to."""
 
 
 def unique_name(engine: Engine, name: str, place: str) -> str:
-    """Return the name, with the place added where it is taken by a hook that writes elsewhere: both are to run."""
+    """Return the name, with the place if a hook that writes elsewhere has it: both are to run."""
     others = [hook for hook in engine.hooks() if hook.name == name]
     return f"{name}@{place}" if any((hook.metadata or {}).get(PLACE, place) != place for hook in others) else name

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine
 
 MIN_SIMILARITY, MIN_SIMILARITY_TO_SUGGEST = 0.3, 0.6
-"""The similarity, 0 to 1, at which an error is found, and at which its fix is suggested to the model."""
+"""The similarity, 0 to 1, at which an error is found, and at which its fix is suggested."""
 MAX_SIMILAR = 5
-"""Similar errors among which a fixed one is looked for."""
+"""Limit on the similar errors searched for a fixed one."""
 MAX_STEPS, MAX_STEP_CHARS, MAX_SNIPPET_CHARS = 5, 160, 40
 """The last steps that describe a fix, and the lengths of a step and of a piece of code in it."""
 UNCHANGED = "running it again, with nothing changed in between"
@@ -32,11 +32,11 @@ UNCHANGED = "running it again, with nothing changed in between"
 MAX_MESSAGE, MAX_CONTEXT, MAX_FIX = 4000, 4000, 500
 """Characters stored."""
 MAX_ATTEMPTS = 50
-"""Attempts stored per error: what is not fixed by then is fixed by something else."""
+"""Limit on attempts stored per error: later fixes are something else."""
 MAX_COMPARED = 100
-"""Kinds of errors that are compared closely: those with the most words in common."""
+"""Limit on the kinds of errors compared closely: those with the most words in common."""
 MAX_PER_KIND = 20
-"""Errors of one kind among which the one most like the message is chosen."""
+"""Limit on the errors of one kind among which the one most like the message is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class CauseChains:
             return self.on_failure(ctx)
         session = session_of(ctx)
         is_open = "SELECT id FROM errors WHERE session = ? AND fixed_at IS NULL"
-        with self._store.read() as db:  # most calls follow no error: they need not wait to write
+        with self._store.read() as db:  # most calls follow no error and need not wait to write
             if not db.execute(f"{is_open} LIMIT 1", (session,)).fetchone():
                 return None
         at, call = fired_at(ctx, self._clock), _call_digest(ctx)
@@ -195,7 +195,7 @@ class CauseChains:
         return Verdict(modified_context={"causal_chain_id": chain}, additional_context=suggestion)
 
     def _store_attempt(self, db: sqlite3.Connection, session: str, ctx: Context, call: str, *, ok: bool) -> None:
-        """Store a call that changes something as an attempt at each open error of its session except its own."""
+        """Store a changing call as an attempt at each open error of its session except its own."""
         describe = DESCRIBE_STEP.get(ctx.tool_name or "")
         if describe is None:
             return
@@ -226,7 +226,7 @@ def _add_error(
     tool: str | None = None,
     call: str | None = None,
 ) -> tuple[str, bool]:
-    """Store an error and return the id of its chain, and whether it is new: the same one may still be open here."""
+    """Store an error; return its chain's id, and whether it is new: the same one may still be open here."""
     message = texts.clean_text(message, MAX_MESSAGE)
     kind = _kind(db, message)
     known = db.execute(
@@ -265,7 +265,7 @@ def _steps_since(db: sqlite3.Connection, error: int) -> list[str]:
 
 
 def _add_fix(db: sqlite3.Connection, error: int, fix: Fix) -> None:
-    """Store a fix; one that helped closes the error, and the attempts before it are part of it."""
+    """Store a fix; one that helped closes the error and includes the attempts before it."""
     number = db.execute(
         "INSERT INTO fixes (error_id, at, description, successful) VALUES (?, ?, ?, ?)",
         (error, fix.at, texts.clean_line(fix.description, MAX_FIX), fix.successful),
@@ -300,7 +300,7 @@ def _similar(db: sqlite3.Connection, message: str, limit: int, at_least: float) 
     message = texts.clean_text(message, MAX_MESSAGE)
     wanted, mark = texts.normalize(message), texts.fingerprint(message)
     common = texts.words(wanted)
-    # All of them, which costs 6 ms a thousand; the same kind first, to be among those of equal likeness.
+    # All of them, at 6 ms a thousand; the same kind first, to be among those of equal similarity.
     kinds = db.execute(
         "SELECT id, fingerprint, normal FROM error_kinds ORDER BY fingerprint = ? DESC, id DESC", (mark,)
     )
@@ -311,7 +311,7 @@ def _similar(db: sqlite3.Connection, message: str, limit: int, at_least: float) 
 
 
 def _best_of(db: sqlite3.Connection, kind: int, message: str) -> int:
-    """Return the most useful error of a kind: a fixed one first, then the most similar one, then the latest."""
+    """Return the most useful error of a kind: fixed first, then the most similar, then the latest."""
     rows = db.execute(
         "SELECT fixed_at IS NOT NULL AS fixed, message, id FROM errors WHERE kind_id = ?"
         " ORDER BY fixed DESC, id DESC LIMIT ?",
@@ -321,7 +321,7 @@ def _best_of(db: sqlite3.Connection, kind: int, message: str) -> int:
 
 
 def _call_digest(ctx: Context) -> str:
-    """Return the same digest for the same tool call, whatever its spacing and its description."""
+    """Return the same digest for the same tool call, whatever its spacing and description."""
     args = ctx.tool_args
     essential = {"command": args["command"]} if ctx.tool_name == "bash" and "command" in args else args
     plain = json.dumps(_single_spaced(essential), sort_keys=True, default=repr)
@@ -348,7 +348,7 @@ DESCRIBE_STEP: dict[str, Callable[[Context], str]] = {
     "edit": _describe_edit,
     "write": lambda ctx: f"writing {_relative_file(ctx)}",
 }
-"""The tools that change something, and the description of what a call does."""
+"""The tools that change something, and the description of a call."""
 
 
 def _snippet(text: str) -> str:

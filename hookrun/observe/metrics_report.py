@@ -1,4 +1,4 @@
-"""Collect all metrics of a session, of some days or of all time, and export them as Prometheus text or JSON."""
+"""Collect all metrics of a session, some days or all time, and export them as Prometheus text or JSON."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine
 
 MAX_CHAINS = 100
-"""The newest causal chains, which a report has in full."""
+"""Limit on the chains that a report has in full: the newest."""
 IN_SESSION = (
     "id", "project", "started", "ended", "last", "seconds", "tool_calls", "failures", "files", "checkpoints",
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
-"""What a report has of a session, in order."""
+"""A report's fields of a session, in order."""
 TIMES = frozenset({"at", "ended", "fixed_at", "last", "started"})
 READABLE = 0o644
-"""The mode of an exported file: metrics are usually collected by another account."""
+"""An exported file's mode: usually another account collects metrics."""
 
 LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
@@ -121,7 +121,7 @@ class Sample(NamedTuple):
 
 
 Read = Callable[[MetricsReport], Iterable[Sample] | float | None]
-"""Returns the samples of a metric, or its only value; None where that is not known."""
+"""Returns a metric's samples, or its only value, None if unknown."""
 
 
 class MetricsExport:
@@ -165,12 +165,12 @@ class MetricsExport:
         handlers = {f"{name}-session-end": ("session_end", self.on_end), f"{name}-stop": ("stop", self.on_end)}
         register_observers(engine, self._path, handlers, priority=900)
 
-    def on_end(self, ctx: Context) -> None:  # noqa: ARG002  # any end writes the same file
+    def on_end(self, ctx: Context) -> None:  # noqa: ARG002  # every end does the same
         """Write the file."""
         with self._store.as_store_errors():
             text = self._format(collect(self._store))
         atomic_write(self._path, text.encode("utf-8", "backslashreplace"), mode=READABLE)
-        os.chmod(self._path, READABLE)  # whatever the umask is
+        os.chmod(self._path, READABLE)  # whatever the umask
 
 
 def as_json(report: MetricsReport) -> str:

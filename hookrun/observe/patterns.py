@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 THRESHOLD = 85.0
 """The quality score above which a checkpoint is learned from."""
 MIN_COVERAGE = 0.4
-"""The share of the words looked for, 0 to 1, that a pattern must have to be found."""
+"""The share of the search words, 0 to 1, that a found pattern must have."""
 MAX_TITLE, MAX_DETAILS = 120, 4000
 DETAILS = ("summary", "description", "tags")
-"""Members of a checkpoint that are stored along with its files and tools."""
+"""Members of a checkpoint stored along with its files and tools."""
 MAX_SUGGESTED, MAX_FILES = 3, 50
 
 
@@ -165,7 +165,7 @@ def _patterns(checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping
 def _store(
     db: sqlite3.Connection, kind: str, title: str, details: Mapping[str, Any], *, project: str, score: float, at: float
 ) -> int:
-    """Store a pattern, or count it if it is known: same project, and same title but for numbers, paths and ids."""
+    """Store or count a pattern: one is known by its project, and its title but for numbers, paths and ids."""
     title = clean_line(title, MAX_TITLE)
     key = sha256("\n".join((kind, project, normalize(title))).encode()).hexdigest()
     stored = clean_json(dict(details), MAX_DETAILS)

@@ -1,4 +1,4 @@
-"""Make texts fit for storage (without credentials, cut to a size), and recognise those that say the same."""
+"""Make texts fit for storage (without credentials, cut to a size), and recognise equivalent ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hookrun.process.prepare import looks_like_credential
 from hookrun.text import truncate
 
 MAX_EXAMINED = 50_000
-"""Characters of a string that are examined."""
+"""Limit on the examined characters of a string."""
 MAX_DEPTH, MAX_NAMES = 8, 20
-"""Levels of a value that are stored, and names of members that are left out."""
+"""Limits on the stored levels of a value, and on the names of members left out."""
 _QUOTES = (('"', '"'), ("'", "'"), ("`", "`'"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))
 _QUOTED = "|".join(rf"{begin}(?:(?!<(?:n|id|value|path|url)>)[^{end}\n])*[{end}]" for begin, end in _QUOTES)
 """A quoted text without a placeholder, or the normal form would not be its own normal form."""
@@ -30,16 +30,16 @@ VARYING = (
     (re.compile(r"\d+(?:[.,:]\d+)*"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
-"""What varies between two occurrences of the same error, in order of replacement, and its placeholder."""
+"""What varies between occurrences of an error, in order of replacement, and its placeholder."""
 
 WORD = re.compile(r"\w+|<[a-z]+>")
 GRAM = 3
 MAX_CHARS = 2000
-"""Characters of a message that count: of a longer one its beginning and its end."""
+"""Limit on a message's characters: of a longer one, its beginning and end count."""
 
 
 def clean_text(value: str, longest: int) -> str:
-    """Return a string without credentials; of one longer than `longest` characters the middle is left out."""
+    """Return a string without credentials; beyond `longest` characters, its middle is left out."""
     return encodable(_shorten(redact(_shorten(value, MAX_EXAMINED)), longest))
 
 
@@ -51,8 +51,8 @@ def clean_line(value: str, longest: int) -> str:
 def clean_json(value: object, longest: int) -> str:
     """Return a JSON value as a string of about `longest` characters, without credentials.
 
-    Of an object that is too large the smallest members are kept, and the names of the others as `left_out`; anything
-    else that is too large becomes a shortened string.
+    Too large an object keeps its smallest members, and the others' names as `left_out`; any other value that is too
+    large becomes a shortened string.
     """
     clean = _clean(value, MAX_DEPTH)
     whole = _dumps(clean)
@@ -96,7 +96,7 @@ def _shorten(value: str, longest: int) -> str:
 
 
 def normalize(message: str) -> str:
-    """Return a message in lower case with a placeholder for every number, id, path, URL and quoted value."""
+    """Return a message in lower case with placeholders for numbers, ids, paths, URLs and quoted values."""
     for pattern, word in VARYING:
         message = pattern.sub(word, message)
     message = message.strip().lower()
@@ -105,24 +105,24 @@ def normalize(message: str) -> str:
 
 
 def fingerprint(message: str) -> str:
-    """Return a short digest that is the same for messages with the same normalized form."""
+    """Return a short digest, the same for messages of the same normalized form."""
     return sha256(normalize(message).encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a string, in lower case."""
+    """Return a string's words in lower case."""
     return frozenset(WORD.findall(text.lower()))
 
 
 def similarity(one: str, other: str) -> float:
-    """Return the similarity of two strings, 0 to 1: Dice's coefficient of their words and of their trigrams."""
+    """Return the similarity of two strings, 0 to 1: Dice's coefficient of their words and trigrams."""
     if one == other:
         return 1.0
     return (dice(words(one), words(other)) + dice(_trigrams(one), _trigrams(other))) / 2
 
 
 def coverage(query: str, text: str) -> float:
-    """Return the share of a query's words that a text has, 0 to 1; a similar word counts in part."""
+    """Return the share of a query's words in a text, 0 to 1; a similar word counts in part."""
     wanted, there = words(query), words(text)
     if not wanted:
         return 0.0
@@ -137,5 +137,5 @@ def _trigrams(text: str) -> frozenset[str]:
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return Dice's coefficient of two sets, 0 to 1: how much of them is common to both."""
+    """Return Dice's coefficient of two sets, 0 to 1: the share that they have in common."""
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     Key = tuple[str, ...]
 
 MAX_MS = 1e12
-"""About thirty years: a longer time is an error of the agent, which earlier versions of hookrun stored."""
+"""Thirty years: a longer time is an agent's error, which earlier versions of hookrun stored."""
 MAX_PENDING = 1000
-"""Unfinished calls that are remembered; beyond that the oldest are forgotten."""
+"""Limit on remembered unfinished calls; beyond it, the oldest are forgotten."""
 
 PER_TOOL = """
     WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms
@@ -85,7 +85,7 @@ class ToolTimes:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle: the last before the tool runs, the first after it."""
-        # Not `always`: a call that was blocked earlier never ends. Not in a thread: that would delay the start time.
+        # Not `always`: a call blocked earlier never ends. Not in a thread: that would delay the start time.
         call = {"tool-times-call": ("pre_tool_use", self.on_call)}
         register_observers(engine, self._store.place, call, priority=1000, always=False, thread=False)
         results = {

@@ -1,4 +1,4 @@
-"""Measures each session: its duration, tool calls, files and checkpoints, its speed and the trend of its quality."""
+"""Measures each session: duration, tool calls, files and checkpoints, speed and quality trend."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class WorkflowMetrics:
 
 
 def summarize(sessions: Sequence[Session], zone: tzinfo | None = None) -> Summary:
-    """Return the totals of the sessions; hours of the day are those of the zone, by default the local one."""
+    """Return the sessions' totals; hours of the day are the zone's, by default local."""
     duration = sum(session.seconds for session in sessions)
     calls = sum(session.tool_calls for session in sessions)
     checkpoints = sorted((each for session in sessions for each in session.checkpoints), key=lambda one: one.at)
@@ -276,14 +276,14 @@ def _per_hour(number: int, duration: float) -> float | None:
 
 
 def slope(values: Sequence[float]) -> float | None:
-    """Return the rise of the values from one to the next, by least squares; None below two."""
+    """Return the values' rise per step, by least squares; None below two values."""
     if len(values) < 2:  # noqa: PLR2004  # a line has two points
         return None
     return round(linear_regression(range(len(values)), values).slope, 3)
 
 
 def trend(rise: float | None) -> str | None:
-    """Return the name of a slope: steady within STEADY points, improving above, declining below."""
+    """Return a slope's name: steady within STEADY points, improving above, declining below."""
     if rise is None:
         return None
     return "steady" if abs(rise) <= STEADY else "improving" if rise > 0 else "declining"

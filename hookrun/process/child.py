@@ -1,6 +1,6 @@
-"""A hook that is ready to run (Task), a hook that runs (Process), and what ends it if this process is killed (WATCHER).
+"""A hook ready to run (Task), a running hook (Process), and what ends it if this process is killed (WATCHER).
 
-Signals go through `_signal`, the C module under `signal`, whose enumerations cost 3.5 ms a tool call.
+Signals go through `_signal`, the C module under `signal`: its enumerations cost 3.5 ms a tool call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEVER = float("inf")
 STANDARD = 2
 """The last of the three descriptors that a hook gets."""
 PIPE_ATOMIC = 512
-"""Bytes that can be written to an empty pipe without blocking, on every system (POSIX)."""
+"""Bytes that an empty pipe takes without blocking on every system (POSIX)."""
 CHUNK = 1 << 16
 """Bytes read at a time."""
 MAX_WRITE = 1 << 20
@@ -38,16 +38,16 @@ NO_PIDFD, CLOSED = -1, -2
 
 
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
-"""Every signal that Python, or the program that started hookrun, may ignore."""
+"""Every signal that Python, or hookrun's parent, may ignore."""
 
 NOT_STARTED, ENDED = 0, -1
-"""In a line of the watcher, instead of the process id of a hook."""
+"""In a line to the watcher, instead of a hook's process id."""
 WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
-"""`orphans.WATCH`, compiled (client/watcher.c), if the package has it: it starts in a quarter of the time."""
+"""`orphans.WATCH` compiled (client/watcher.c), if the package has it: starts in a quarter of the time."""
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
-    """A hook cannot be started, for a reason that persists when another hook ends. `failure` gives it."""
+    """A hook cannot start, even when another one ends. `failure` is the reason."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.detail)
@@ -55,13 +55,12 @@ class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
 
 
 class Task:
-    """A hook that is ready to run: what to start, its stdin and its limits.
+    """A hook ready to run: its program, stdin and limits.
 
-    `start` starts the process in its own session with the given descriptors as stdin, stdout and stderr, and returns
-    its id; it raises CannotStart or OSError. `marker` is a string in the environment of the process and of all its
-    descendants. `lock` is a file to hold exclusively. `timeout` is in seconds, `deadline` a time of the monotonic
-    clock, `max_output` in bytes of each stream. `lease` is `start` where the process may run others after this one;
-    `line` is that of a program that answers lines (coprocess.py).
+    `start` starts the process in its own session with the given stdin, stdout and stderr, and returns its id; it raises
+    CannotStart or OSError. `marker` is in the environment of the process and its descendants. `lock` is a file to hold
+    exclusively. `timeout` is in seconds, `deadline` a monotonic time, `max_output` in bytes of each stream. `lease` is
+    `start` if the process may run others after this one; `line` is for a program that answers lines (coprocess.py).
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Task:
 
 
 class Process:
-    """A running hook. Times are those of the monotonic clock."""
+    """A running hook. Times are monotonic."""
 
     def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
@@ -108,9 +107,9 @@ class Process:
         self.closing = NEVER
 
     def spawn(self) -> None:
-        """Create the pipes, start the process, and write as much stdin as fits at once; only that to a kept program.
+        """Create the pipes, start the process, and write what stdin takes at once; a kept program only gets that.
 
-        Raises OSError or CannotStart; then nothing is left open or running.
+        Raises OSError or CannotStart, with nothing left open or running.
         """
         WATCHER.note(self.task.marker, NOT_STARTED)
         if not self.pid:
@@ -155,7 +154,7 @@ class Process:
         return True
 
     def collect(self, fd: int, data: bytes) -> None:
-        """Keep the first `max_output` bytes of stdout and the last of stderr; count all of them."""
+        """Keep the first `max_output` bytes of stdout and the last of stderr; count all."""
         outcome, most = self.outcome, self.task.max_output
         if fd == self.out:
             outcome.bytes_out += len(data)
@@ -174,8 +173,8 @@ class Process:
         os.close(fd)
 
     def close(self) -> None:
-        """Close the descriptors that are still open."""
-        # Cleared before they are closed: in a child forked meanwhile the numbers could belong to other files.
+        """Close the open descriptors."""
+        # Cleared first: in a child forked meanwhile the numbers could belong to other files.
         open_still = (self.inp, self.out, self.err, self.pidfd)
         self.inp = self.out = self.err = -1
         if self.pidfd >= 0:
@@ -184,7 +183,7 @@ class Process:
             close(fd)
 
     def is_gone(self) -> bool:
-        """Return whether the process has exited, and was reaped by us or by others, or is `done` and waits for more."""
+        """Return whether the process has exited and was reaped by anyone, or is `done` and waits for more."""
         lease = self.task.lease
         if lease is not None and not self.ending and lease.is_done():
             self.done, self.status = True, 0
@@ -198,11 +197,11 @@ class Process:
         return bool(pid)
 
     def finish(self) -> None:
-        """Close the process's descriptors, reap it, and complete its outcome."""
+        """Close its descriptors, reap it, and complete its outcome."""
         outcome, line = self.outcome, self.task.line
         kept = line is not None and line.kept
-        # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then the
-        # system gives its process id to no other process.
+        # If a pidfd reported the exit, the hook is reaped only here, after any signal to its group: until then no other
+        # process gets its id.
         if not kept:
             WATCHER.note(self.task.marker, ENDED)
         held = self.out >= 0 or self.err >= 0
@@ -226,7 +225,7 @@ class Process:
         outcome.ms = (monotonic() - self.started) * 1000
 
     def reap(self) -> None:
-        """Take the exit status, unless other code has taken it."""
+        """Take the exit status, if other code has not."""
         if self.status is None:
             try:
                 pid, status = os.waitpid(self.pid, 0 if self.exited else os.WNOHANG)
@@ -237,12 +236,12 @@ class Process:
                     self.outcome.failure = Failure("exit_code", lost)
 
     def count_leftovers(self, *, held: bool) -> int:
-        """Return how many processes a hook that ended by itself has left behind.
+        """Return how many processes a hook that ended by itself left behind.
 
-        `held` is whether another process still had its streams open when it exited.
+        `held`: another process had its streams open at its exit.
         """
         if not held:
-            if self.done:  # it has looked for them itself
+            if self.done:  # it has looked itself
                 return 0
             try:
                 os.killpg(self.pid, 0)
@@ -253,7 +252,7 @@ class Process:
         return orphans.count(self.pid, self.task.marker, without=self.pid if self.done else 0)
 
     def unlock(self) -> None:
-        """Release the lock, even if a child that the program forked meanwhile has the file open."""
+        """Release the lock, even if a child forked meanwhile has the file open."""
         if self.lock_fd >= 0:
             import fcntl
 
@@ -263,13 +262,13 @@ class Process:
 
 
 def close(fd: int) -> None:
-    """Close a descriptor, if it is one."""
+    """Close a descriptor unless it is negative."""
     if fd >= 0:
         os.close(fd)
 
 
 def _pipes() -> list[int]:
-    """Return three pipes, each as read end, write end. Raises OSError, and leaves none open."""
+    """Return three pipes, each as read end, write end. Raises OSError, with none left open."""
     ends: list[int] = []
     try:
         for _ in range(3):
@@ -290,7 +289,7 @@ def chdir(cwd: str) -> None:
 
 
 def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
-    """Return the exception for a working directory that cannot be entered."""
+    """Return the exception for an inaccessible working directory."""
     why = getattr(error, "strerror", None) or error
     return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
@@ -303,9 +302,9 @@ def posix_spawn(
     closed: Sequence[int] = (),
     cwd: str | None = None,
 ) -> int:
-    """Start argv[0] in its own session with default signals; `streams` become its descriptors 0 to 2.
+    """Start argv[0] in its own session, signals at their defaults, `streams` as descriptors 0 to 2.
 
-    With `cwd` this process changes to it. Raises NotImplementedError if the C library cannot start a session.
+    This process changes to `cwd`, if given. Raises NotImplementedError if the C library cannot start a session.
     """
     if cwd is not None:
         chdir(cwd)
@@ -324,12 +323,12 @@ def posix_spawn(
 
 
 class Watcher:
-    """Kills the running hooks if this process is killed (SIGKILL), by a program that waits for the end of a pipe.
+    """Kills the running hooks if this process is killed (SIGKILL): a program waits for the end of a pipe.
 
-    The program, a shell or WATCH_PROGRAM, starts before the first hook and gets the marker of each before it starts, so
-    that all are watched. If its pipe is full, it is replaced. A fork instead costs ten times as much, and can deadlock
-    in a program with threads. `closed` returns the descriptors that it must not inherit. While it `stays`, as in a
-    process that serves one run after the other, it outlives the run.
+    The program, a shell or WATCH_PROGRAM, starts before the first hook and gets each one's marker before its start, so
+    that all are watched. If its pipe is full, it is replaced. A fork costs ten times as much, and can deadlock in a
+    program with threads. `closed` returns the descriptors it must not inherit. If it `stays`, as in a process that
+    serves many runs, it outlives the run.
     """
 
     stays = False
@@ -340,12 +339,12 @@ class Watcher:
         self.forget()
 
     def forget(self) -> None:
-        """Start over in a forked child: the shell and the hooks are the parent's."""
+        """Start over in a forked child: shell and hooks are the parent's."""
         _close_all(self._ends)
         self._ends = ()
         self._pid = 0
         self.stays = False
-        self._lock = _thread.RLock()  # garbage collection may close a pool while it is held
+        self._lock = _thread.RLock()  # garbage collection may close a pool meanwhile
         self._hooks: dict[bytes, int] = {}
         self._starting = b""
 
@@ -360,10 +359,10 @@ class Watcher:
             if pid == NOT_STARTED:
                 self._starting = marker
             if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
-                self._start()  # the shell was killed or its pipe is full: the next one gets the whole list
+                self._start()  # killed, or its pipe is full: the next one gets the whole list
 
     def note_fork(self) -> None:
-        """Record this process, the forked child that is the hook: the parent may be killed before it can."""
+        """Record this process, a forked hook: the parent may be killed before it can."""
         self._write(b"%b %d\n" % (self._starting, os.getpid()))
         self.forget()
 
@@ -374,7 +373,7 @@ class Watcher:
             return False
 
     def release(self) -> None:
-        """Let the shell end, as no hook runs. `close` reaps it."""
+        """Let the shell end when no hook runs. `close` reaps it."""
         with self._lock:
             if self.stays:
                 return
@@ -390,7 +389,7 @@ class Watcher:
                 self.release()
 
     def _start(self) -> None:
-        """Start a shell that knows all hooks, and then kill the previous one."""
+        """Start a shell that knows all hooks, then kill the previous one."""
         pid, ends = self._pid, self._ends
         self._pid, self._ends = 0, ()
         pipes: list[int] = []
@@ -407,7 +406,7 @@ class Watcher:
             pass
         finally:
             _close_all(pipes)
-            _kill(pid)  # before its pipe ends, at which it would kill the hooks
+            _kill(pid)  # before its pipe ends and it kills the hooks
             _close_all(ends)
 
 
@@ -430,7 +429,7 @@ def _close_all(descriptors: Iterable[int]) -> None:
 
 
 def _kill(pid: int) -> None:
-    """Kill and reap a child, if there is one and it has not ended."""
+    """Kill and reap a child, if there is one."""
     try:
         if pid and not os.waitpid(pid, os.WNOHANG)[0]:
             os.kill(pid, _signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""Hooks with `serve`: programs that answer one line of JSON after the other, and are kept between runs.
+"""Hooks with `serve`: programs that answer lines of JSON and are kept between runs.
 
-A line is `{"id", "hook", "context"}`, its answer `{"id", "verdict"}`. A process without `Coprocesses` starts the
-program with one line and the end of its input, so that the same program works either way.
+A line is `{"id", "hook", "context"}`, its answer `{"id", "verdict"}`. Without `Coprocesses` the program gets one line
+and the end of its input, so the same program works either way.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 IDLE = 600.0
 """Seconds without a line after which a program is ended."""
 MOST = 32
-"""Programs that are kept; of more, those without a line for longest are ended."""
+"""Programs kept; beyond them, those longest without a line are ended."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds for which a program that failed is not kept, but started for each line. Doubled with each failure."""
+"""Seconds for which a failed program is started for each line, not kept. Doubled with each failure."""
 EXIT_GRACE = 1.0
-"""Seconds to exit at the end of the input, to answer after noise, and to read the rest of a line already answered."""
+"""Seconds to exit at the end of the input, to answer after noise, to read the rest of a line already answered."""
 TEND_INTERVAL = 60.0
-"""Seconds after which programs that have died are noticed at the latest."""
+"""Seconds after which dead programs are noticed at the latest."""
 VETO = 2
-"""The exit status of a program that blocks without an answer."""
+"""Exit status of a program that blocks without an answer."""
 QUOTES = 6
-"""Quotation marks around the keys and the id of an answer: with more of them it has more keys."""
+"""Quotation marks around an answer's keys and id: with more of them it has more keys."""
 
 
 def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:
@@ -56,25 +56,25 @@ def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:
 
 
 def owner_of(hook: Hook, project: str) -> Owner:
-    """Return what identifies a hook, whatever its declaration says now."""
+    """Return what identifies a hook, however its declaration changes."""
     return (project, hook.layer, hook.source, hook.name)
 
 
 def line_for(
     hook: Hook, variables: Mapping[bytes, bytes], cwd: str, environment: HookEnvironment, program: str | None
 ) -> Line:
-    """Return a line for a hook that runs with these variables in `cwd`; its program may be kept if that is safe.
+    """Return a hook's line, to run with these variables in `cwd`; its program is kept if that is safe.
 
-    `program` is the path of the program that the declaration names literally.
+    `program` is the path of the program named literally.
     """
     keeper, owner = environment.coprocesses, owner_of(hook, environment.project)
-    nested = variables[NESTING].count(b";") > 1  # its environment is of one run
+    nested = variables[NESTING].count(b";") > 1  # its environment is one run's
     if keeper is None or hook.background or nested or keeper.is_paused(owner):
         return Line(owner)
     try:
         files = [file.to_list() for file in keeper.files_of(hook, variables, cwd, environment.project)]
         version = identity(program) if program is not None else None
-    except Exception:  # changes of its files could not be noticed
+    except Exception:  # changes of its files would go unnoticed
         return Line(owner)
     fields = {name: value for name, value in hook.to_dict().items() if name != "line"}
     same = frozenset((name, value) for name, value in variables.items() if name != NESTING)
@@ -82,16 +82,16 @@ def line_for(
 
 
 class Line:
-    """A line for a program, and its answer. With a `keeper` the program may be kept for the next line.
+    """A line for a program, and its answer. A `keeper` may keep the program for the next line.
 
-    A kept program is used only if `state` (declaration and files) and `place` (environment, directory, umask) are the
-    same as when it was started.
+    A kept program is used only if `state` (declaration and files) and `place` (environment, directory, umask) are as at
+    its start.
     """
 
     def __init__(
         self, owner: Owner, keeper: Coprocesses | None = None, *, state: object = None, place: object = None
     ) -> None:
-        self.number = os.urandom(8).hex()  # a program cannot answer a line that it has not read
+        self.number = os.urandom(8).hex()  # no program can answer an unread line
         self.owner = owner
         self.keeper = keeper
         self.state = state
@@ -101,7 +101,7 @@ class Line:
         self.kept = False
 
     def take(self, process: Process) -> None:
-        """Turn the process into a kept program, if there is one for this line."""
+        """Turn the process into a kept program for this line, if any."""
         found = self.keeper.take(self) if self.keeper is not None else None
         if found is None:
             return
@@ -114,7 +114,7 @@ class Line:
             process.deadline = process.started
 
     def ends(self, process: Process, now: float) -> bool:
-        """Return whether nothing more is expected of the program: it has answered, or written something else."""
+        """Return whether the program has answered, or written something else."""
         outcome, too_long = process.outcome, process.outcome.bytes_out > process.task.max_output
         at_once, whole = self.early or too_long, b"\n" in process.out_data
         if not (at_once or whole or process.out_data.endswith(b"}")):
@@ -134,7 +134,7 @@ class Line:
         return True
 
     def is_unread(self, process: Process) -> bool:
-        """Return whether a kept program has ended before it read the line."""
+        """Return whether a kept program ended before reading the line."""
         if self.marker is None or process.ending or process.out_data:
             return False
         import fcntl
@@ -147,7 +147,7 @@ class Line:
         return waiting == process.outcome.bytes_in
 
     def start_again(self, process: Process) -> None:
-        """Forget that a kept program has ended: the line goes to a new one, which is not kept."""
+        """Forget the ended program: the line goes to a new one, which is not kept."""
         if self.keeper is not None and self.marker is not None:
             self.keeper.note(self.owner, failed=True)
             process.task.marker, self.marker, self.keeper = self.marker, None, None
@@ -155,7 +155,7 @@ class Line:
             process.outcome.failure = None
 
     def settle(self, process: Process) -> None:
-        """Complete the outcome: stdout becomes the verdict. Without an answer the exit status counts, as ever."""
+        """Complete the outcome: stdout becomes the verdict. Without an answer the exit status counts."""
         outcome, veto = process.outcome, process.outcome.exit_code == VETO
         verdict, problem = self._read(process)
         if verdict is not None:
@@ -166,9 +166,9 @@ class Line:
             self.keeper.note(self.owner, failed=not self.kept and not veto)
 
     def _read(self, process: Process) -> tuple[bytes | None, str | None]:
-        """Return the verdict in the output, if there is one, and why it is not exactly one answer, or None."""
+        """Return the verdict in the output, if any, and why it is not exactly one answer, or None."""
         verdict, problem = read_answer(bytes(process.out_data), self.number)
-        if self.early:  # the line has not been written
+        if self.early:  # the line was not written
             verdict, problem = None, f"it wrote to stdout without being asked: {excerpt(process.out_data)}"
         elif process.outcome.bytes_out > process.task.max_output:
             problem = f"its output is longer than max_output ({process.task.max_output} bytes)"
@@ -176,9 +176,9 @@ class Line:
 
 
 def read_answer(data: bytes, number: str) -> tuple[bytes | None, str | None]:
-    """Return the verdict for the line `number`, None if there is none, and why `data` is not exactly one answer.
+    """Return the verdict for the line `number`, if any, and why `data` is not exactly one answer.
 
-    Of several verdicts one that refuses is returned: it counts whatever else is wrong.
+    Of several verdicts, return one that refuses: it counts whatever else is wrong.
     """
     lines = data.split(b"\n")
     found = [each for line in lines if (each := _verdict_in(line, number)) is not None]
@@ -197,9 +197,9 @@ def read_answer(data: bytes, number: str) -> tuple[bytes | None, str | None]:
 
 
 def _verdict_in(line: bytes, number: str) -> tuple[bytes, bool] | None:
-    """Return the verdict in an answer to the line `number`, b"" for null, and whether nothing is wrong; None without.
+    """Return the verdict in an answer to the line `number`, b"" for null, and whether it is sound; None without.
 
-    Where something is wrong, only a verdict that refuses is one.
+    In an unsound answer, only a refusal is a verdict.
     """
     if number.encode() in line and (verdict := _as_written(line, number)) is not None:
         return verdict, True
@@ -207,7 +207,7 @@ def _verdict_in(line: bytes, number: str) -> tuple[bytes, bool] | None:
 
 
 def _as_written(line: bytes, number: str) -> bytes | None:
-    """Return the verdict in an answer with the usual keys only, None for any other line."""
+    """Return the verdict in an answer with the usual keys only, else None."""
     try:
         text = line.decode("utf-8")
         start = text.index(":", text.index('"verdict"')) + 1
@@ -224,13 +224,13 @@ def _as_written(line: bytes, number: str) -> bytes | None:
 
 
 def _as_meant(line: bytes, number: str) -> tuple[bytes, bool] | None:
-    """Return the same for an answer with other keys, or with something wrong such as no id or two verdicts."""
+    """Return the same for an answer with other keys, or unsound, as without id or with two verdicts."""
     import json
 
     pairs: list[tuple[str, object]] = []
 
     def note(found: list[tuple[str, object]]) -> dict[str, object]:
-        pairs[:] = found  # in the end those of the answer itself
+        pairs[:] = found  # finally the answer's own
         return dict(sorted(found, key=lambda each: each[0] == "action" and str(each[1]) in BINDING_ACTIONS))
 
     text = line.decode("utf-8-sig", "replace")
@@ -252,7 +252,7 @@ def _as_meant(line: bytes, number: str) -> tuple[bytes, bool] | None:
 
 
 def _is_sound(line: bytes) -> bool:
-    """Return whether a line is JSON to the letter."""
+    """Return whether a line is strict JSON."""
     try:
         loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -288,7 +288,7 @@ class Coprocess:
         return bool(poll.poll(0))
 
     def unread(self) -> bytes:
-        """Return what it has written to stdout since its answer; drop what it has written to stderr."""
+        """Return its stdout since its answer; drop its stderr."""
         try:
             while os.read(self.err, CHUNK):
                 pass
@@ -301,7 +301,7 @@ class Coprocess:
 
 
 class _EndOfInput(Line):
-    """The end of a program's input, instead of a line."""
+    """The end of a program's input, sent as a line."""
 
     def __init__(self, coprocess: Coprocess) -> None:
         super().__init__(coprocess.owner)
@@ -320,26 +320,26 @@ class _EndOfInput(Line):
 
 
 class Coprocesses:
-    """The programs that a process keeps between its runs. Safe to use from several threads.
+    """The programs that a process keeps between runs. Thread-safe.
 
-    `files_of` returns the files of a hook (trust.hook_files). `umask` is the one that programs are started with. Only
-    `tend` and `close` wait for programs to end.
+    `files_of` returns a hook's files (trust.hook_files). `umask` is the programs'. Only `tend` and `close` wait for
+    programs to end.
     """
 
     def __init__(self, files_of: FilesOf) -> None:
         self.files_of = files_of
         self.umask = 0
         self._lock = _thread.allocate_lock()
-        self._kept: list[Coprocess] = []  # the one without a line for longest first
+        self._kept: list[Coprocess] = []  # the longest without a line first
         self._unfit: list[Coprocess] = []
         self._pauses: dict[Owner, tuple[float, float]] = {}
 
     def is_paused(self, owner: Owner) -> bool:
-        """Return whether the hook's program failed so recently that it is started for each line."""
+        """Return whether the hook's program failed recently: it is started for each line."""
         return monotonic() < self._pauses.get(owner, (0.0, 0.0))[0]
 
     def note(self, owner: Owner, *, failed: bool) -> None:
-        """Record how a line ended for which the program could have been kept."""
+        """Record the end of a line whose program could be kept."""
         if failed:
             pause = min(LONGEST_PAUSE, 2 * self._pauses.get(owner, (0.0, FIRST_PAUSE / 2))[1])
             self._pauses[owner] = (monotonic() + pause, pause)
@@ -347,7 +347,7 @@ class Coprocesses:
             self._pauses.pop(owner, None)
 
     def take(self, line: Line) -> Coprocess | None:
-        """Return a program for the line, which is no longer kept; those of an older declaration or file are unfit."""
+        """Remove and return a program for the line; those of an older declaration or file are unfit."""
         with self._lock:
             self._discard(lambda each: each.owner == line.owner and each.state != line.state)
             found = [each for each in self._kept if each.owner == line.owner and each.place == line.place]
@@ -356,7 +356,7 @@ class Coprocesses:
             return found[-1] if found else None
 
     def keep(self, line: Line, process: Process) -> None:
-        """Keep the program that a process has become, with its descriptors."""
+        """Keep a process's program, with its descriptors."""
         with self._lock:
             self._kept.append(Coprocess(line, process))
 
@@ -377,7 +377,7 @@ class Coprocesses:
             return [each.pid for each in (*self._kept, *self._unfit)]
 
     def tend(self) -> float | None:
-        """End programs that are unfit, dead or idle; return the seconds until the next call, None if none is kept."""
+        """End unfit, dead or idle programs; return the seconds until the next call, None if none is kept."""
         now = monotonic()
         with self._lock:
             extra = self._kept[: max(0, len(self._kept) - MOST)]
@@ -388,14 +388,14 @@ class Coprocesses:
         return min([TEND_INTERVAL, *(each.since + IDLE - now for each in self._kept[:1])]) if self._kept else None
 
     def close(self) -> None:
-        """End all programs with the processes that they have started."""
+        """End all programs and the processes they started."""
         with self._lock:
             unfit, self._kept, self._unfit = self._kept + self._unfit, [], []
         _end(unfit)
 
 
 def _end(coprocesses: list[Coprocess]) -> None:
-    """Close the input of programs, kill those that do not exit, and kill what they leave behind."""
+    """Close the programs' input, and kill those that do not exit and what they leave behind."""
     if not coprocesses:
         return
     from hookrun.process.loop import Loop

@@ -1,6 +1,6 @@
 """Run a hook that is a URL: POST the context and return the response body.
 
-Runs in a child process, so that the hook's timeout covers the whole exchange, name resolution included.
+Runs in a child process, so that the timeout covers the whole exchange, name resolution included.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
 
 REQUEST = b"HOOKRUN_URL_REQUEST"
-"""Environment variable with the arguments of `run` as JSON, used when this file runs as a script."""
+"""Environment variable with the arguments of `run` as JSON, if this file runs as a script."""
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
 FAILED = 1
-"""Exit status of the child if the exchange failed; the reason is on its stderr."""
+"""Exit status of the child after a failed exchange; its stderr has the reason."""
 
 
 def arguments_of(hook: Hook) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def arguments_of(hook: Hook) -> dict[str, Any]:
 
 
 def run(target: str, headers: Mapping[str, str] | None, allowed_env: Sequence[str], max_output: int) -> int:
-    """POST stdin to the hook's URL, write the response to stdout and return 0; or FAILED, with the reason on stderr."""
+    """POST stdin to the URL, write the response to stdout and return 0; or FAILED, with the reason on stderr."""
     with open(0, "rb", closefd=False) as stdin:
         body = stdin.read()
     try:
@@ -82,8 +82,8 @@ def expand(value: str, allowed: Sequence[str]) -> str:
 def _exchange(url: str, body: bytes, headers: dict[str, str], most: int) -> bytes:
     """Return the body of the response.
 
-    Raises ValueError for a status other than 2xx, a body that is cut short or longer than `most` bytes, a redirect to
-    another host, and too many redirects.
+    Raises ValueError for a status other than 2xx, a body cut short or longer than `most` bytes, a redirect to another
+    host, and too many redirects.
     """
     first = urlsplit(url)
     for _ in range(MAX_REDIRECTS + 1):

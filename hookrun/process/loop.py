@@ -1,4 +1,4 @@
-"""Run hooks in one poll loop: start them, feed and drain their pipes, enforce their timeouts, and reap every one."""
+"""Run hooks in one poll loop: start them, feed and drain their pipes, enforce timeouts, and reap every one."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 MAX_PROCESSES = 32
 """Processes that run at once; the others are queued."""
 SHORT_READ = 1 << 12
-"""Bytes: a shorter read has emptied the pipe, or the next poll reports the rest."""
+"""Bytes: a shorter read empties the pipe, or the next poll reports the rest."""
 MAX_READS = 32
-"""Reads from one pipe before the other pipes and the clock are checked; more than a pipe holds."""
+"""Reads from one pipe before the others and the clock are checked; more than a pipe holds."""
 MAX_POLL_MS = 3_600_000
 """Longest wait of one poll, in milliseconds."""
 AFTER_EXIT = 0.1
-"""Seconds to read a hook's pipes after it has exited: a child it left behind may hold them open indefinitely."""
+"""Seconds to read a hook's pipes after its exit: a child left behind may hold them open indefinitely."""
 TERM_GRACE = 0.25
-"""Seconds between TERM and KILL for a hook that is terminated."""
+"""Seconds between TERM and KILL."""
 KILL_GRACE = 1.0
-"""Seconds to wait for a killed hook to exit; one in an uninterruptible wait is left to the kernel."""
+"""Seconds to wait for a killed hook; one in an uninterruptible wait is left to the kernel."""
 POLL_INTERVAL = 0.01
-"""Seconds between checks where the kernel gives no event: a process without a pidfd, a lock held elsewhere."""
+"""Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere."""
 FAST_POLL_INTERVAL = 0.001
-"""The same for a process that has closed its pipes: it is about to exit."""
+"""The same for a process that has closed its pipes and is about to exit."""
 MAX_INTERRUPTS = 10
-"""How often Ctrl-C may interrupt the termination of hooks before it is no longer retried."""
+"""How often Ctrl-C may interrupt the termination of hooks before retries stop."""
 TEMPORARY_ERRORS = frozenset({12, 23, 24})
-"""ENOMEM, ENFILE and EMFILE: a hook cannot start now, but may once another has ended. (EAGAIN is BlockingIOError.)"""
+"""ENOMEM, ENFILE and EMFILE: a hook may start once another has ended. (EAGAIN is BlockingIOError.)"""
 TERM, KILL = 15, 9
 ENDING = frozenset({1, 2, 15})
-"""Signals that are accepted: a hook can write any number into an inherited descriptor."""
+"""Accepted signals: a hook can write any number into an inherited descriptor."""
 POLLIN, POLLOUT, POLLHUP = 1, 4, 16
 """As in `select`, which is loaded while the first hook runs."""
 
@@ -56,9 +56,9 @@ POLLIN, POLLOUT, POLLHUP = 1, 4, 16
 class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
-    `wake` is a descriptor that delivers the numbers of signals. Once the time (monotonic) of one of `meanwhile` has
-    passed and a process runs, its function is called with the arguments; they are in order of time.
-    `has_ended_hooks`: one that did not end by itself, in any loop of this process; programs that serve do not count.
+    `wake` is a descriptor that delivers signal numbers. The functions of `meanwhile`, in order of their (monotonic)
+    times, are called with the arguments once their time has passed and a process runs. `has_ended_hooks`: a hook did
+    not end by itself, in any loop of this process; programs that serve do not count.
     """
 
     has_ended_hooks = False
@@ -81,9 +81,9 @@ class Loop:
         self._signal = 0
 
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
-        """Run the tasks side by side and return their outcomes in order; that of a Failure is the failure itself.
+        """Run the tasks side by side and return their outcomes in order; a Failure is its own.
 
-        That of None, a hook that runs elsewhere, is empty. Raises Interrupted after a signal, once all have been ended.
+        None, a hook that runs elsewhere, has an empty one. Raises Interrupted after a signal, once all have ended.
         """
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         both = zip(tasks, outcomes, strict=True)
@@ -106,11 +106,11 @@ class Loop:
         return outcomes
 
     def is_interrupted(self) -> bool:
-        """Return whether a signal was received since the last run; the next run raises Interrupted."""
+        """Return whether a signal came since the last run; the next run raises Interrupted."""
         return self._wake >= 0 and bool(self._poll().poll(0))
 
     def _kill_all(self) -> None:
-        """Leave no hook running after an error or Ctrl-C, however often Ctrl-C comes."""
+        """End all hooks after an error or Ctrl-C, however often Ctrl-C comes."""
         for _ in range(MAX_INTERRUPTS):
             try:
                 now = monotonic()
@@ -125,7 +125,7 @@ class Loop:
     # --- starting
 
     def _start_some(self) -> None:
-        """Start what can be started now; the rest stays in `_waiting`, the next one last."""
+        """Start what can start now; the rest stays in `_waiting`, the next one last."""
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
@@ -147,7 +147,7 @@ class Loop:
                 outcome.failure = error.failure
             except BaseException:
                 if process.pid and process not in self._live:
-                    self._live.append(process)  # started, but interrupted before it was watched
+                    self._live.append(process)  # started, but not yet watched
                 raise
             finally:
                 if process not in self._live:
@@ -161,7 +161,7 @@ class Loop:
             self._retry = True
 
     def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
-        """Start a process unless its time has passed. If its lock is held elsewhere, add it to `locked`."""
+        """Start a process if its time has not passed; if its lock is held elsewhere, add it to `locked`."""
         task, outcome, now = process.task, process.outcome, process.started
         deadline = min(self._deadline, task.deadline)
         process.deadline = min(now + task.timeout, give_up, deadline)
@@ -180,14 +180,14 @@ class Loop:
     # Overridden by loops that share their limit with others:
 
     def _take_slot(self) -> bool:
-        """Return whether one more process may run, and count it."""
+        """Count one more process if it may run; return whether it may."""
         return len(self._live) < MAX_PROCESSES
 
     def _free_slot(self) -> None:
         """Count one process less."""
 
     def _others_run(self) -> bool:
-        """Return whether a process is running whose end may free what the system is short of."""
+        """Return whether a running process may free, by its end, what the system is short of."""
         return bool(self._live)
 
     def _on_finished(self, outcome: Outcome) -> None:
@@ -195,7 +195,7 @@ class Loop:
 
     @staticmethod
     def _locked(process: Process, path: str) -> bool:
-        """Take the lock of an exclusive hook; return False if another process holds it."""
+        """Take an exclusive hook's lock; return False if another process holds it."""
         import fcntl
 
         from hookrun import state
@@ -259,7 +259,7 @@ class Loop:
                 os.close(fd)
                 if process.task.lease is None or process.is_gone():
                     self._on_exit(process)
-                else:  # it no longer reports: it is about to exit, or the hook has closed the descriptor
+                else:  # it reports no more: it is about to exit, or has closed the descriptor
                     self._watch_exit(process)
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
@@ -271,11 +271,11 @@ class Loop:
             try:
                 call(*arguments)
             except Exception:
-                if call is not __import__:  # hookrun is being replaced: who needs the module says so
+                if call is not __import__:  # hookrun is being replaced: whoever needs the module reports it
                     raise
 
     def _enforce_deadlines(self, now: float) -> None:
-        """Terminate processes that are out of time, kill those that ignore it, finish those that are done."""
+        """Terminate processes out of time, kill those that ignore it, finish those done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
@@ -296,7 +296,7 @@ class Loop:
                 self._finish(process)
 
     def _is_over(self, process: Process, now: float) -> bool:
-        """Return whether nothing more is expected of a program: it has answered a line, or has run out of time."""
+        """Return whether a program has answered its line, or run out of time."""
         if process.task.line is not None and process.task.line.ends(process, now):
             return True
         if now < process.deadline:
@@ -308,7 +308,7 @@ class Loop:
         return True
 
     def _drain(self, process: Process, fd: int, *, ended: bool = False) -> None:
-        """Read what is in a pipe; `ended` is whether its other end is closed."""
+        """Read what is in a pipe; `ended`: its other end is closed."""
         for _ in range(MAX_READS):
             try:
                 data = os.read(fd, CHUNK)
@@ -323,14 +323,14 @@ class Loop:
                 os.close(fd)
                 return
             process.collect(fd, data)
-            # Usually the pipe is empty: another read costs more than the next poll, unless it finds the end.
+            # Usually the pipe is empty: another read costs more than the next poll, except at the end.
             if len(data) < SHORT_READ and not ended:
                 return
 
     # --- the end of a process
 
     def _watch_exit(self, process: Process) -> None:
-        # One more descriptor in the same poll: no thread and no signal handler is needed to see an exit.
+        # One more descriptor in the same poll shows the exit without thread or signal handler.
         lease = process.task.lease
         process.pidfd = lease.exit_fd() if lease is not None else NO_PIDFD
         if process.pidfd < 0:
@@ -339,7 +339,7 @@ class Loop:
             self._watch(process, process.pidfd, POLLIN)
 
     def _on_exit(self, process: Process) -> None:
-        """Read what is left in the pipes of a hook that has exited; other processes may still hold them."""
+        """Read the rest in an exited hook's pipes; other processes may still hold them."""
         process.exited = True
         if not process.ending:
             process.closing = monotonic() + AFTER_EXIT
@@ -348,7 +348,6 @@ class Loop:
                 self._drain(process, fd)
 
     def _terminate(self, processes: list[Process], now: float) -> None:
-        """Send TERM to these hooks."""
         from hookrun.process import orphans
 
         if any(process.task.line is None for process in processes):
@@ -361,7 +360,7 @@ class Loop:
 
     @staticmethod
     def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
-        """Kill these hooks and all that is left of them and of the `gone` ones, outside their sessions too."""
+        """Kill these hooks and all that is left of them and the `gone` ones, also outside their sessions."""
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
@@ -373,7 +372,7 @@ class Loop:
     def _finish(self, process: Process) -> None:
         line = process.task.line
         kept = line is not None and line.kept
-        for fd in (process.out, process.err)[kept:]:  # stdout that follows an answer is not asked for
+        for fd in (process.out, process.err)[kept:]:  # stdout after an answer is not wanted
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
@@ -389,7 +388,7 @@ class Loop:
             self._on_finished(process.outcome)
 
     def _on_wake(self) -> None:
-        """End every hook after a signal; kill them at the second one."""
+        """End every hook after a signal; kill them after a second one."""
         try:
             numbers = os.read(self._wake, CHUNK)
         except BlockingIOError:
@@ -406,7 +405,7 @@ class Loop:
     # --- descriptors
 
     def _poll(self) -> select.poll:
-        """Return what polls, made when first needed: to load `select` takes a third as long as a small hook."""
+        """Return the poll object, made on first use: loading `select` takes a third as long as a small hook."""
         if self._polled is None:
             import select
 
@@ -420,13 +419,13 @@ class Loop:
         self._poll().register(fd, events)
 
     def _unwatch(self, fd: int) -> None:
-        """Watch a descriptor no longer, if it is watched."""
+        """Stop watching a descriptor, if it is watched."""
         if self._of.pop(fd, None) is not None:
             self._poll().unregister(fd)
 
 
 def pidfd(pid: int) -> int:
-    """Return a descriptor that is readable when the process has exited; NO_PIDFD on macOS or with too many files."""
+    """Return a descriptor that the process's exit makes readable; NO_PIDFD on macOS or with too many files."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

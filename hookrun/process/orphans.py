@@ -1,6 +1,6 @@
-"""Find and kill the processes of a hook: its group, its session, its descendants, and those that carry its marker.
+"""Find and kill a hook's processes: its group, session, descendants, and those with its marker.
 
-Run as a script, it does so for the hooks of a process that was killed (see child.Watcher).
+As a script, do so for the hooks of a killed process (see child.Watcher).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 ROUNDS = 40
 BETWEEN_ROUNDS = 0.005
-"""Seconds: a killed process may be visible a moment longer."""
+"""Seconds: a killed process may stay visible a moment."""
 
 TERM, KILL = 15, 9
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
-"""Seconds between searches for a hook that was about to start: its environment is not readable during the exec."""
+"""Seconds between searches for a starting hook: its environment is unreadable during the exec."""
 MAX_INTERRUPTS = 10
-"""How often Ctrl-C may interrupt the search for a process before it is given up."""
+"""How often Ctrl-C may interrupt the search for a process before it ends."""
 SEARCHES = 5
 """Searches for a process that may have been started."""
 UNKNOWN_PID = -1
-"""The process id of a family if only its marker is known."""
+"""A family's process id if only its marker is known."""
 START_TIME = 19
 """Index of the start time in /proc/PID/stat, counted from the state (proc(5))."""
 
@@ -45,14 +45,14 @@ while read -r line; do
 done
 [ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
 """
-"""The watcher's script: when its standard input ends, it reads the lines with running hooks from its second pipe.
+"""The watcher's script: when stdin ends, it reads the lines of running hooks from its second pipe.
 
 Until then it never wakes, and the lines wait in the pipe.
 """
 
 
 class ProcessFamily:
-    """The processes of one hook: its process id, the marker in their environment, and the members found so far.
+    """One hook's processes: its id, the marker in their environment, and the members found so far.
 
     A member is (process id, start time in clock ticks).
     """
@@ -64,17 +64,17 @@ class ProcessFamily:
 
 
 def find(families: list[ProcessFamily], *, after: int = 0) -> None:
-    """Search all processes once, or only those started after one of ours, and note the living members of each family.
+    """Search all processes once, or only those started after one of ours; note each family's living members.
 
-    These are its group and session, processes with its marker in their environment, those known from an earlier
-    search, and all their descendants. Without /proc (macOS) none are found.
+    These are its group, its session, processes with its marker, those found earlier, and all their descendants. Without
+    /proc (macOS) none are found.
     """
     parents: dict[int, int] = {}
     begun: dict[int, int] = {}
     found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
     numbers = _processes()
-    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the id that was given out last
+    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the last id given out
         numbers = [number for number in numbers if number > after]
     for number in numbers:
         stat = _read(f"/proc/{number}/stat")
@@ -94,7 +94,7 @@ def find(families: list[ProcessFamily], *, after: int = 0) -> None:
 
 
 def kill(families: list[ProcessFamily]) -> None:
-    """Kill the members of these families, and what they start meanwhile."""
+    """Kill these families, and what they start meanwhile."""
     for _ in range(ROUNDS):
         find(families)
         members = frozenset().union(*(family.known for family in families))
@@ -109,28 +109,28 @@ def kill(families: list[ProcessFamily]) -> None:
 
 
 def count(pid: int, marker: bytes, *, without: int) -> int:
-    """Return how many processes of a hook are alive, one of them left out."""
+    """Return how many of a hook's processes are alive, not counting `without`."""
     family = ProcessFamily(pid, marker)
     find([family])
     return len([number for number, _ in family.known if number != without])
 
 
 def terminate(processes: Sequence[Process]) -> None:
-    """Send TERM to these hooks. Record their descendants while they can still be found."""
+    """Send TERM to these hooks. Record their descendants while they can be found."""
     find([process.family for process in processes if process.family is not None])
     for process in processes:
         _signal_group(process, TERM)
 
 
 def kill_hooks(processes: Sequence[Process]) -> None:
-    """Kill these hooks, to which TERM was sent, and all that is left of them, outside their sessions too."""
+    """Kill these hooks, after TERM, and all that is left of them, also outside their sessions."""
     for process in processes:
         _signal_group(process, KILL)
     kill([process.family for process in processes if process.family is not None])
 
 
 def _signal_group(process: Process, signal: int) -> None:
-    """Signal the hook's process group, or the hook alone if it has not created one yet."""
+    """Signal the hook's process group, or the hook alone if it has none yet."""
     try:
         os.killpg(process.pid, signal)
     except ProcessLookupError:
@@ -144,12 +144,12 @@ def _signal_group(process: Process, signal: int) -> None:
 
 
 def kill_by_marker(marker: bytes) -> None:
-    """Kill a process of unknown id: it may have been started just before Ctrl-C, which may come again meanwhile."""
+    """Kill a process of unknown id, perhaps started just before Ctrl-C, which may come again."""
     family = ProcessFamily(UNKNOWN_PID, marker)
     started: set[Member] = set()
     for _ in range(MAX_INTERRUPTS):
         try:
-            for _ in range(SEARCHES):  # its environment is not readable during the exec
+            for _ in range(SEARCHES):  # its environment is unreadable during the exec
                 find([family])
                 started |= family.known
                 if started:
@@ -167,13 +167,13 @@ def kill_by_marker(marker: bytes) -> None:
 
 
 def main(lines: list[str]) -> None:
-    """Kill the hooks in a list of `MARKER PID`: the last line for a hook counts, and -1 means that it has ended."""
+    """Kill the hooks in a list of `MARKER PID`: the last line of a hook counts; -1: it has ended."""
     pids: dict[str, int] = {}
     for line in lines:
         marker, _, pid = line.rpartition(" ")
         pids[marker] = int(pid)
     families = [ProcessFamily(pid or UNKNOWN_PID, marker.encode()) for marker, pid in pids.items() if pid >= 0]
-    find(families)  # before anything is killed: descendants are found by their parents
+    find(families)  # first: descendants are found by their parents
     for family in families:
         if family.pid > 0:
             try:

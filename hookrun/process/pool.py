@@ -1,7 +1,7 @@
-"""Run the hooks of many fires in one long-lived process: one thread with one poll loop, one limit for all.
+"""Run the hooks of many fires in a long-lived process: one thread, one poll loop, one limit.
 
-A caller of `run` that finds free slots runs its hooks in a loop of its own instead: that saves two thread switches,
-a quarter of hookrun's own CPU time per fire.
+If slots are free, a caller of `run` runs its hooks in its own loop: that saves two thread switches, a quarter of
+hookrun's CPU time per fire.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Tasks = Sequence[Task | Failure | None]
 
 CLOSE_WAIT = 5.0
-"""Seconds to wait for the thread on close: longer than it takes to kill all hooks."""
+"""Seconds to wait for the thread on close: longer than killing all hooks takes."""
 
 
 class ClosedError(RuntimeError):
@@ -31,7 +31,7 @@ class ClosedError(RuntimeError):
 
 
 class Batch:
-    """Hooks given to the pool together. `done` is called once, with their outcomes in order, when all have ended."""
+    """Hooks submitted together. `done` is called once, with their outcomes in order, when all have ended."""
 
     def __init__(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> None:
         self.tasks = tasks
@@ -56,16 +56,16 @@ class Batch:
 
 
 class Pool:
-    """Run the hooks of a program's fires, at most `limit` processes at a time; the others are queued.
+    """Run the hooks of a program's fires, at most `limit` processes at once; the others are queued.
 
-    Safe to use from many threads. The thread is started on first use; a forked child starts its own.
+    Thread-safe. The thread starts on first use; a forked child starts its own.
     """
 
     def __init__(self, limit: int = MAX_PROCESSES) -> None:
         self._limit = limit
         self._closed = False
         self._reset()
-        weakref.finalize(self, WATCHER.close)  # after collection: the next hook of another pool starts a new watcher
+        weakref.finalize(self, WATCHER.close)  # another pool's next hook starts a new watcher
 
     def _reset(self) -> None:
         self._pid = os.getpid()
@@ -123,7 +123,7 @@ class Pool:
             self._slots.give(count)
 
     def _take_loop(self, count: int) -> CallerLoop | None:
-        """Return a loop for a caller with so many tasks, with their slots taken, or None if it has to queue."""
+        """Return a loop for a caller's tasks, with their slots taken, or None if it has to queue."""
         self._check()
         with self._changed:
             self._check_open()
@@ -131,7 +131,7 @@ class Pool:
                 return None
             try:
                 loop = self._spare.pop() if self._spare else CallerLoop(self._slots)
-            except OSError:  # too many open files: the thread has its own already, or reports it
+            except OSError:  # too many open files: the thread has its own, or reports it
                 self._slots.give(count)
                 return None
             loop.reserved = count
@@ -199,7 +199,7 @@ def _wait_for(lock: Lock) -> None:
 
 
 class PoolThread(PoolLoop):
-    """The loop of a pool in a thread of its own. Other threads hand it batches through a list and a pipe."""
+    """A pool's loop in a thread. Other threads hand it batches through a list and a pipe."""
 
     def __init__(self, slots: Slots) -> None:
         super().__init__(slots)
@@ -231,7 +231,7 @@ class PoolThread(PoolLoop):
                 self._wake_sent = True
 
     def cancel(self, batch: Batch) -> None:
-        """End a batch, also one whose `submit` was interrupted."""
+        """End a batch, even if its `submit` was interrupted."""
         with self._mutex:
             if not batch.taken and batch not in self._inbox:
                 self._inbox.append(batch)
@@ -255,18 +255,18 @@ class PoolThread(PoolLoop):
             try:
                 self._take_in()
                 self._drop_late()
-                self._slots.claimed = bool(self._waiting)  # before slots are requested: no wake-up may get lost
+                self._slots.claimed = bool(self._waiting)  # before requesting slots: no wake-up may be lost
                 self._start_some()
                 self._slots.claimed = bool(self._waiting) and not self._retry
                 self._report()
                 if self._live or not self._closing:
                     self._poll_once()
-            except Exception as error:  # a bug in hookrun: no caller may wait indefinitely
+            except Exception as error:  # a bug of ours: no caller may wait forever
                 self._fail(error)
         self._report()
 
     def _take_in(self) -> None:
-        """Take new batches from other threads, and end the cancelled ones."""
+        """Take other threads' new batches, and end cancelled ones."""
         with self._mutex:
             new, self._inbox = self._inbox, []
             cancelled, self._cancelled = self._cancelled, []
@@ -329,7 +329,7 @@ class PoolThread(PoolLoop):
             batch.report()
 
     def _fail(self, error: Exception) -> None:
-        """End everything after a bug of ours, and report it to every waiting caller."""
+        """End everything after a bug of ours, and report it to all callers."""
         failure = Failure("spawn", f"internal error, please report it: {type(error).__name__}: {error}")
         unfinished = dict(self._batches)
         try:

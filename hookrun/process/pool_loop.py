@@ -1,4 +1,4 @@
-"""Poll loops that share one limit of processes; other threads can wake and close them, and forks leave them alone."""
+"""Poll loops that share a process limit; other threads can wake and close them, forks leave them alone."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 READ_SIZE = 4096
 SIGNALS_SEEN_AFTER = 0.5
-"""Seconds between looks for a signal while a thread waits: one that comes just before it blocks does not wake it."""
+"""Seconds between looks for a signal in a waiting thread: one just before it blocks does not wake it."""
 
 
 class Slots:
     """The processes that the loops of a pool may still start.
 
-    While batches are queued, the pool's thread sets `claimed` and callers find no free slot; `wake` wakes the thread.
+    While batches are queued, the pool's thread sets `claimed`: callers find no free slot; `wake` wakes the thread.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,11 +39,11 @@ class Slots:
 
     @property
     def taken(self) -> int:
-        """Number of processes that run or are about to start."""
+        """Number of processes running or about to start."""
         return self.limit - self.free
 
     def take(self, count: int, *, claimed: bool = False) -> bool:
-        """Take `count` slots at once; if they are not free, take none and return False."""
+        """Take `count` slots and return True, or none if they are not free."""
         with self._lock:
             # A queued batch gets the next slot, even if a caller asks first.
             if self.free < count or (self.claimed and not claimed):
@@ -60,7 +60,7 @@ class Slots:
 
 
 class PoolLoop(Loop):
-    """A loop that shares its limit with others, and can be woken and closed by other threads."""
+    """A loop that shares its limit, and that other threads can wake and close."""
 
     _read_end = _write_end = -1
 
@@ -70,7 +70,7 @@ class PoolLoop(Loop):
             os.set_blocking(end, False)
         super().__init__(wake=self._read_end)
         self._slots = slots
-        self._mutex = RLock()  # garbage collection may close us while we hold it
+        self._mutex = RLock()  # garbage collection may close us meanwhile
         self._closing = False
         _LOOPS.add(self)
 
@@ -100,7 +100,7 @@ class PoolLoop(Loop):
             super()._start_one(process, give_up, locked)
 
     def _cancel(self, why: str, only: set[int] | None = None) -> None:
-        """End the hooks, or only those with these outcomes (by id); queued ones never start."""
+        """End the hooks, or those with these outcomes (by id); queued ones never start."""
 
         def is_meant(outcome: Outcome) -> bool:
             return only is None or id(outcome) in only
@@ -122,14 +122,14 @@ class PoolLoop(Loop):
             for fd in (process.inp, process.out, process.err, process.pidfd, process.lock_fd):
                 try:
                     close(fd)
-                except OSError:  # it was about to be closed, or not open yet
+                except OSError:  # about to be closed, or not yet open
                     continue
         self._live.clear()
         self._waiting.clear()
         self._close_pipe()
 
     def _close_pipe(self) -> None:
-        """Close the pipe. Its numbers are cleared first: afterwards they may belong to other files."""
+        """Close the pipe. Its numbers are cleared first: then they may belong to other files."""
         ends = (self._read_end, self._write_end)
         self._read_end = self._write_end = -1
         for fd in ends:
@@ -143,8 +143,8 @@ class PoolLoop(Loop):
 
 _LOOPS: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
 _STARTING = RLock()
-"""Held while a process is started; forks of the host wait for it. A child forked meanwhile would hold unrecorded pipes:
-a hook would not see the end of its stdin, and `subprocess` would wait for the child's end."""
+"""Held while a process starts; forks of the host wait. A child forked meanwhile would hold unrecorded pipes: a hook
+would not see its stdin end, and `subprocess` would wait for the child."""
 
 
 def _after_fork() -> None:
@@ -160,7 +160,7 @@ os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release,
 
 
 class CallerLoop(PoolLoop):
-    """The loop of a caller that waits for its hooks itself, in the slots that are `reserved` for them."""
+    """The loop of a caller that waits for its hooks itself, in slots `reserved` for them."""
 
     reserved = 0
 

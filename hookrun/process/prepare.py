@@ -1,4 +1,4 @@
-"""Prepare a hook to run: compute its environment and working directory, find its program, detect early failures."""
+"""Prepare a hook: compute its environment and working directory, find its program, detect early failures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from hookrun.process.python_host import Hosts
 
 MAX_VALUE = 4096
-"""Bytes of a value in a hook's environment; the context has the full value."""
+"""Bytes of a value in a hook's environment; the context has all of it."""
 
 OF_ONE_RUN = (
     *(b"HOOKRUN_EVENT", b"HOOKRUN_AGENT", b"HOOKRUN_SESSION_ID", b"HOOKRUN_TOOL", b"HOOKRUN_WORKING_DIR"),
     b"HOOKRUN_REQUEST_ID",
 )
-"""Variables that a program which answers several lines does not get; the context has their values."""
+"""Variables withheld from a program that answers several lines; the context has their values."""
 
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
@@ -43,17 +43,17 @@ VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABA
 """Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
-"""Shells that look for a script without a slash on PATH if it is not in the working directory."""
+"""Shells that look on PATH for a script without a slash that is not in the working directory."""
 
 
 CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
-LAST_RESORT = "/tmp"  # noqa: S108  # a working directory, where even the home directory is gone; nothing is put there
+LAST_RESORT = "/tmp"  # noqa: S108  # a working directory if even the home directory is gone; nothing is put there
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that starts argv[0] (a path). Only for a process with one thread: it changes directory.
+    """Return a function that starts argv[0] (a path). For a single-threaded process: it changes directory.
 
-    The new process leads its own session and has every signal at its default and unblocked.
+    The new process leads its own session, with every signal at its default and unblocked.
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
@@ -70,12 +70,11 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
 class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
-    A process with threads must not fork: with `may_fork` false, Python functions and URLs run in a new interpreter.
-    With `shares_python`, Python functions of one layer run in one child, until `hosts` are closed.
-    `settings` are the effective ones: `project_env_policy` is the user's limit on what a project's hooks inherit,
-    `claude_env` the variables that Claude Code's settings above a project give to its hooks. With an agent the
-    environment of this process is not trusted: `home` replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited.
-    `coprocesses` are the programs that this process keeps between runs, if it keeps any.
+    Without `may_fork`, as with threads, Python functions and URLs run in a new interpreter. With `shares_python`,
+    Python functions of a layer run in one child, until `hosts` are closed. `settings` are the effective ones:
+    `project_env_policy` limits what a project's hooks inherit, `claude_env` are the variables that Claude Code's
+    settings above a project give its hooks. With an agent this process's environment is untrusted: `home` replaces
+    HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited. `coprocesses` are the programs kept between runs, if any.
     """
 
     coprocesses: Coprocesses | None = None
@@ -116,19 +115,19 @@ class HookEnvironment:
         self._count = 0
 
     def new_marker(self) -> bytes:
-        """Return a string that no other run of a hook has in its environment."""
-        # Counted, to tell apart the descendants of hooks that run side by side (orphans.py).
+        """Return a string that no other run has in its environment."""
+        # Counted, to tell apart descendants of hooks side by side (orphans.py).
         self._count += 1
         return b"%b.%d;" % (self._request_id, self._count)
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
-        """Return the environment of one run of a hook: inherited, configured and hookrun's own variables."""
+        """Return a run's environment: inherited, configured and hookrun's own variables."""
         return {**self._inherited(self.env_policy(hook)), **self.own_variables(hook, marker)}
 
     def _inherited(self, policy: str) -> Mapping[bytes, bytes]:
-        """Return our environment filtered by a policy; for an agent, without the variables of hookrun and recipes.
+        """Return our environment filtered by a policy; for an agent, without variables of hookrun and recipes.
 
-        A project can set an agent's environment, but must not set the options of the user's guards.
+        A project can set an agent's environment, but must not set the user's guards' options.
         """
         found = inherited(policy)
         if self._home is None:
@@ -136,7 +135,7 @@ class HookEnvironment:
         return {name: value for name, value in found.items() if not name.startswith(b"HOOKRUN_")}
 
     def own_variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
-        """Return the variables of one run of a hook that it does not inherit."""
+        """Return a run's variables that it does not inherit."""
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
         for variables in (self._from_claude(hook, "user"), hook.env or {}, self._from_claude(hook, "managed")):
             for name, value in variables.items():
@@ -145,7 +144,7 @@ class HookEnvironment:
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
         own[NESTING] = inherited("inherit").get(NESTING, b"") + marker
-        for name in hook.allowed_env:  # allowed by name, for the headers of a URL
+        for name in hook.allowed_env:  # for the headers of a URL
             if (granted := self._inherited("inherit").get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
         if hook.dialect == "claude":
@@ -156,7 +155,7 @@ class HookEnvironment:
         return own
 
     def _from_claude(self, hook: Hook, layer: str) -> Mapping[str, str]:
-        """Return the variables that the `env` of a layer's Claude Code settings gives to a hook from such settings."""
+        """Return the variables that the `env` of a layer's Claude Code settings gives a hook of theirs."""
         claude = hook.claude
         if not self._claude_env or claude is None or not ("own" in claude or "plugin_root" in claude):
             return {}
@@ -168,9 +167,9 @@ class HookEnvironment:
             self.coprocesses.discard(hook, self.project)
 
     def env_policy(self, hook: Hook) -> str:
-        """Return the hook's environment policy: as configured, but for a project's hook at least the user's limit.
+        """Return the hook's environment policy: as configured, for a project's hook at least the user's limit.
 
-        A project's default is `scrub`, but not for Claude's dialect: Claude passes its hooks the whole environment.
+        A project's default is `scrub`, except in Claude's dialect: Claude passes hooks the whole environment.
         """
         floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
         if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
@@ -178,12 +177,12 @@ class HookEnvironment:
         return max(hook.env_policy, str(floor), key=POLICIES.index)
 
     def variables_and_directory(self, hook: Hook, marker: bytes = b"") -> tuple[dict[bytes, bytes], str]:
-        """Return the environment and the working directory of one run of a hook."""
+        """Return a run's environment and working directory."""
         variables = self.variables(hook, marker)
         return variables, self._directory(hook, variables)
 
     def _directory(self, hook: Hook, variables: Mapping[bytes, bytes]) -> str:
-        """Return the working directory of a hook; a relative one is resolved from the project's root."""
+        """Return a hook's working directory; a relative one starts at the project's root."""
         if hook.cwd == "project":
             return self.project
         if hook.cwd == "event":
@@ -194,7 +193,7 @@ class HookEnvironment:
 
 
 def _directory(value: object, otherwise: str) -> str:
-    """Return the value if it is an absolute path that the system can represent."""
+    """Return the value if it is a representable absolute path."""
     if value == otherwise or not isinstance(value, str) or not os.path.isabs(value) or "\0" in value:
         return otherwise
     try:
@@ -212,39 +211,39 @@ def _value(value: object) -> bytes:
 
 
 _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
-"""Policy -> our environment filtered by it; replaced as a whole when our environment has changed."""
+"""Policy -> our environment filtered by it; replaced when our environment has changed."""
 
 
 def inherited(policy: str) -> Mapping[bytes, bytes]:
-    """Return our current environment filtered by a policy; not to be modified."""
+    """Return our current environment filtered by a policy; read-only."""
     now = getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
-    # Cached until our environment changes: a long-lived program would otherwise filter it for each hook.
+    # Cached until our environment changes: a long-lived program would filter it for each hook.
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": dict(now)}
-        kept["inherit"].pop(b"", None)  # a variable without a name: no process could be started with it
+        kept["inherit"].pop(b"", None)  # no process can start with a variable without a name
     if policy not in kept:
         kept[policy] = _under_policy(kept["inherit"], policy)
     return kept[policy]
 
 
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:
-    """Return the variables that `clean` keeps, or for `scrub` those whose names do not suggest a credential."""
+    """Return the variables that `clean` keeps, or for `scrub` those not named like a credential."""
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
     names = b"\n".join(variables).upper()
-    words = [word for word in VARIABLE_WORDS if word in names]  # as a rule few: most names are looked at once only
+    words = [word for word in VARIABLE_WORDS if word in names]  # usually few: most names are looked at once
     return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
-    """Return whether the name of an environment variable suggests that it holds a credential."""
+    """Return whether an environment variable's name suggests a credential."""
     upper = name.upper()
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
 def prepare(hook: Hook, stdin: bytes, environment: HookEnvironment, *, locks: Callable[[], str]) -> Task | Failure:
-    """Return the task that runs the hook, or a failure that is known in advance.
+    """Return the hook's task, or a failure known in advance.
 
     `locks` returns the directory for the locks of exclusive hooks.
     """
@@ -353,7 +352,7 @@ def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironm
 
 
 def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: str) -> Failure | None:
-    """Return a failure if a program or script that the command names literally does not exist.
+    """Return a failure if a program or script named literally does not exist.
 
     Without this check `python3 missing.py`, which exits 2, would look like a block.
     """
@@ -378,7 +377,7 @@ def _check_script_exists(script: str, program: str, variables: Mapping[bytes, by
 
 
 def expand(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str:
-    """Return the path that a word names, with a leading `~/` or `${NAME}` expanded."""
+    """Return a word's path, with a leading `~/` or `${NAME}` expanded."""
     if word.startswith("${"):
         name, _, rest = word[2:].partition("}")
         word = os.fsdecode(variables.get(os.fsencode(name), b"")) + rest
@@ -388,7 +387,7 @@ def expand(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str:
 
 
 def resolve(word: str, variables: Mapping[bytes, bytes], cwd: str) -> str | None:
-    """Return the path of a program as a shell in `cwd` would find it, or None."""
+    """Return a program's path as a shell in `cwd` finds it, or None."""
     if "/" in word:
         path = expand(word, variables, cwd)
         return path if _executable(path) else None
@@ -431,7 +430,7 @@ def _lock(hook: Hook, project: str, locks: str) -> str:
 
 
 def _with_claude_paths(words: list[str], variables: Mapping[bytes, bytes]) -> list[str]:
-    """Return the words of `args` with `${CLAUDE_PROJECT_DIR}` and `${CLAUDE_PLUGIN_ROOT}` replaced."""
+    """Return `args` with `${CLAUDE_PROJECT_DIR}` and `${CLAUDE_PLUGIN_ROOT}` replaced."""
     for name in (CLAUDE_PROJECT, CLAUDE_PLUGIN):
         value = variables.get(name.encode())
         if value is not None:
@@ -440,6 +439,6 @@ def _with_claude_paths(words: list[str], variables: Mapping[bytes, bytes]) -> li
 
 
 def _existing_directory(path: str, project: str, variables: Mapping[bytes, bytes]) -> str:
-    """Return the first directory that exists: the agent's, the project's, home, LAST_RESORT."""
+    """Return the first existing directory: the agent's, the project's, home, LAST_RESORT."""
     home = os.fsdecode(variables.get(b"HOME", b""))
     return next((each for each in (path, project, home) if os.path.isdir(each)), LAST_RESORT)

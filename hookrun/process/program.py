@@ -1,4 +1,4 @@
-"""Start programs from any thread of a long-lived process, where neither fork nor chdir is safe; run one to its end."""
+"""Start programs from any thread of a long-lived process, where fork and chdir are unsafe; run one to its end."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from hookrun.process.child import Start
 
 MAX_PROGRAMS = 32
-"""Programs of `run_program` that run at the same time; more are queued."""
+"""Programs of `run_program` at once; more are queued."""
 LEFT_IGNORED = tuple(n for n in RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
-"""Signals that `subprocess` leaves ignored in the new process if the host ignores them."""
+"""Signals that `subprocess` leaves ignored if the host ignores them."""
 LISTED_FOR = 0.1
-"""Seconds before inheritable descriptors are listed again: listing costs a tenth of a start, and hosts open few."""
+"""Seconds before inheritable descriptors are listed again: that costs a tenth of a start; hosts open few."""
 _LISTED: list[tuple[float, list[int]]] = [(float("-inf"), [])]
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 
 
 def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that starts argv[0] (an absolute path) in the directory `cwd`, from any thread.
+    """Return a function that starts argv[0] (an absolute path) in `cwd`, from any thread.
 
-    As with `prepare.program` the new process leads its own session, has every signal at its default and unblocked, and
-    inherits no descriptor but its three streams.
+    As with `prepare.program` the process leads its own session, with every signal at its default and unblocked, and
+    inherits only its three streams.
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         try:
             if b"" in environment:
                 raise ValueError("illegal environment variable name")  # noqa: TRY301  # as `subprocess`
-            # posix_spawn is the cheapest and resets signals, but it cannot change the directory. `subprocess` can, but
-            # resets signals only in a preexec_fn: Python code after a fork, which can deadlock in a program with
-            # threads. Where both are needed, a shell changes the directory, for half a millisecond more.
+            # posix_spawn is the cheapest and resets signals, but cannot change the directory. `subprocess` can, but
+            # resets signals only in a preexec_fn: Python after a fork, which can deadlock with threads. For both, a
+            # shell changes the directory, for half a millisecond more.
             here = cwd == _working_directory()
             if here or _signals_are_inherited():
-                with suppress(NotImplementedError):  # no sessions in this C library: ignored signals stay ignored
+                with suppress(NotImplementedError):  # a C library without sessions: ignored signals stay so
                     line = argv if here else _in_directory(argv, cwd)
                     return _posix_spawn(line, environment, (stdin, stdout, stderr))
             return _Reaped(
@@ -65,7 +65,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
 
 
 class ProgramResult(NamedTuple):
-    """The result of a program: `exit_code` is None if it was killed at its timeout."""
+    """A program's result: `exit_code` is None after a timeout."""
 
     exit_code: int | None
     output: str
@@ -78,18 +78,18 @@ class ProgramError(Exception):
 async def run_program(
     argv: Sequence[str],
     *,
-    timeout: float,  # noqa: ASYNC109  # the pool enforces it, which kills the program
+    timeout: float,  # noqa: ASYNC109  # the pool enforces it and kills the program
     max_output: int,
     keep: Literal["first", "last", "stderr"] = "stderr",
     cwd: str | None = None,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
 ) -> ProgramResult:
-    """Run a program without a shell and return its result, with at most `max_output` bytes of output as text.
+    """Run a program without a shell; return its result, with at most `max_output` bytes of output as text.
 
     `keep` selects the `first` or `last` bytes of stdout and stderr together, or the last of `stderr` alone. After
-    `timeout` seconds, or when this is cancelled, the program is killed with everything it started; processes that it
-    leaves running when it exits normally are left alone. `env` is added to the environment. Raises ProgramError.
+    `timeout` seconds, or a cancellation, the program is killed with everything it started; what it leaves running at a
+    normal exit is left alone. `env` is added to the environment. Raises ProgramError.
     """
     import asyncio
 
@@ -123,19 +123,19 @@ async def run_program(
 
 @cache
 def _pool() -> Pool:
-    # Its thread is a daemon, and a forked child starts its own: nothing has to be closed.
+    # Its thread is a daemon, and a forked child starts its own: nothing to close.
     return Pool(MAX_PROGRAMS)
 
 
 class _Reaped(subprocess.Popen[bytes]):
-    """A process that the loop reaps: `subprocess` must not, even if Ctrl-C comes before the loop knows the number."""
+    """A process that the loop reaps, not `subprocess`, even if Ctrl-C comes before the loop knows its id."""
 
-    def __del__(self) -> None:  # instead of a warning, and a later `waitpid` for a number that may be another's by then
+    def __del__(self) -> None:  # no warning, no later `waitpid` for an id that may be another's
         pass
 
 
 def _in_directory(argv: tuple[str, ...], cwd: str) -> tuple[str, ...]:
-    """Return a command that runs another one in a directory.
+    """Return a command that runs another in a directory.
 
     Raises CannotStart or OSError for what its exit status would not explain.
     """
@@ -152,7 +152,7 @@ def _posix_spawn(argv: tuple[str, ...], environment: Mapping[bytes, bytes], stre
         return posix_spawn(argv, environment, streams, closed=_inheritable())
     copies: list[int] = []
     try:
-        for fd in streams:  # above 2, so that no dup2 overwrites another of them
+        for fd in streams:  # above 2, so that no dup2 overwrites another
             copies += [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, STANDARD + 1)]
         return posix_spawn(argv, environment, copies, closed=_inheritable())
     finally:
@@ -171,16 +171,16 @@ def _inheritable() -> list[int]:
 
 
 def _signals_are_inherited() -> bool:
-    """Return whether the host ignores or blocks a signal that `subprocess` would pass on to a hook like that."""
+    """Return whether the host ignores or blocks a signal, which `subprocess` would leave so in a hook."""
     ignored = any(_signal.getsignal(number) == _signal.SIG_IGN for number in LEFT_IGNORED)
     return ignored or bool(_signal.pthread_sigmask(_signal.SIG_BLOCK, ()))
 
 
 def _check_directory(cwd: str) -> None:
-    """Raise CannotStart if the directory cannot be entered: a failed start does not report the cause."""
+    """Raise CannotStart if the directory is inaccessible: a failed start does not report the cause."""
     try:
         os.stat(cwd)
-        os.stat(f"{cwd}/.")  # fails as chdir does if it is not a directory or may not be searched
+        os.stat(f"{cwd}/.")  # fails as chdir does: no directory, or not searchable
     except (OSError, ValueError) as error:
         raise cannot_enter(cwd, error) from error
 

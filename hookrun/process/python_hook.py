@@ -1,6 +1,6 @@
-"""Run `package.module:function` as a hook in a child process: forked, or as a script of another interpreter.
+"""Run the hook `package.module:function` in a child process: forked, or a script of another interpreter.
 
-Standard library only, without imports of ours: this file also runs as a script, in an interpreter without hookrun.
+Standard library only: this file also runs as a script, in an interpreter without hookrun.
 """
 
 import os
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     Dumps = Callable[[object], str]
 
 NOT_FOUND = 127
-"""Exit status, as a shell's, for a missing function; stderr then begins with NOT_FOUND_MARK."""
+"""Exit status, as a shell's, for a missing function; stderr begins with NOT_FOUND_MARK."""
 NOT_FOUND_MARK = "hookrun: "
 
 
 def run(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps | None" = None) -> int:
-    """Call the function with the context from stdin, print its result as JSON, return the exit status.
+    """Call the function with the context on stdin, print its result as JSON, return the exit status.
 
-    Whatever the function prints goes to stderr: stdout is for the verdict.
+    What the function prints goes to stderr: stdout is for the verdict.
     """
     answer_to = os.dup(1)
     os.dup2(2, 1)
@@ -59,7 +59,7 @@ def _dumps(data: object) -> str:
 def serve(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps | None" = None) -> int:
     """Do the same for each line of stdin: answer `{"id", "hook", "context"}` with `{"id", "verdict"}`."""
     lines, stdout = open(os.dup(0), "rb"), open(os.dup(1), "wb")  # noqa: SIM115  # until the end of the process
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # neither the function nor its programs may read the next line
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nothing else may read the next line
     os.dup2(2, 1)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the standard stream itself
     sys.path.insert(0, directory)
@@ -77,12 +77,12 @@ def serve(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dum
         stdout.write(f'{{"id":"{asked["id"]}","verdict":{text or "null"}}}\n'.encode())
         stdout.flush()
         _have_changed(directory, versions)
-        select.select([lines], [], [])  # a line that is not read goes to a new process
+        select.select([lines], [], [])  # an unread line goes to a new process
     return 0
 
 
 def _have_changed(directory: str, versions: "dict[str, object]") -> bool:
-    """Note the files of the modules below the directory; return whether one is no longer as it was noted first."""
+    """Note the module files below the directory; return whether one has changed since it was first noted."""
     below, changed = os.path.join(os.path.abspath(directory), ""), False
     for path in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
         if isinstance(path, str) and path.startswith(below):
@@ -96,7 +96,7 @@ def _have_changed(directory: str, versions: "dict[str, object]") -> bool:
 
 
 def _answer(function: "Callable[..., Any]", context: "dict[str, object]", dumps: "Dumps") -> "str | None":
-    """Call the function and return its verdict as JSON, None if it returns nothing."""
+    """Call the function; return its verdict as JSON, None for nothing."""
     try:
         answer = function(context)
         if hasattr(answer, "__await__"):
@@ -113,7 +113,7 @@ def _answer(function: "Callable[..., Any]", context: "dict[str, object]", dumps:
 
 
 def _meant(error: Exception, event: str) -> "Any":  # it has `to_dict`
-    """Return the verdict that an exception of hookrun stands for, or None for any other exception."""
+    """Return the verdict of a hookrun exception, None for any other."""
     if "hookrun" not in sys.modules:
         return None
     from hookrun.refusals import from_exception
@@ -122,7 +122,7 @@ def _meant(error: Exception, event: str) -> "Any":  # it has `to_dict`
 
 
 def _as_json(data: object, dumps: "Dumps") -> str:
-    """Return the answer as JSON; fields of a refusal that have no JSON form become text."""
+    """Return the answer as JSON; a refusal's fields without a JSON form become text."""
     try:
         return dumps(data)
     except (TypeError, ValueError, RecursionError):
@@ -175,5 +175,5 @@ def _find(target: str) -> "Any":  # what the module has by that name
 
 if __name__ == "__main__":
     if sys.path[:1] == [os.path.dirname(os.path.abspath(__file__))]:
-        del sys.path[0]  # our own modules must not shadow the hook's: one is called http
+        del sys.path[0]  # ours must not shadow the hook's modules: one is called http
     sys.exit((serve if sys.argv[3:] else run)(sys.argv[1], sys.argv[2]))

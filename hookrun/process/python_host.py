@@ -1,9 +1,8 @@
-"""Run the `python` hooks of one layer one after the other in one forked child, which imports only once.
+"""Run the `python` hooks of a layer one by one in a forked child that imports only once.
 
-A hook gets its own streams, environment, working directory and limits, as in a child of its own. What it leaves behind
-is undone; where it cannot be (a thread, a process, an open file, another exit status than 0), the child exits with the
-hook, and the next one gets another child. Only modules of the interpreter, of installed packages and of hookrun stay
-loaded.
+A hook gets its own streams, environment, working directory and limits, as in its own child. What it leaves is undone;
+if it cannot be (a thread, a process, an open file, a nonzero exit), the child exits with the hook, and the next one
+gets another. Only modules of the interpreter, installed packages and hookrun stay loaded.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
     Variables = Mapping[bytes, bytes]
 
 RECIPES = "hookrun.recipes."
-"""Beginning of the functions that are hookrun's own: nothing has to be undone in the interpreter behind them."""
+"""Beginning of hookrun's own functions: they leave nothing to undo in the interpreter."""
 INTEGER = 4
 """Bytes of a length or a descriptor in a message."""
 STREAMS = 3
 
 
 class Hosts:
-    """The children of one run that wait for another hook, and those that are to be reaped."""
+    """A run's children that wait for another hook, and those to be reaped."""
 
     def __init__(self) -> None:
         self._idle: list[Host] = []
@@ -41,14 +40,14 @@ class Hosts:
 
     @staticmethod
     def leased(start: object, marker: bytes) -> HostLease | None:
-        """Return the start of a hook if it is one of ours, with its marker set."""
+        """Return a hook's start if it is one of ours, with its marker set."""
         if not isinstance(start, HostLease):
             return None
         start.marker = marker
         return start
 
     def take(self, layer: str, directory: str, inherited: Variables) -> Host | None:
-        """Return a child that ran hooks of the same layer, directory and environment, and end those of other layers."""
+        """Return a child of the same layer, directory and environment; end those of other layers."""
         for host in self._idle[:]:
             if host.layer != layer:
                 self._idle.remove(host)
@@ -63,18 +62,18 @@ class Hosts:
         self._idle.append(host)
 
     def end(self, host: Host) -> None:
-        """End a child that runs no hook."""
+        """End an idle child."""
         host.control.close()
         os.kill(host.pid, _signal.SIGKILL)
         self._ended.append(host.pid)
 
     def close(self) -> None:
-        """End all children that wait. `reap` takes their exit status."""
+        """End all waiting children. `reap` takes their exit status."""
         while self._idle:
             self.end(self._idle.pop())
 
     def reap(self) -> None:
-        """Reap the ended children: called late, to give them time to end."""
+        """Reap the ended children: called late, to give them time."""
         while self._ended:
             try:
                 os.waitpid(self._ended.pop(), 0)
@@ -94,7 +93,7 @@ class Host:
 
 
 class HostLease:
-    """The start of a hook: in a child of `hosts` that runs none now, else in a new one. To be called once."""
+    """A hook's start: in an idle child of `hosts`, else in a new one. To be called once."""
 
     marker = b""
 
@@ -107,7 +106,7 @@ class HostLease:
         self._host: Host | None = None
 
     def __call__(self, stdin: int, stdout: int, stderr: int) -> int:
-        """Start the hook and return the id of its process."""
+        """Start the hook and return its process id."""
         inherited = {name: value for name, value in self._variables.items() if not name.startswith(OWN)}
         while host := self._hosts.take(self._layer, self._cwd, inherited):
             chdir(self._cwd)
@@ -118,14 +117,14 @@ class HostLease:
             self._hosts.end(host)
             WATCHER.note(self.marker, NOT_STARTED)
         ours, theirs = _socket.socketpair()
-        if theirs.fileno() <= STANDARD:  # closed when Python started; the child's streams take its number
+        if theirs.fileno() <= STANDARD:  # closed at Python's start; the child's streams take its number
             ours.close()
             start = spawn.function(lambda: run(self._target, self._cwd), self._variables, self._cwd)
             return start(stdin, stdout, stderr)
         host = Host(self._layer, self._cwd, inherited, ours)
 
         def child() -> int:
-            theirs.detach()  # its number was closed, or belongs to another socket now
+            theirs.detach()  # its number was closed, or is another socket's
             return _serve(_socket.socket(fileno=spawn.KEPT), self._job())
 
         start = spawn.function(child, self._variables, self._cwd, kept=theirs.fileno())
@@ -135,12 +134,12 @@ class HostLease:
         return host.pid
 
     def _job(self) -> bytes:
-        """Return what the child needs to know: the hook's mark, function, directory and own variables."""
+        """Return the child's message: the hook's mark, function, directory and own variables."""
         own = [each for pair in self._variables.items() if pair[0].startswith(OWN) for each in pair]
         return b"\0".join((self.marker, os.fsencode(self._target), os.fsencode(self._cwd), *own))
 
     def is_done(self) -> bool:
-        """Return whether the hook has ended well, and its process waits for the next one."""
+        """Return whether the hook ended well and its process waits for the next."""
         if self._host is None:
             return False
         try:
@@ -156,11 +155,11 @@ class HostLease:
         return False
 
     def exit_fd(self) -> int:
-        """Return a new descriptor that is readable when that may be so; -1 if the process no longer reports."""
+        """Return a new descriptor that is readable when it may be done; -1 if the process no longer reports."""
         return os.dup(self._host.control.fileno()) if self._host is not None else -1
 
     def release(self, *, done: bool, reusable: bool) -> None:
-        """Note that the hook has ended, and whether its process is alive and may run another one."""
+        """Note the hook's end, and whether its process is alive and may run another."""
         host, self._host = self._host, None
         if host is None:
             return
@@ -173,7 +172,7 @@ class HostLease:
 
 
 def _send(control: _socket.socket, data: bytes, streams: tuple[int, int, int]) -> bool:
-    """Send a message with a hook's streams; return False if the child has ended or does not take it."""
+    """Send a message with a hook's streams; return False if the child does not take it."""
     rights = b"".join(fd.to_bytes(INTEGER, sys.byteorder) for fd in streams)
     whole = len(data).to_bytes(INTEGER, "little") + data
     try:
@@ -187,7 +186,7 @@ def _send(control: _socket.socket, data: bytes, streams: tuple[int, int, int]) -
 
 
 def _serve(control: _socket.socket, job: bytes) -> int:
-    """Run the first hook and then those that the parent sends; return the exit status of the one that cannot be undone.
+    """Run the first hook, then those the parent sends; return the exit status of the one that cannot be undone.
 
     Exceptions of a hook end the child.
     """
@@ -204,7 +203,7 @@ def _serve(control: _socket.socket, job: bytes) -> int:
         if status != 0 or not state.restore(marker, imported_from):
             return status
         control.sendall(marker)
-        os.closerange(0, STREAMS)  # at once, so that the parent wakes up once
+        os.closerange(0, STREAMS)  # at once, so that the parent wakes once
         os.open(os.devnull, os.O_RDWR)  # takes the number 0
         for standard in range(1, STREAMS):
             os.dup2(0, standard)
@@ -216,7 +215,7 @@ def _serve(control: _socket.socket, job: bytes) -> int:
 
 def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
-    if not target.startswith(RECIPES):  # which end before garbage matters
+    if not target.startswith(RECIPES):  # they end before garbage matters
         complete()
         forget_shadowed(directory)
         gc.enable()
@@ -240,7 +239,7 @@ def _dumps(value: object) -> str:
     except (TypeError, ValueError):
         import json
 
-        return json.dumps(value)  # with NaN, for which the verdict is wrong, or its own error
+        return json.dumps(value)  # with NaN, which makes the verdict wrong, or its own error
 
 
 def _parts(job: bytes) -> tuple[bytes, str, str, dict[bytes, bytes]]:
@@ -249,7 +248,7 @@ def _parts(job: bytes) -> tuple[bytes, str, str, dict[bytes, bytes]]:
 
 
 def _receive(control: _socket.socket) -> bytes:
-    """Wait for the next hook, take its streams, and return the rest of the message; exit where there is no further."""
+    """Wait for the next hook, take its streams, and return the rest of the message; exit if there is none."""
     data, rights, _, _ = control.recvmsg(INTEGER, _socket.CMSG_LEN(STREAMS * INTEGER))
     if len(data) < INTEGER or not rights:
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Undo what a `python` hook left behind in its process, or find that it cannot be undone (see python_host.py)."""
+"""Undo what a `python` hook left in its process, or find that impossible (see python_host.py)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 CHILD_FAULTS, THREADS = 8, 17
-"""Indices in /proc/self/stat, counted from the state (proc(5)): of the children that were waited for, the first."""
+"""Indices in /proc/self/stat, counted from the state (proc(5)); the first is of awaited children."""
 OWN = b"HOOKRUN_"
-"""Beginning of the variables in which the hooks of one process may differ."""
+"""Beginning of the variables in which a process's hooks may differ."""
 TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
 
 ALWAYS_LOADED = frozenset({
     "__main__", "_collections_abc", "_sitebuiltins", "abc", "codecs", "encodings", "genericpath", "hookrun",
     "importlib", "io", "os", "posixpath", "site", "stat", "zipimport", *sys.builtin_module_names,
 })  # fmt: skip
-"""What each Python has when it has started; and hookrun."""
+"""What every started Python has; and hookrun."""
 SUFFIXES = (".py", ".pyc", ".so")
 
 
 UNCOUNTED = [0]
-"""Page faults of the children that `wait_for` has waited for."""
+"""Page faults of the children of `wait_for`."""
 
 
 class State:
-    """The state of this process before its first hook, to which `restore` returns it."""
+    """The process's state before its first hook, which `restore` brings back."""
 
     def __init__(self) -> None:
         self._open = {*range(STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
@@ -44,7 +44,7 @@ class State:
         self._faults = _accounts()[0] - UNCOUNTED[0]
 
     def prepare(self) -> None:
-        """Become an ordinary Python before the first hook that is not hookrun's, and note what it may change."""
+        """Become an ordinary Python before the first foreign hook, and note what it may change."""
         if self._modules:
             return
         complete()
@@ -60,10 +60,10 @@ class State:
         self._recursion = sys.getrecursionlimit()
 
     def restore(self, marker: bytes, directory: str) -> bool:
-        """Undo what a hook changed and return True, or return False if something is left that cannot be undone.
+        """Undo what a hook changed and return True, or False if something cannot be undone.
 
-        `directory` is the one from which it imported its own modules, which are loaded anew for the next hook; it is
-        empty for a hook of hookrun's own, which changes nothing in the interpreter, nor limits or signals.
+        The modules it imported from `directory` are loaded anew for the next hook; "" for hookrun's own hooks, which
+        change neither the interpreter nor limits nor signals.
         """
         try:
             for stream in (sys.stdout, sys.stderr):
@@ -78,11 +78,11 @@ class State:
                     stream.flush()
                 self._restore_process()
             return not self._is_left(marker)
-        except Exception:  # whatever it replaced no longer works
+        except Exception:  # something it replaced no longer works
             return False
 
     def set_variables(self, own: dict[bytes, bytes]) -> None:
-        """Set the environment for the next hook: the one at first, with these variables of hookrun's."""
+        """Set the next hook's environment: the first one, with these variables of hookrun's."""
         spawn.set_environment(self._variables | own)
 
     def _restore_interpreter(self, directory: str) -> None:
@@ -103,7 +103,7 @@ class State:
         sys.setrecursionlimit(self._recursion)
 
     def _stays(self, name: str, module: ModuleType, directory: str) -> bool:
-        """Return whether a module is hookrun's, the interpreter's, or installed where the interpreter looks itself."""
+        """Return whether a module is hookrun's, the interpreter's, or on the interpreter's own path."""
         top = name.partition(".")[0]
         if top in self._modules:
             return True
@@ -125,7 +125,7 @@ class State:
         started = faults - UNCOUNTED[0] != self._faults
         self._faults = faults - UNCOUNTED[0]
         try:
-            while os.waitpid(-1, os.WNOHANG)[0]:  # it has ended, and the hook has not waited for it
+            while os.waitpid(-1, os.WNOHANG)[0]:  # ended, but not reaped by the hook
                 started = True
         except ChildProcessError:
             numbers = {int(name) for name in os.listdir("/dev/fd")}
@@ -140,7 +140,7 @@ class State:
 
 
 def wait_for(pid: int) -> int:
-    """Wait for a program of hookrun's own that leaves no process behind, so that none is looked for."""
+    """Wait for a program of hookrun's that leaves no process behind, so that none is searched for."""
     before = _accounts()[0]
     status = os.waitpid(pid, 0)[1]
     UNCOUNTED[0] += _accounts()[0] - before
@@ -155,10 +155,10 @@ def complete() -> None:
 
 
 def forget_shadowed(directory: str) -> None:
-    """Have the modules in a hook's directory found before others of the same names that this process has loaded.
+    """Have a hook's modules found before loaded ones of the same names.
 
-    What it has loaded depends on the runs and hooks before. So where a name is taken, everything is imported anew but
-    what each Python has, extension modules, which may not bear it, and the packages around them.
+    What is loaded depends on earlier runs and hooks. So if a name is taken, everything is imported anew except what
+    each Python has, extension modules, which may not bear it, and the packages around them.
     """
     loaded = {name.partition(".")[0] for name in sys.modules}
     shadowed = (loaded - ALWAYS_LOADED) & _importable(directory)
@@ -182,7 +182,7 @@ def _importable(directory: str) -> set[str]:
 
 
 def _form(stream: object) -> tuple[object, ...]:
-    """Return what a hook may change of a standard stream."""
+    """Return what a hook may change in a standard stream."""
     names = ("closed", "encoding", "errors", "line_buffering", "write_through")
     return tuple(getattr(stream, name, None) for name in names)
 
@@ -196,7 +196,7 @@ def _is_open(fd: int) -> bool:
 
 
 def _accounts() -> tuple[int, int]:
-    """Return the page faults of children that were waited for, which each of them has, and the number of threads."""
+    """Return the page faults of awaited children (each has some) and the number of threads."""
     try:
         fields = stat_fields("self")
     except OSError:
@@ -207,7 +207,7 @@ def _accounts() -> tuple[int, int]:
 
 
 def _rights() -> tuple[object, ...]:
-    """Return what a process can give up and not get back."""
+    """Return what a process can give up for good."""
     try:
         with open("/proc/self/limits", "rb") as file:
             limits: object = file.read()
@@ -219,7 +219,7 @@ def _rights() -> tuple[object, ...]:
 
 
 def _has_family(marker: bytes) -> bool:
-    """Return whether a process is left of those that the hook started; without /proc (macOS) it may always be so."""
+    """Return whether a process of the hook is left; without /proc (macOS) one may always be."""
     if not os.path.exists("/proc/self/stat"):
         return True
     from hookrun.process import orphans  # few hooks start a process

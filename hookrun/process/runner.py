@@ -1,6 +1,6 @@
-"""Run hooks of every kind for the engine: prepare them, run them in the loop, classify their failures.
+"""Run the engine's hooks of every kind: prepare them, run them in the loop, classify failures.
 
-During a run of `hookrun fire` the ending signals are caught. A background hook runs under a supervisor.
+`hookrun fire` catches the ending signals. A background hook runs under a supervisor.
 """
 
 from __future__ import annotations
@@ -33,27 +33,26 @@ if TYPE_CHECKING:
 
 
 RECIPES = "hookrun.recipes."
-"""Beginning of the functions that may have a look (recipes/looks.py, which is above this room)."""
+"""Beginning of functions that may have a look (recipes/looks.py, above this room)."""
 MAX_LOOKED = 1 << 14
-"""Bytes of a context that is looked at."""
+"""Bytes of the longest context looked at."""
 NOT_EXECUTED = (126, 127)
 """Exit statuses of a shell that could not start a program."""
 _wakeup: list[int] = []
 """The pipe of `catch_signals`."""
 _before: dict[int, object] = {}
-"""Their handlers before `catch_signals`; for INT not Python's own: a KeyboardInterrupt at exit is no use."""
+"""Handlers before `catch_signals`; for INT not Python's: a KeyboardInterrupt at exit is no use."""
 
 _supervisors: set[int] = set()
-"""Supervisors that are children of this process and may have ended."""
+"""Supervisors, children of this process, that may have ended."""
 
 
 class ProcessRunner:
-    """Run hooks side by side; called with [(hook, stdin), ...] it returns their outcomes in order.
+    """Run hooks side by side; a call with [(hook, stdin), ...] returns their outcomes in order.
 
     `on_background_end` is called in another process when a background hook ends, `on_outcomes` with what hooks read and
-    how they ended. `trust` decides about each hook. `waited` is the time in seconds that all calls took. With
-    `catches_signals` those that ask hookrun to end interrupt the hooks, until `close`. `deadline` and
-    `meanwhile` are those of the loop.
+    how they ended. `trust` decides about each hook. `waited` is the calls' time in seconds. With `catches_signals` the
+    ending signals interrupt the hooks, until `close`. `deadline` and `meanwhile` are the loop's.
     """
 
     def __init__(
@@ -75,14 +74,14 @@ class ProcessRunner:
         self._on_background_end = on_background_end
         wake = -1
         if catches_signals:
-            for fd in inheritable():  # a process that a hook leaves behind would keep them open
+            for fd in inheritable():  # a process left behind would keep them open
                 os.set_inheritable(fd, False)  # noqa: FBT003
             wake = catch_signals()
         self._loop = Loop(deadline=deadline, wake=wake, meanwhile=meanwhile)
         self.is_interrupted = self._loop.is_interrupted
 
     def __call__(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
-        """Run the hooks. Raises Interrupted after a signal, once every hook has been ended."""
+        """Run the hooks. Raises Interrupted after a signal, once every hook has ended."""
         begun = monotonic()
         try:
             outcomes = self._run(jobs)
@@ -101,20 +100,20 @@ class ProcessRunner:
         ]
 
     def close(self) -> None:
-        """End the children of Python functions and the watcher, to be reaped later; let signals act as before."""
+        """End the Python functions' children and the watcher, to be reaped later; restore signals."""
         if self._environment.hosts is not None:
             self._environment.hosts.close()
         WATCHER.release()
         release_signals()
 
     def reap(self) -> None:
-        """Reap all children but hooks: called late, to give them time to end."""
+        """Reap all children but hooks: called late, to give them time."""
         if self._environment.hosts is not None:
             self._environment.hosts.reap()
         WATCHER.close()
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
-        """Return the task of a hook, why it cannot run, or its outcome if nothing has to be waited for."""
+        """Return a hook's task, why it cannot run, or its outcome if there is nothing to wait for."""
         refused = self.trust.check_before(hook) if self.trust is not None else None
         if refused is not None:
             self._environment.discard_program(hook)
@@ -129,9 +128,9 @@ class ProcessRunner:
         return task
 
     def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe that does not object to this context, by its look; None to run it.
+        """Return the outcome of a recipe whose look allows this context; None to run it.
 
-        A look is a few string operations of hookrun's own: on a long context it could take long, and is left out.
+        A look is a few string operations; on a long context it could take long, and is left out.
         """
         if len(stdin) > MAX_LOOKED or hook.interpreter is not None or hook.error is not None or hook.background:
             return None
@@ -155,7 +154,7 @@ class ProcessRunner:
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
-    """Return the outcome with a specific failure if its exit status alone would hide the cause."""
+    """Return the outcome with a specific failure if the exit status alone hides the cause."""
     if outcome.failure is not None or not outcome.exit_code:
         return outcome
     said = outcome.stderr.decode("utf-8", "replace").strip()
@@ -182,9 +181,9 @@ def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
 
 
 def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
-    """Fork a supervisor that runs the task and calls `on_end` with its outcome; return at once.
+    """Fork a supervisor that runs the task and calls `on_end` with the outcome; return at once.
 
-    The supervisor closes every descriptor of ours, so that nothing that reads our streams to their end waits for it.
+    The supervisor closes every descriptor of ours, so that no reader of our streams waits for it.
     """
     try:
         pid = os.fork()
@@ -207,7 +206,7 @@ def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
 
 
 def reap_supervisors() -> None:
-    """Take the exit status of supervisors that have ended, in a process that lives on."""
+    """Reap ended supervisors, in a process that lives on."""
     for pid in tuple(_supervisors):
         if os.waitpid(pid, os.WNOHANG)[0]:
             _supervisors.discard(pid)
@@ -233,7 +232,7 @@ def inheritable() -> list[int]:
         try:
             if int(name) > STANDARD and os.get_inheritable(int(name)):
                 found.append(int(name))
-        except OSError:  # closed meanwhile, like that of the listing itself
+        except OSError:  # closed meanwhile, like the listing's own
             continue
     return found
 
@@ -241,9 +240,9 @@ def inheritable() -> list[int]:
 def catch_signals() -> int:
     """Deliver the ending signals through the returned descriptor; ignored ones stay ignored.
 
-    Returns -1 if no descriptor is left for that: signals then act as before, and hooks fail when they start.
+    Returns -1 without a free descriptor: signals then act as before, and hooks fail at their start.
     """
-    # If the program that started us ignored SIGCHLD, the kernel would discard our children's exit status.
+    # If our parent ignored SIGCHLD, the kernel would discard our children's exit status.
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     try:
         read_end, write_end = _wakeup[:] = os.pipe()

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 KEPT = 3
-"""The one that a forked child may have besides."""
+"""Another descriptor that a forked child may have."""
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
-    """Return a function that forks, runs `child` and exits with the status it returns.
+    """Return a function that forks, runs `child` and exits with its status.
 
-    The child has no descriptor but its standard streams, and, as number KEPT, `kept`.
+    The child has its standard streams and, as number KEPT, `kept`; no other descriptor.
     """
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
-        # A child, not a call in this process, so that the loop can kill a function or an HTTP exchange that hangs.
+        # A child, not a call here, so that the loop can kill a function or an HTTP exchange that hangs.
         pid = os.fork()
         if pid:
             return pid
@@ -40,7 +40,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
             status = child()
         except SystemExit as error:
             status = _status(error)
-        except BaseException:  # the hook's own error: the user needs its traceback
+        except BaseException:  # the hook's error: the user needs its traceback
             sys.excepthook(*sys.exc_info())
         finally:
             try:
@@ -53,7 +53,7 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
 
 
 def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
-    """Set up the session, signals, descriptors and environment that a spawned program would have."""
+    """Set up a spawned program's session, signals, descriptors and environment."""
     WATCHER.note_fork()
     os.setsid()
     restore_signals()
@@ -67,7 +67,7 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
 
 
 def close_others(kept: int = -1) -> None:
-    """Close all descriptors but the standard streams; `kept` becomes KEPT, and the file that boot.py reads KEPT + 1."""
+    """Close all descriptors but the standard streams; `kept` becomes KEPT, the file that boot.py reads KEPT + 1."""
     boot = sys.modules.get("hookrun.boot")
     wanted = [(fd, KEPT + at) for at, fd in enumerate((kept, boot.Boot.fd if boot is not None else -1)) if fd >= 0]
     above = max((fd for fd, _ in wanted), default=0) + KEPT
@@ -84,7 +84,7 @@ def close_others(kept: int = -1) -> None:
 
 
 def set_environment(variables: Mapping[bytes, bytes]) -> None:
-    """Give this process, a forked child, another environment."""
+    """Replace the environment of this process, a forked child."""
     boot = sys.modules.get("hookrun.boot")
     if boot is not None and boot.set_environment(variables):
         return
@@ -109,7 +109,7 @@ def start_otherwise(
     environment: Mapping[bytes, bytes],
     cwd: str,
 ) -> Start:
-    """Return another way to start a program that could not be spawned. Raises CannotStart, or the error again."""
+    """Return another start for a program that could not be spawned. Raises CannotStart, or the error again."""
     if not isinstance(error, NotImplementedError):
         raise_cannot_start(argv[0], error)
     interpreter = interpreter_of(argv[0])  # a C library without POSIX_SPAWN_SETSID
@@ -119,7 +119,7 @@ def start_otherwise(
 
 
 def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
-    """Raise CannotStart for a program that the system refused to start; the error itself if it may start later."""
+    """Raise CannotStart for a program that the system refuses to start; the error itself if it may start later."""
     if isinstance(error, ValueError):
         raise CannotStart(Failure("spawn", f"cannot be passed to the system: {error}")) from error
     if error.errno in (ENOENT, ENOTDIR, ENOEXEC):
@@ -128,8 +128,8 @@ def raise_cannot_start(path: str, error: OSError | ValueError) -> NoReturn:
 
 
 def start_failure(error: OSError) -> Failure:
-    """Return the failure of a hook that the system refused to start, whatever else runs."""
-    if error.errno == E2BIG:  # hooks get some variables more than hookrun, which the system has just started
+    """Return the failure of a hook that the system refuses to start, whatever else runs."""
+    if error.errno == E2BIG:  # hooks get more variables than hookrun, which has just started
         why = "its arguments and environment variables are longer than the system allows: unset or shorten some"
     else:
         why = error.strerror or str(error)
@@ -147,7 +147,7 @@ def explain_exec_error(path: str, error: OSError) -> Failure:
 
 
 def exec_failure(path: str, directory: str) -> Failure | None:
-    """Return why a script cannot be started in a directory, judging by its first bytes: no #! line, or a bad one."""
+    """Return why a script cannot start in a directory, by its first bytes: no #! line, or a bad one."""
     interpreter = interpreter_of(path)
     if interpreter is not None:
         exists = os.path.exists(os.path.join(directory, interpreter))
@@ -161,13 +161,13 @@ def exec_failure(path: str, directory: str) -> Failure | None:
 
 
 def missing_interpreter(path: str, interpreter: str) -> Failure:
-    """Return the failure of a script whose #! line names a program that does not exist."""
+    """Return the failure of a script whose #! line names a missing program."""
     hint = "; the file has Windows line endings: save it with LF" if interpreter.endswith("\r") else ""
     return Failure("missing", f"the interpreter {interpreter!r} in the #! line of {path} does not exist{hint}")
 
 
 def interpreter_of(path: str) -> str | None:
-    """Return the program in a script's #! line, or None if it has no such line or cannot be read."""
+    """Return the program in a script's #! line, None without one or if unreadable."""
     try:
         with open(path, "rb", buffering=0) as file:
             line = file.read(256).partition(b"\n")[0]
@@ -180,7 +180,7 @@ def interpreter_of(path: str) -> str | None:
 
 
 def restore_signals() -> None:
-    """Reset every signal of a forked child to its default, unblocked."""
+    """Reset every signal of a forked child to its default and unblock it."""
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:
         _signal.signal(number, _signal.SIG_DFL)

@@ -19,7 +19,7 @@ RECIPES: tuple[str, ...] = (
     "secret_scan",
     "ticket_from_branch",
 )
-"""The modules of this package that hold a recipe, as `RECIPE`."""
+"""Modules of this package with a recipe, `RECIPE`."""
 
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
-"""The values of an option that is yes or no."""
+"""The values of a yes-or-no option."""

@@ -94,18 +94,18 @@ LOOKING = {
     "sfdisk": ("-J", "-V", "-d", "-l", "-s", "--dump", "--json", "--list", "--verify"),
     "sgdisk": ("-i", "-p", "-v", "--info", "--print", "--verify"),
 }
-"""Programs that change partitions -> words with which they only show them."""
+"""Programs that change partitions -> words to only show them."""
 
 PARTITIONS = frozenset({
     "disk_set", "mklabel", "mkpart", "mktable", "name", "rescue", "resizepart", "rm", "set", "toggle",
 })  # fmt: skip
-"""Words of parted that change the partitions."""
+"""Words of parted that change partitions."""
 
 ERASING = (
     "--security-erase", "--trim-sector", "--write-sector", "-w", "erase", "format", "luksErase", "luksFormat",
     "reencrypt", "sanitize", "write-zeroes",
 )  # fmt: skip
-"""Beginnings of words with which other programs erase a disk."""
+"""Beginnings of other programs' words that erase a disk."""
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
@@ -115,7 +115,7 @@ DANGER = re.compile(
     r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)",
     re.DOTALL,
 )
-"""Matches an unparsed part of a line that may be dangerous: a program with an option or a place."""
+"""Matches an unparsed part of a line that may be dangerous: a program with an option or path."""
 
 REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
 """Matches a line that removes its arguments."""
@@ -125,7 +125,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a destructive line, or the question about one that may be intended."""
+    """Return the block of a destructive line, or a question if it may be intended."""
     line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
@@ -137,7 +137,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 class Guard:
-    """Judges a line: it is blocked if there are `reasons`, else asked about if these found a `question`."""
+    """Judges a line: it is blocked for `reasons`, else asked about if these found a `question`."""
 
     def __init__(self, context: Mapping[str, object], line: str) -> None:
         self._context = context
@@ -180,7 +180,7 @@ class Guard:
     def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
         for path, directory in self._removed(command, git):
             tree = self._protected.threatened_by(path, directory)
-            # Cleaning a project with git can be intended: the user is asked.
+            # Cleaning a project with git can be intended: ask.
             if tree is not None and not (git is not None and self._in_project(path, directory)):
                 yield f"This would remove {tree}"
             if self._blocks_outside and (outside := self._protected.outside(path, directory)) is not None:
@@ -196,7 +196,7 @@ class Guard:
                 yield f"This removes {outside}, which is outside the project"
 
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
-        """Return the trees that a command removes, each with the directory that its path starts from."""
+        """Return the trees that a command removes, each with its path's starting directory."""
         if git is not None and command.program != UNKNOWN:
             if git.command != "clean" or not _cleans(_words(git)):
                 return []
@@ -214,7 +214,7 @@ class Guard:
         return rule is not None and rule[0] in wanted and rule[1](_words(git))
 
     def moved(self, command: SimpleCommand) -> Iterator[str]:
-        """Yield which disk `mv` would overwrite, and which trees it would move away."""
+        """Yield the disk that `mv` would overwrite, and the trees it would move away."""
         yield from _overwritten(command.operands[-1:])
         *paths, last = [word.text for word in with_target_last(command, [*map(Word, command.operands)])] or [""]
         within = (absolute(last, command.directory) or "").startswith(f"{self._project}/")
@@ -227,7 +227,7 @@ class Guard:
                 yield f"This would move all of {path}"
 
     def changed(self, command: SimpleCommand) -> Iterator[str]:
-        """Yield which trees would get other permissions or owners."""
+        """Yield the trees that would get other permissions or owners."""
         for path in command.operands[1:] if _recursive(command, "R") else ():
             full = absolute(path, command.directory)
             full = full if full is None else full.removesuffix("/*") or "/"
@@ -250,7 +250,7 @@ TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folde
 
 
 class ProtectedPaths:
-    """The directories that must not be removed as a whole, in one project."""
+    """The directories not to be removed as a whole, in a project."""
 
     def __init__(self, home: str, project: str, extra: list[str]) -> None:
         self._home = home
@@ -266,11 +266,11 @@ class ProtectedPaths:
             self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
     def is_large(self, path: str) -> bool:
-        """Return whether a path is a directory of the system or the home directory."""
+        """Return whether a path is a system directory or the home directory."""
         return path in SYSTEM or path == self._home
 
     def outside(self, path: str, directory: str | None) -> str | None:
-        """Return the absolute path if it is neither in the project nor in a temporary directory."""
+        """Return the absolute path if in neither the project nor a temporary directory."""
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None
@@ -282,7 +282,7 @@ class ProtectedPaths:
         return None if any(each != full and is_within(full, each) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
-        """Return the protected directory that a removal affects: the path, one within it, or its content."""
+        """Return the protected directory affected by a removal: the path, one within it, or its content."""
         if path[:1] == "~" and "/" not in path.rstrip("/*"):
             return "a home directory"
         paths = dict.fromkeys((absolute(path, directory), physical(path, directory)))
@@ -318,7 +318,7 @@ def _trees(command: SimpleCommand) -> list[str]:
 
 
 def _found(command: SimpleCommand) -> list[str]:
-    """Return the trees that `find` removes, none if a filter limits it."""
+    """Return the trees that `find` removes without a filter."""
     from hookrun.shell.wrappers import has_filter, start_directories
 
     words = command.arguments
@@ -344,7 +344,7 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
 
 
 def _partitioned(command: SimpleCommand) -> Iterator[str]:
-    """Yield which disk a program would change, unless it only shows it."""
+    """Yield the disk that a program would change, not only show."""
     words, looking = command.arguments, LOOKING.get(command.program, ())
     disk = next(filter(_disk, command.operands), None)
     changes = PARTITIONS.intersection(words) or (
@@ -384,7 +384,7 @@ def _cleans(words: list[str]) -> bool:
 
 
 def _words(git: GitCall) -> list[str]:
-    """Return the words of a call of git; a setting with which `clean` needs no `--force` counts as one."""
+    """Return a git call's words; a setting that spares `clean` its `--force` counts as one."""
     forced = git.command == "clean" and git.settings.get("clean.requireforce", "").lower() in NO
     return ["--force", *git.texts] if forced else git.texts
 
@@ -397,7 +397,7 @@ DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
     "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
 }
-"""Git commands -> the word of the option that blocks them, and whether the arguments discard work."""
+"""Git commands -> the word of the option that blocks them, and whether arguments discard work."""
 
 RULES: dict[str, Callable[[Guard, SimpleCommand], Iterator[str]]] = {
     "chgrp": Guard.changed,

@@ -14,7 +14,7 @@ CASES = "cases/{module}.hooktest.yaml"
 
 
 class UnknownRecipeError(UserError, LookupError):
-    """There is no recipe of this name; the message suggests one."""
+    """No recipe has this name; the message suggests one."""
 
 
 def names() -> list[str]:

@@ -42,10 +42,10 @@ RECIPE = Recipe(
 )
 
 EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
-"""Prefixes of first lines that git itself writes."""
+"""Prefixes of git's own first lines."""
 
 WITH_VALUE = frozenset("CcFmSut")
-"""Short options of commit with a value after the letter or in the next word."""
+"""Short options of commit with a value after the letter or as the next word."""
 WITH_OPTIONAL_VALUE = frozenset("Su")
 """Those with a value that is never the next word."""
 
@@ -61,12 +61,12 @@ REUSING = frozenset({"C", "c"})
 """Options that take the message of another commit."""
 
 MAX_BYTES = 1 << 20
-"""Bytes of a message's file that are read."""
+"""Bytes read of a message's file."""
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block for a commit with a wrong message, None for any other line."""
+    """Return the block of a commit with a wrong message, else None."""
     line = shell_line(context.get("tool_args"))
     if line is None or not may_run(line, COMMITTING):
         return None
@@ -85,7 +85,7 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 
 def problems(message: str) -> list[str]:
-    """Return the faults of a message. Its unknown parts count as correct."""
+    """Return a message's faults. Unknown parts count as correct."""
     first, *rest = message.strip("\n").split("\n")
     if first.startswith(EXEMPT):
         return []
@@ -119,7 +119,7 @@ def _message(git: GitCall, command: SimpleCommand) -> str | None:
 
 
 def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
-    """Yield the relevant options of a commit, by their letters, with their values."""
+    """Yield a commit's relevant options, by letter, with values."""
     waiting = iter(words)
     for word in waiting:
         if word.text == "--":
@@ -135,13 +135,13 @@ def _given(words: list[Word]) -> Iterator[tuple[str, Word]]:
 
 
 def _long(name: str) -> str:
-    """Return the letter of a long option, which may be abbreviated if that is unambiguous."""
+    """Return the letter of a long option, which may be unambiguously abbreviated."""
     meant = [each for each in LONG if each.startswith(name)] if len(name) > len("--") else []
     return LONG[meant[0]] if len(meant) == 1 else LONG.get(name, "")
 
 
 def _short(text: str) -> tuple[str, Word | None]:
-    """Return the letter that takes a value, and the value if it follows: that of `-am` is the next word."""
+    """Return the letter that takes a value, and any value in the word: that of `-am` is the next one."""
     for index, letter in enumerate(text[1:], 2):
         if letter in WITH_VALUE:
             return letter, Word(text[index:]) if text[index:] else None

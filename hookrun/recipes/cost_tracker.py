@@ -55,7 +55,7 @@ RECIPE = Recipe(
     on_failure="continue",
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Count what was used since the last call; at the end of a turn return what the session has used so far."""
+    """Count usage since the last call; at the end of a turn return the session's so far."""
     costs = _counted(context)
     messages = _unpriced(context, costs)
     if context.get("event") == "stop":
@@ -75,7 +75,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     on_failure="block",
 )
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a prompt or call if the session's budget is used up."""
+    """Return the block of a prompt or call beyond the session's budget."""
     budget, tokens = number(RECIPE, "budget"), count(RECIPE, "limit")
     if not budget and not tokens:
         return None
@@ -87,8 +87,8 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _counted(context: Mapping[str, object]) -> Costs:
-    """Return what the session has cost, including what was used since the last call."""
-    from hookrun.observe.database import DatabaseError  # most calls have no budget: they need no SQLite
+    """Return the session's cost, including usage since the last call."""
+    from hookrun.observe.database import DatabaseError  # most calls have no budget and need no SQLite
     from hookrun.recipes.session_costs import Costs
 
     costs = Costs(context, RECIPE)
@@ -100,7 +100,7 @@ def _counted(context: Mapping[str, object]) -> Costs:
 
 
 def _unpriced(context: Mapping[str, object], costs: Costs) -> list[str]:
-    """Return the messages about models without a price, each once in a session, if the cost is of interest."""
+    """Return messages about models without a price, once a session, if the cost matters."""
     if not costs.prices and not number(RECIPE, "budget"):
         return []
     return [f"{NAME}: {each}" for each in costs.unpriced if recipe_state.first_time(context, f"{NAME} {each}")]

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("hookrun.recipes")
 
 MAX_BYTES = 8 << 20
-"""A larger file was generated and is not formatted."""
+"""Larger files are generated and not formatted."""
 MAX_REMEMBERED = 1024
-"""Files whose state after formatting is remembered."""
+"""Files remembered with their state after formatting."""
 MAX_STDERR = 2000
-"""Bytes of a formatter's stderr that the model gets, the last ones."""
+"""The last bytes of a formatter's stderr, for the model."""
 PRIORITY = 100
 """Early: later hooks (tests, checks) see the formatted file."""
 GRACE = 5.0
@@ -184,7 +184,7 @@ class FormatOnEdit:
         return Verdict(system_message=f"{ending} files are not formatted: {names} was not found")
 
     def _commands(self, formatter: Formatter, file: EditedFile) -> list[list[str]] | None:
-        """Return the command lines of a formatter, None if one of its programs is not installed."""
+        """Return a formatter's command lines, None if a program is not installed."""
         path = file.search_path(project_tools=self.project_tools)
         commands = []
         for program, *options in formatter.commands:
@@ -194,10 +194,10 @@ class FormatOnEdit:
         return commands
 
     async def _one_at_a_time(self, file: EditedFile, name: str, commands: list[list[str]]) -> Verdict | None:
-        """Format, unless another event about the same change has done so, or is doing so: then wait for it."""
+        """Format, unless another event of the same change has done so or is doing so: then wait for it."""
         mine: Future[None] = Future()
         while (other := self._running.setdefault(file.path, mine)) is not mine:
-            await asyncio.shield(asyncio.wrap_future(other))  # handlers may run in several threads and loops
+            await asyncio.shield(asyncio.wrap_future(other))  # handlers may run in many threads and loops
         try:
             if (state := _state(file.path)) is None or self._left.get(file.path) == state[0]:
                 return None
@@ -232,7 +232,7 @@ class FormatOnEdit:
         return Verdict.with_context(f"formatted {file.shown} with {name}")
 
     async def _run_all(self, commands: list[list[str]], file: EditedFile) -> str | None:
-        """Run the commands; return the error of the first one that fails."""
+        """Run the commands; return the first failing one's error."""
         end = asyncio.get_running_loop().time() + self.timeout
         for command in commands:
             left = max(0.0, end - asyncio.get_running_loop().time())
@@ -255,9 +255,9 @@ class FormatOnEdit:
 
 
 def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
-    """Return the time and digest of a file, and its content; None if it is not to be formatted.
+    """Return a file's time, digest and content; None if it is not to be formatted.
 
-    The same content written again is another change, whose problems are reported again: hence the time.
+    The same content written again is another change, with problems reported again: hence the time.
     """
     try:
         info = os.stat(path)
@@ -271,10 +271,10 @@ def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
 
 
 def _restore(path: str, before: bytes, mode: int) -> str | None:
-    """Restore a file that a failed formatter has cut off.
+    """Restore a file cut off by a failed formatter.
 
-    New text in it may have been saved by the user meanwhile: then it stays, and the earlier content is saved beside it.
-    Returns that path, None if the file was restored.
+    New text, perhaps saved by the user meanwhile, stays, with the earlier content saved beside it: returns that path,
+    None if the file was restored.
     """
     state = _state(path)
     if state is not None and state[1] == before:
@@ -293,7 +293,7 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
     return None
 
 
-# The file is written already: a formatter that fails blocks nothing.
+# The file is written already: a failing formatter blocks nothing.
 @RECIPE.hook(
     "post_tool_use",
     "Format files that were written or edited",
@@ -337,7 +337,7 @@ def _lines_of(path: str) -> list[bytes]:
 
 
 def _changed(before: list[bytes], after: list[bytes]) -> str:
-    """Return the range of lines that changed, as text for the model; empty if none did."""
+    """Return the range of changed lines as text for the model, "" without any."""
     if before == after:
         return ""
     shorter = min(len(before), len(after))

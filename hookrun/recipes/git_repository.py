@@ -1,4 +1,4 @@
-"""Query git about a repository: read-only, with a timeout, and without running programs of its settings."""
+"""Query git about a repository: read-only, with a timeout, without running programs from its settings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import select
 from time import monotonic
 
-from hookrun.files import read_or_none, upwards
 from hookrun.process.child import RESTORED
 from hookrun.process.loop import KILL
 from hookrun.process.python_state import wait_for
-from hookrun.recipes.shell_recipe import parse, project_directory
+from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
+from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
+from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,31 +32,31 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
-"""A repository's settings can name programs: none of them runs. The output is not for a terminal."""
+"""No program from a repository's settings runs. The output is not for a terminal."""
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # what a partial clone lacks is not fetched, by whatever program
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone fetches nothing, by any program
 }
 MAX_ALIASES = 3
 """Maximum nesting of aliases that are shell lines."""
+READ = ("alias.", "branch.", "remote.")
+"""Beginnings of the settings that count."""
 CHUNK = 1 << 16
 """Bytes read at a time."""
-MAX_LINE = 4096
-"""Bytes of HEAD or of a `.git` file."""
 
 
 def run(directory: str, *arguments: str) -> str | None:
-    """Return the output of a git command, None if it fails: no repository, no git, or too slow."""
+    """Return a git command's output, None if it fails: no repository, no git, or too slow."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     if arguments[0] == "status":
         environment |= _without_filters(directory)
         arguments = (*arguments, "--ignore-submodules=all")  # their settings are other ones
     output, write_end = os.pipe()
     try:
-        # Not by `subprocess`, whose import costs four times as much as git's answer.
+        # Not `subprocess`: its import costs four times as much as git's answer.
         pid = os.posix_spawnp(
             "git",
             ("git", "-C", directory, *QUIET, *arguments),
@@ -83,7 +84,7 @@ def run(directory: str, *arguments: str) -> str | None:
 
 
 def _read(fd: int, deadline: float) -> bytes | None:
-    """Return all that comes from a pipe, None if that takes too long."""
+    """Return a pipe's whole content, None if that takes too long."""
     data = bytearray()
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -96,7 +97,7 @@ def _read(fd: int, deadline: float) -> bytes | None:
 
 
 def _without_filters(directory: str) -> dict[str, str]:
-    """Return the variables that switch all filters off, which git runs to compare files."""
+    """Return the variables that switch off all filters, which git runs to compare files."""
     names = (run(directory, "config", "-z", "--name-only", "--get-regexp", r"^filter\.") or "").split("\0")[:-1]
     variables = {"GIT_CONFIG_COUNT": str(len(names))}
     for number, name in enumerate(names):
@@ -105,48 +106,47 @@ def _without_filters(directory: str) -> dict[str, str]:
     return variables
 
 
-_SETTINGS: dict[tuple[str, str], list[tuple[str, str]]] = {}
+_SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
 
-def _settings(directory: str) -> list[tuple[str, str]]:
-    """Return the settings of aliases, remotes and branches; read once for all hooks of one call."""
+def _settings(directory: str | None) -> list[tuple[str, str]] | None:
+    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of a call."""
     request = os.environ.get("HOOKRUN_REQUEST_ID", "")
-    key = (request, directory)
+    where = directory if directory is not None and os.path.isdir(directory) else project_directory()
+    key = (request, where)
     if key not in _SETTINGS or not request:
-        listed = run(directory, "config", "-z", "--get-regexp", r"^(alias|branch|remote)\.") or ""
-        entries = [each.partition("\n") for each in listed.split("\0") if each]
-        _SETTINGS[key] = [(name, value if is_given else "true") for name, is_given, value in entries]
+        listed = run(where, "config", "-z", "--list")
+        entries = [each.partition("\n") for each in (listed or "").split("\0") if each.startswith(READ)]
+        found = [(name, value if is_given else "true") for name, is_given, value in entries]
+        _SETTINGS[key] = None if listed is None else found
     return _SETTINGS[key]
 
 
 class Configuration:
-    """Git's settings of aliases, remotes and branches; those that the line sets itself count everywhere behind it."""
+    """Git's settings of aliases, remotes and branches; those set in the line count everywhere after it."""
 
     def __init__(self) -> None:
         self._set: list[tuple[str, str]] = []
 
     def __call__(self, directory: str | None) -> dict[str, str]:
-        """Return the settings in a directory (None: the project's root) by name; the last value counts."""
+        """Return a directory's settings (None: the project root's) by name; the last value counts."""
         return dict(self.all(directory))
 
     def all(self, directory: str | None) -> list[tuple[str, str]]:
-        """Return names and values in order, in which a name can recur; empty without git.
+        """Return names and values in order, names possibly repeated; empty without git.
 
-        Section and key of a name are in lower case, the part between them is unchanged.
+        A name's section and key are in lower case, the part between is unchanged.
         """
-        where = directory if directory is not None and os.path.isdir(directory) else project_directory()
-        return [*_settings(where), *self._set]
+        return [*(_settings(directory) or ()), *self._set]
 
     def learn(self, git: GitCall) -> None:
-        """Apply the setting of a call of `git config` or `git remote`."""
-        from hookrun.shell.git_call import setting
-
+        """Apply the setting of a `git config` or `git remote` call."""
         set_here = setting(git) if git.command in {"config", "remote"} else None
         if set_here is not None:
             self._set.append(set_here)
 
     def remote(self, directory: str | None) -> str:
-        """Return the remote of a push that names none (see git-config, remote.pushDefault)."""
+        """Return a push's default remote (see git-config, remote.pushDefault)."""
         settings = self(directory)
         here = branch(directory or project_directory())
         names = (f"branch.{here}.pushremote", "remote.pushdefault", f"branch.{here}.remote")
@@ -156,12 +156,10 @@ class Configuration:
 def calls(
     context: Mapping[str, object], parsed: ParsedLine, configuration: Configuration, depth: int = 0
 ) -> Iterator[tuple[SimpleCommand, GitCall | None]]:
-    """Yield the commands of a line, each with the call of git that it is, and before it those of its alias's line.
+    """Yield a line's commands, each with its call of git, if any, and before it those of its alias's line.
 
-    The unparsed parts of those lines are added to the first line's.
+    Those lines' unparsed parts join the first line's.
     """
-    from hookrun.shell.git_call import parse_git_call
-
     for command in parsed.commands:
         git = parse_git_call(command, configuration) if command.words else None
         if git is not None:
@@ -171,28 +169,15 @@ def calls(
                 yield from calls(context, inner, configuration, depth + 1)
                 parsed.problem = parsed.problem or inner.problem
                 parsed.unparsed += inner.unparsed
+            known = git.line is not None or git.command in OWN or UNKNOWN in command.program + git.command
+            if not known and _settings(git.directory) is None:
+                parsed.problem = UNKNOWN_ALIAS
         yield command, git
 
 
 def branch(directory: str) -> str | None:
-    """Return the branch checked out in a directory, None without one. Reads files: git is not needed."""
-    own = _git_directory(directory)
-    head = _line(os.path.join(own, "HEAD")) if own is not None else ""
+    """Return a directory's checked-out branch, None without one. Reads files, without git."""
+    own = git_directory(directory)
+    head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"
     return head[len(start) :] if head.startswith(start) else None
-
-
-def _git_directory(directory: str) -> str | None:
-    """Return the git directory of a working tree: `.git`, or the target of a file of that name."""
-    for each in upwards(directory, os.sep):
-        path = os.path.join(each, ".git")
-        if os.path.isdir(path):
-            return path
-        line = _line(path)
-        if line.startswith("gitdir: "):
-            return os.path.join(each, line[len("gitdir: ") :])
-    return None
-
-
-def _line(path: str) -> str:
-    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()

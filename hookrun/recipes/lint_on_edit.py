@@ -16,13 +16,13 @@ from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, projec
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
 
 MAX_OUTPUT = 1 << 17
-"""Bytes of a linter's output that are read."""
+"""Bytes read of a linter's output."""
 
 
 class Linter(NamedTuple):
-    """A program that checks one file, whose path is its last argument.
+    """A program that checks the file in its last argument.
 
-    `found` are the exit statuses for a file with problems; any other but 0 means that the check failed.
+    `found` are the exit statuses for a file with problems; any other but 0 is a failed check.
     """
 
     name: str
@@ -54,7 +54,7 @@ LINTERS = (
     Linter("ruby", (".rb",), ("ruby", "-wc")),
     Linter("hadolint", (".dockerfile",), ("hadolint", "--no-color")),
 )
-"""The first one that is installed for a file's extension is used; the last of a language checks only its syntax."""
+"""The first installed one for a file's extension is used; a language's last checks only syntax."""
 
 RECIPE = Recipe(
     "lint-on-edit",
@@ -85,7 +85,7 @@ RECIPE = Recipe(
 )
 
 
-# After formatters. The file is written already: a linter that fails blocks nothing.
+# After formatters. The file is written already: a failing linter blocks nothing.
 @RECIPE.hook(
     "post_tool_use",
     "Lint files that were written or edited",
@@ -95,7 +95,7 @@ RECIPE = Recipe(
     on_failure="continue",
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block with the problems of the file, or a message for the user; None if there are none."""
+    """Return the block with the file's problems, or a message for the user, if any."""
     file = edited_file(Context.of(dict(context)))
     if file is None or context.get("tool_result_error") or not os.path.isfile(file.path):
         return None

@@ -18,15 +18,15 @@ from hookrun.state import make_private_dir, timestamp
 NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
 MAX_VALUE = 10_000
-"""Characters of one value that are logged."""
+"""Characters logged of a value."""
 MAX_BYTES = 10 << 20
 """The size at which the log is rotated."""
 MAX_DEPTH = 50
 """Nesting levels of a value; deeper ones are logged as text."""
 MAX_MEMBERS = 8
-"""How many times `longest` an object with long members may have."""
+"""Limit on an object with long members, as a multiple of `longest`."""
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
-"""Names of values that are credentials as a whole, besides those that `redact` knows."""
+"""Names of values that are wholly credentials, besides those of `redact`."""
 
 RECIPE = Recipe(
     NAME,
@@ -59,17 +59,17 @@ RECIPE = Recipe(
 
 
 class LogSanitizer:
-    """Prepare values for a log: JSON, without credentials if `redact` is set, at most `longest` characters each."""
+    """Prepare values for a log: JSON, with `redact` without credentials, at most `longest` characters each."""
 
     def __init__(self, longest: int, *, redact: bool) -> None:
         self._longest = longest
         self._redact = redact
 
     def value(self, value: object, name: str = "") -> object:
-        """Return the loggable form of a value that is called `name`.
+        """Return the loggable form of a value called `name`.
 
-        Long strings in it are cut. An object that is still too long keeps its members, each cut; if it is too long even
-        then, it becomes a string: the beginning of its JSON.
+        Long strings in it are cut. If it is still too long, an object keeps its members, each cut, and at last becomes
+        a string: its JSON's beginning.
         """
         known = self._json(value, name, 0)
         if isinstance(known, dict) and not self._fits(known):
@@ -78,7 +78,7 @@ class LogSanitizer:
         return self._cut_json(known)
 
     def text(self, text: str, name: str = "") -> str:
-        """Return the loggable form of a string that is called `name`."""
+        """Return the loggable form of a string called `name`."""
         if self._redact and (name.lower() in SECRET_HEADERS or (name and _is_secret(name))):
             return HIDDEN
         kept = text[: self._longest + LOOKAHEAD]
@@ -117,7 +117,7 @@ def _is_secret(name: str) -> bool:
 
 
 def append_line(path: str, line: str) -> None:
-    """Append a line in one write. Raises OSError, also if there is room for a part only, which is removed again."""
+    """Append a line in one write. Raises OSError, also if only a part fits, which is removed again."""
     data = line.encode("utf-8", "backslashreplace")  # the escape of half a surrogate pair is JSON, too
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
     try:
@@ -129,7 +129,7 @@ def append_line(path: str, line: str) -> None:
         written = os.write(fd, data)
         if written != len(data):
             size = os.lseek(fd, 0, os.SEEK_CUR)
-            if os.fstat(fd).st_size == size:  # no other process has appended a line meanwhile
+            if os.fstat(fd).st_size == size:  # no other process has appended meanwhile
                 os.ftruncate(fd, size - written)
             raise OSError(f"{path}: no space left for the line")
     finally:
@@ -137,7 +137,7 @@ def append_line(path: str, line: str) -> None:
 
 
 def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer) -> None:
-    """Append an entry as a line of JSON, each of its values sanitized. Raises OSError."""
+    """Append an entry as a line of JSON, values sanitized. Raises OSError."""
     line = {str(name): sanitizer.value(value, str(name)) for name, value in entry.items()}
     append_line(path, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
 
@@ -152,7 +152,7 @@ def append_entry(path: str, entry: Mapping[str, object], sanitizer: LogSanitizer
     on_failure="continue",
 )
 def check(context: Mapping[str, object]) -> None:
-    """Append the line of a call. The hook fails if it cannot be written."""
+    """Append a call's line; the hook fails if that fails."""
     path = _file(context)
     longest, max_bytes, keep = count(RECIPE, "longest"), count(RECIPE, "max_bytes"), count(RECIPE, "keep")
     before = context.get("event") == "pre_tool_use"

@@ -1,11 +1,11 @@
-"""The cheap look of each recipe at a call: whether it may have anything to say. Most calls concern none.
+"""The cheap look of each recipe at a call: whether it may matter. Most calls concern none.
 
-Where a look is False the hook is not run at all: `process/runner.py` asks `may_matter` in hookrun's own process, after
-the hook's trust was checked. So this module holds no more than string operations, and imports nothing that costs.
+If a look is False the hook is not run: `process/runner.py` calls `may_matter` in hookrun's own process, after the trust
+check. So this module has only string operations, and no expensive imports.
 
-A look may act where the recipe itself does: if it is False it has done, once, all that the hook would have done, with
-the hook's own environment and without waiting for anything. If it is True it has changed nothing, and the hook runs.
-That of rate-limit counts a call within the limit.
+A look may act as its recipe: if False it has done, once, all that the hook would have done, in the hook's environment
+and without waiting. If True it has changed nothing, and the hook runs. That of rate-limit counts a call within the
+limit.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Variable = Callable[[str, str], str]
-    """Returns the value of a variable of the hook's environment, or a default."""
+    """Returns a variable of the hook's environment, or a default."""
     Look = Callable[[Mapping[str, object], Mapping[str, object], Variable], bool]
 
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 """Arguments of tools that name a file."""
 GLOB_ARGUMENTS = ("glob", "include")
-"""Arguments of tools that search with a pattern of the files in which they search."""
+"""Arguments of searching tools with a pattern of the files to search."""
 
 DESTRUCTIVE = (
     "aria2c", "badblocks", "cfdisk", "cgdisk", "chgrp", "chmod", "chown", "cp", "cryptsetup", "curl", "dd", "fdisk",
     "fetch", "find", "gdisk", "git", "hdparm", "http", "https", "hub", "install", "mv", "nvme", "parted", "rm", "rsync",
     "sfdisk", "sgdisk", "shred", "srm", "tar", "tee", "truncate", "wget", "xh",
 )  # fmt: skip
-"""Programs for which block-destructive-commands has rules."""
+"""Programs with rules in block-destructive-commands."""
 FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
-"""Prefixes of programs that make a disk's content unreadable."""
+"""Prefixes of programs that destroy a disk's content."""
 
 PUSHING = ("git", "git-push", "git-send-pack", "hub")
 COMMITTING = ("git", "git-commit")
@@ -47,29 +47,29 @@ WRITING = (
     "ruby", "scp", "sed", "setfacl", "setfattr", "shred", "sort", "sponge", "srm", "sudoedit", "tar", "tee", "touch",
     "trash", "truncate", "unlink", "vi", "vim", "wget", "xattr", "yq",
 )  # fmt: skip
-"""Programs that can change files which the line names, for protect-hooks; and hookrun itself."""
+"""Programs that can change files named in the line, for protect-hooks; and hookrun."""
 
 EXPANSIONS = ("$", "`", "{", "*", "?", "[", "\0")
-"""Characters of expansions, which may name files that are not in the line; and NUL, which a shell may leave out."""
+"""Characters of expansions, which may name files not in the line; and NUL, which a shell may omit."""
 
 BARE = str.maketrans("", "", "'\"\\\n")
-"""Removes what a shell may remove from the middle of a word."""
+"""Removes what a shell may remove within a word."""
 
 APART = {**ENDS, **str.maketrans(dict.fromkeys("@:", " "))}
-"""Separates what may be paths in words such as `of=FILE`, `@FILE` and `FILE:/mount`."""
+"""Separates possible paths in words such as `of=FILE`, `@FILE` and `FILE:/mount`."""
 UNUSUAL = "'\"\\=,@:"
-"""Characters of a line in which a name may have spaces or the signs that separate."""
+"""Characters of a line whose names may have spaces or separators."""
 ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
-"""Programs that take a path in the same word as an option or command: `-oFILE`."""
+"""Programs with a path in the same word as an option or command: `-oFILE`."""
 ENTERING = (
     "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
     "work-tree", "work_tree",
 )  # fmt: skip
-"""Programs that enter a directory, or name files in one without it; and git's options and variable."""
+"""Programs that enter a directory, or name files in one without it; git's options and variable."""
 LINK, DIRECTORY = 0o120000, 0o040000
 """Kinds of files, in their mode."""
 MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
-"""Paths that are looked up for one line, and files of a directory that are listed: each about a millisecond."""
+"""Paths looked up for a line, and files listed of a directory: each about a millisecond."""
 
 PROTECTED = (
     ".cache", ".claude", ".cli", ".cod", ".cop", ".cursor", ".devin", ".env", ".gem", ".git", ".gnupg", ".grok",
@@ -81,7 +81,7 @@ PROTECTED = (
     "pnpm-lock.yaml", "podfile.lock", "poetry.lock", "pubspec.lock", "secrets.json", "secrets.toml", "secrets.yaml",
     "secrets.yml", "settings", "uv.lock", "yarn.lock",
 )  # fmt: skip
-"""Texts of which a line holds one that names a file which protect-files protects by default."""
+"""Texts: any line that names a file protected by default by protect-files has one."""
 
 SCANS = ("block", "tell", "off")
 """What secret-scan does with a credential."""
@@ -96,15 +96,15 @@ REMOVED_TEXT = frozenset({"old_string", "old_str"})
 
 
 def may_matter(target: str, context: Mapping[str, object], variables: Mapping[bytes, bytes]) -> bool:
-    """Return whether the hook with this function may have anything to say about a context. False is certain.
+    """Return whether the hook with this function may matter in a context. False is certain.
 
-    `variables` is the environment of the hook. A value of an option that may be wrong counts: the hook then fails.
+    `variables` is the hook's environment. A possibly wrong option counts: the hook then fails.
     """
     look = LOOKS.get(target)
     if look is None:
         return True
 
-    def variable(name: str, default: str) -> str:  # as `os.environ` of the hook has it
+    def variable(name: str, default: str) -> str:  # as in the hook's `os.environ`
         return variables.get(name.encode(), default.encode()).decode("utf-8", "surrogateescape")
 
     args = context.get("tool_args")
@@ -142,13 +142,13 @@ def may_manage(line: str) -> bool:
 
 
 def may_name(line: str, home: str, directory: str, texts: Iterable[str]) -> bool:
-    """Return whether a line may name a file whose path holds one of these texts, in folded case.
+    """Return whether a line may name a file with one of these texts in its path, in folded case.
 
-    It starts from the directory where it runs, or from the home directory. Symbolic links are followed.
+    The path starts from the line's directory or the home directory. Symbolic links are followed.
     """
     if any(sign in line for sign in (*EXPANSIONS, "~")) or may_run_input(line):
         return True
-    if "|" in line or "<<" in line:  # a patch names files; what it reads may have been decoded
+    if "|" in line or "<<" in line:  # a patch names files; input may have been decoded
         bare = line.translate(BARE).lower()
         if "patch" in bare or "git" in bare:
             return True
@@ -162,11 +162,10 @@ def _holds(path: str, texts: Iterable[str]) -> bool:
 
 
 class _Lookup:
-    """The search for a symbolic link that a line may name and that leads to a path with one of the texts.
+    """The search for a symbolic link, named in a line, that leads to a path with one of the texts.
 
-    A line names a file by its words, from the directory where it runs or one that it enters, which it also names. So
-    each word is looked up in each of these. A name that is no single word, such as `my file`, is found in the listing
-    of its directory.
+    A line names a file by its words, from the directory where it runs or one it names and enters. So each word is
+    looked up in each of these. A name of several words, such as `my file`, is found in its directory's listing.
     """
 
     def __init__(self, line: str, home: str, directory: str, texts: tuple[str, ...]) -> None:
@@ -183,7 +182,7 @@ class _Lookup:
         self._left = MAX_LOOKUPS
 
     def finds_link(self) -> bool:
-        """Return whether there is such a link, or there are too many paths to look up."""
+        """Return whether there is such a link, or too many paths."""
         words, reached = [*self._words], [*self._directories]
         for start in reached:
             for word in (*words, *(self._unusual(start) if self._listed else ())):
@@ -194,7 +193,7 @@ class _Lookup:
         return self._left < 0
 
     def _follow(self, start: str, word: str) -> bool:
-        """Return whether a word leads to one of the texts through a link; remember a directory that it names."""
+        """Return whether a word leads through a link to one of the texts; remember a directory it names."""
         path, kind = "" if word[:1] == "/" else start, 0
         parts = word.split("/")
         for index, part in enumerate(parts):
@@ -217,7 +216,7 @@ class _Lookup:
         return False
 
     def _unusual(self, directory: str) -> list[str]:
-        """Return the names of files in a directory that are no single word and may be in the line."""
+        """Return the names of several words in a directory that may be in the line."""
         found = []
         try:
             with os.scandir(directory) as entries:
@@ -234,7 +233,7 @@ class _Lookup:
 
 
 def _paths(words: Iterable[str], *, listed: bool, attached: bool) -> Iterator[str]:
-    """Yield the words of a line, and the parts of words that may be paths."""
+    """Yield a line's words and their parts that may be paths."""
     for word in words:
         yield word
         if "/" in word:
@@ -248,9 +247,9 @@ def _paths(words: Iterable[str], *, listed: bool, attached: bool) -> Iterator[st
 
 
 def texts_of(globs: str) -> Iterator[str]:
-    """Yield of each glob a text that is in every path which it matches, and one that is in that of its directory.
+    """Yield for each glob a text in every path it matches, and one in its directory's path.
 
-    Both are in folded case. The empty text is in every path: it stands for a glob without a literal character.
+    Both are in folded case. The empty text, in every path, represents a glob without literal characters.
     """
     for each in globs.split():
         directory = each.rpartition("/")[0]
@@ -319,7 +318,7 @@ def _at_secrets(context: Mapping[str, object], _: Mapping[str, object], variable
 
 
 def scanned(context: Mapping[str, object]) -> str:
-    """Return what secret-scan scans at an event, which is also the name of the option for it."""
+    """Return what secret-scan scans at an event, also the name of its option."""
     return {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}.get(str(context.get("event")), "output")
 
 
@@ -330,7 +329,7 @@ def scanned_texts(context: Mapping[str, object], source: str) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, including the keys of objects, except text that an edit removes."""
+    """Yield every string in a value, with objects' keys, except text that an edit removes."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -359,4 +358,4 @@ LOOKS: dict[str, Look] = {
     "hookrun.recipes.rate_limit:check": _at_limit,
     "hookrun.recipes.secret_scan:check": _at_secrets,
 }
-"""The function of a hook -> its look. One that is not here always runs."""
+"""A hook's function -> its look. Others always run."""

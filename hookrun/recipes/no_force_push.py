@@ -48,6 +48,7 @@ RECIPE = Recipe(
     misses="""
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Git settings written by a script in the same line: `./setup.sh && git p`.
+        - Git settings of remotes where hookrun cannot run git. A line with what may be an alias is blocked there.
         - Scripts, `make`, other programs and web pages: `gh api`, `git subtree`, `hg`, `jj`.
         - Options that only the shell knows: `git push $FLAGS`.
         - Rewriting history locally: `git commit --amend` and `git rebase` are allowed.
@@ -61,7 +62,7 @@ DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|m
 """Matches an unparsed part of a line that may be dangerous."""
 
 LONG = {"force": 4, "force-with-lease": 7, "mirror": 1, "delete": 2, "prune": 3, "dry-run": 2}
-"""Long options of push -> the fewest letters of an abbreviation."""
+"""Long options of push -> the fewest letters of abbreviations."""
 SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
@@ -69,7 +70,7 @@ ADVICE = "Push without force (rebase or merge first), push to another branch, or
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a line that would overwrite or delete a remote branch, None for any other."""
+    """Return the block of a line that would overwrite or delete a remote branch, else None."""
     line = shell_line(context.get("tool_args"))
     if line is None or not may_matter(f"{__name__}:check", context, os.environb):
         return None
@@ -89,7 +90,7 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 
 class Push:
-    """The parsed arguments of a push: its `options`, by their long names, and what is `given` beside them."""
+    """A push's parsed arguments: `options`, by long names, and what else is `given`."""
 
     def __init__(self, words: list[str]) -> None:
         self.options: set[str] = set()
@@ -111,7 +112,7 @@ class Push:
                 self.given.append(word)
 
     def _take_long(self, word: str) -> None:
-        """Take a long option, which may be abbreviated; with `--no-` it is unset."""
+        """Take a long, maybe abbreviated, option; `--no-` unsets it."""
         is_set = word[:5] != "--no-"
         name = word.removeprefix("--" if is_set else "--no-").partition("=")[0]
         meant = {full for full, shortest in LONG.items() if full.startswith(name) and len(name) >= shortest}
@@ -143,12 +144,12 @@ FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
 def _key(name: str) -> str | None:
-    """Return the key of a setting of a remote, None for another setting."""
+    """Return the key of a remote's setting, None for others."""
     return name.rpartition(".")[2] if name.startswith("remote.") else None
 
 
 def _of_its_remote(push: Push, configuration: Configuration, directory: str | None) -> list[tuple[str, str]]:
-    """Return the settings of the remote that is pushed to; its refspecs only if the line has none."""
+    """Return the settings of the push's remote; its refspecs only if the line has none."""
     remote = push.given[0] if push.given else configuration.remote(directory)
     names = {f"remote.{remote}.mirror"} if push.refspecs else {f"remote.{remote}.mirror", f"remote.{remote}.push"}
     return [(name, value) for name, value in configuration.all(directory) if name in names]
@@ -179,13 +180,13 @@ def _deleting(push: Push) -> Iterator[str]:
 
 
 def _target(refspec: str) -> str:
-    """Return the branch that a refspec pushes to, UNKNOWN for HEAD."""
+    """Return a refspec's target branch, UNKNOWN for HEAD."""
     source, _, target = refspec.lstrip("+").rpartition(":")
     branch = target or source
     return UNKNOWN if branch in {"HEAD", "@", ""} else branch.removeprefix("refs/heads/").removeprefix("heads/")
 
 
 def _one_of(branch: str, name: str) -> bool:
-    """Return whether a branch may match the globs of an option."""
+    """Return whether a branch may match an option's globs."""
     globs = option(RECIPE, name).split()
     return bool(globs) if UNKNOWN in branch or "*" in branch else any(glob(each, branch) for each in globs)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "notify"
 LEVELS = {"debug": 0, "info": 1, "notice": 1, "warn": 2, "warning": 2, "error": 3, "critical": 4, "fatal": 4}
-"""The severity of levels. An unknown one is as severe as an error, so that it is not lost."""
+"""Levels' severity. An unknown one counts as an error, so as not to be lost."""
 MAX_TITLE, MAX_TEXT = 100, 500
 """Characters."""
 PRIORITY = 1000
@@ -147,7 +147,7 @@ class Notify:
         return _notice(ctx, level, omitted) if omitted is not None else None, usable, "\n".join(missing) or None
 
     def _count_omitted(self, event: str) -> int | None:
-        """Return how many of this event's notifications were omitted before; None to omit this one, too."""
+        """Return how many of this event's notifications were omitted; None to omit this one, too."""
         now = self.clock()
         with self._lock:
             last, omitted = self._last.get(event, (float("-inf"), 0))
@@ -158,7 +158,7 @@ class Notify:
             return omitted
 
 
-# Last: a stop that another hook blocks is not reported. A failed delivery is reported, and blocks nothing.
+# Last: a stop blocked by another hook is not reported. A failed delivery is reported, and blocks nothing.
 @RECIPE.hook(["notification", "error", "stop"], "Notify the user", priority=1000, timeout=20, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Notify the user; return a message about unavailable channels."""

@@ -25,11 +25,11 @@ OSASCRIPT = (
     "display notification (item 2 of argv) with title (item 1 of argv)",
     "end run",
 )
-"""The texts are passed as arguments of the script: they are never code."""
+"""Texts are the script's arguments, never code."""
 MAX_RESPONSE = 1 << 16
-"""Bytes of an HTTP response that are read."""
+"""Bytes read of an HTTP response."""
 MAX_STDERR = 2000
-"""Bytes of a program's stderr that an error message shows, the last ones."""
+"""The last bytes of a program's stderr, for an error message."""
 PS_TIMEOUT = 5.0
 
 
@@ -105,7 +105,7 @@ class Desktop:
     def _command(self, note: Notice) -> list[str]:
         if self.platform == "darwin":
             return ["osascript", *(word for line in OSASCRIPT for word in ("-e", line)), note.title, note.text]
-        # The body is markup, and notify-send interprets backslashes in it (Desktop Notifications Specification 1.2).
+        # The body is markup with backslashes interpreted by notify-send (Desktop Notifications Specification 1.2).
         body = html.escape(note.text, quote=False).replace("\\", "\\\\")
         urgency = "critical" if note.level in ("error", "critical", "fatal") else "normal"
         return ["notify-send", f"--urgency={urgency}", "--app-name=hookrun", "--", note.title, body]
@@ -209,7 +209,7 @@ async def _run(argv: Sequence[str], stdin: bytes, seconds: float) -> None:
 
 
 def terminal_device() -> str | None:
-    """Return the terminal of the nearest parent process that has one; None without such a process, or without `ps`.
+    """Return the terminal of the nearest parent process with one; None without any, or without `ps`.
 
     A hook runs in its own session, which has no terminal.
     """

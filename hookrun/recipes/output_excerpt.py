@@ -1,4 +1,4 @@
-"""Shorten text from outside for a model or the user, without credentials and control characters."""
+"""Shorten outside text for a model or the user, without credentials and control characters."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from hookrun.credentials import redact
 MAX_LINE = 300
 """Characters."""
 LOOKAHEAD = 4096
-"""Characters past the cut that are redacted too: half a credential would not be recognized."""
+"""Characters redacted past the cut: half a credential would not be recognized."""
 
 
 def first_lines(text: str, most: int) -> str:
-    """Return the first lines of a program's output and the number of lines left out."""
+    """Return output's first lines and the number of lines left out."""
     found = _lines(text)
     more = f"\n... ({len(found) - most} more lines)" if len(found) > most else ""
     return "\n".join(found[:most]) + more
 
 
 def last_lines(text: str, most: int) -> str:
-    """Return the last lines of a program's output and the number of lines left out."""
+    """Return output's last lines and the number of lines left out."""
     found = _lines(text)
     before = f"({len(found) - most} lines before) ...\n" if len(found) > most else ""
     return before + "\n".join(found[max(len(found) - most, 0) :])

@@ -73,7 +73,7 @@ WITH_VALUE = frozenset({
     "--save-prefix", "--scope", "--script-shell", "--shell", "--tag", "--user-agent", "--userconfig", "--which",
     "--workspace", "-C", "-L", "-c", "-p", "-w",
 })  # fmt: skip
-"""Options of npm whose value is the next word, unless it is given with `=`."""
+"""Options of npm whose value is the next word, unless after `=`."""
 
 RENAMED_OPTIONS = {
     "pnpm": {"-C": "-C", "--prefix": "--dir", "-w": "--filter", "--workspace": "--filter", "--loglevel": "--loglevel",
@@ -81,13 +81,13 @@ RENAMED_OPTIONS = {
     "yarn": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
     "bun": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
 }  # fmt: skip
-"""Package manager -> its names for options of npm with a value; a call with another one is not changed."""
+"""Package manager -> its names for npm's options with a value; calls with others are unchanged."""
 
 PIP_WITH_VALUE = frozenset({
     "--cache-dir", "--cert", "--client-cert", "--exists-action", "--keyring-provider", "--log", "--proxy", "--python",
     "--retries", "--timeout", "--trusted-host", "--use-deprecated", "--use-feature",
 })  # fmt: skip
-"""Options of pip, before its command, whose value is the next word."""
+"""Options of pip before its command, with the next word as value."""
 
 COMMANDS = {
     **dict.fromkeys(("add", "i", "in", "ins", "inst", "install"), "install"),
@@ -108,30 +108,30 @@ NODE = {
     "yarn": {**SAME, **FROZEN, "update": "upgrade"},
     "bun": {**SAME, **FROZEN, "test": "run test", "exec": "x", "start": "run start"},
 }
-"""Package manager -> npm's command -> its own; `add` is an `install` with packages."""
+"""Package manager -> npm's command -> its own; `add`: `install` with packages."""
 
 SHARED_ALIASES = {("install", "i", "bun"), ("install", "i", "pnpm")}
 """Aliases of npm that others have as well."""
 
 REMOTE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
 LOCAL = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
-"""What npx becomes for a program that is not installed in the project, and for one that is."""
+"""npx's replacement for a program not installed in the project, and for an installed one."""
 
 PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
 PIP_PROGRAM = re.compile(r"pip(3(\.\d+)?)?")
 PYTHON = re.compile(r"python(3(\.\d+)?)?")
 MODULE = re.compile(r"-[IEsuBOx]*m")
 RUNNING = frozenset({"exec", "run", "start", "test"})
-"""Commands after which the other package managers pass options on to the program that they run."""
+"""Commands after which other package managers pass options on to the program."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
 
 Change = tuple["list[Word]", str]
-"""Consecutive words of a command, and what they become."""
+"""Consecutive words of a command, and their replacement."""
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the change of a line that calls the wrong package manager, None for any other."""
+    """Return the change of a line that calls the wrong package manager, else None."""
     args = context.get("tool_args")
     line = args.get("command") if isinstance(args, dict) else None
     if not isinstance(line, str) or not may_manage(line):
@@ -150,7 +150,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
                 if text:
                     advice = f"This project uses {text.split()[0]}: use `{text}` instead of `{was}`"
                 return {"action": "block", "message": advice}
-            # A word that is removed takes the spaces before it along.
+            # A removed word takes the spaces before it along.
             start = first.at if text else len(data[: first.at].rstrip(b" \t"))
             edits[start] = (last.at + len(last.text.encode()), text)
     changed = _edited(data, edits)
@@ -192,7 +192,7 @@ def _changes(command: SimpleCommand) -> list[Change]:
 
 
 def _module(words: list[Word]) -> int:
-    """Return the number of words that run pip as a module, 0 if none do: 4 for `python3 -I -m pip`."""
+    """Return the number of words that run pip as a module, or 0: 4 for `python3 -I -m pip`."""
     for index, word in enumerate(words[1:], 1):
         if MODULE.fullmatch(word.text):
             return index + 2 if [each.text for each in words[index + 1 : index + 2]] == ["pip"] else 0
@@ -236,7 +236,7 @@ def _of_npm(words: list[Word], manager: str) -> list[Change]:
 
 
 def _renamed(words: list[Word], place: int, manager: str, *, running: bool) -> list[Change] | None:
-    """Return the changes of options with values, None if one of them has no name there."""
+    """Return the changes of options with values, None if one has no name there."""
     changes: list[Change] = []
     for index, word in enumerate(words[1:], 1):
         option, equals, value = word.text.partition("=")
@@ -251,7 +251,7 @@ def _renamed(words: list[Word], place: int, manager: str, *, running: bool) -> l
 
 
 def _may_run(texts: list[str], after: int, cut: int, runner: str) -> bool:
-    """Return whether another package manager runs a script as npm does: npm takes the options behind its name itself.
+    """Return whether another package manager runs a script as npm does: npm takes options after its name itself.
 
     Yarn removes a `--` of its own.
     """
@@ -271,7 +271,7 @@ def _of_npx(words: list[Word], manager: str, directory: str | None) -> list[Chan
 
 
 def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
-    """Return the package manager by an option, or by the nearest lock file; `no` if it stays npm or pip."""
+    """Return the package manager by an option or the nearest lock file; `no` for npm or pip."""
     wanted = one_of(RECIPE, name)
     if wanted != "auto":
         return wanted
@@ -283,7 +283,7 @@ def _manager(name: str, locks: Mapping[str, str], directory: str | None) -> str:
 
 
 def _upwards(directory: str | None) -> list[str]:
-    """Return the directory and its parents up to the project's root; outside it, to a repository's or `/`."""
+    """Return the directory and its parents up to the project's root, outside it to a repository's or `/`."""
     root = project_directory()
     if directory is None or is_within(directory, root):
         return upwards(directory or root, root)

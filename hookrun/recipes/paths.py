@@ -1,4 +1,4 @@
-"""Find the agent's directory, the project root, the file that a tool uses, and the project's own programs."""
+"""Find the agent's directory, the project root, a tool's file, and the project's programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
 
 WRITING_TOOLS = "write|edit|Write|Edit|MultiEdit"
-"""The tools that change one file whose path is in their arguments, also by the names that agents give them."""
+"""Tools that change the one file in their arguments, also by agents' names."""
 TOOL_DIRECTORIES = ("node_modules/.bin", ".venv/bin")
 """Where a project keeps its own programs."""
 
@@ -28,14 +28,14 @@ PROJECT_TOOLS = Option(
     "the project's config has this hook, no if it is in your own).",
     choices=("auto", "yes", "no"),
 )
-"""The option of recipes that may run a project's own tools."""
+"""The option of recipes for a project's own tools."""
 
 
 def project_tools_allowed(recipe: Recipe) -> bool:
-    """Return whether programs from the project's own directories may run, by the option `project_tools`.
+    """Return whether programs from the project's directories may run, by the option `project_tools`.
 
-    `auto`: only if the project configures this hook itself, which the user has then approved. A hook in the user's own
-    config runs in every project, also in untrusted ones.
+    `auto`: only if the project configures this hook, with the user's approval. A hook in the user's config runs in
+    every project, even untrusted ones.
     """
     wanted = one_of(recipe, PROJECT_TOOLS.name)
     if wanted != "auto":
@@ -55,17 +55,17 @@ def working_directory(context: Mapping[str, object]) -> str:
 
 
 def project_root(context: Mapping[str, object]) -> str:
-    """Return the project's root; if the agent works outside of it, that of the repository there."""
+    """Return the project's root; if the agent works outside it, the repository's there."""
     here = working_directory(context)
     project = os.path.realpath(os.environ.get("HOOKRUN_PROJECT_DIR", here))
     return project if is_within(here, project) else repository(here)
 
 
 def named_file(ctx: Context) -> str | None:
-    """Return the path of the file that a context is about, absolute but not normalized; None if there is none.
+    """Return the path of a context's file, if any, absolute but not normalized.
 
-    If `link` is a symbolic link, `link/../a` need not be `a`: to see where a write goes, the path is needed as the tool
-    gets it. A relative path is relative to `working_dir`, else to the current directory.
+    If `link` is a symbolic link, `link/../a` need not be `a`: where a write goes depends on the tool's own path. A
+    relative path starts at `working_dir`, else at the current directory.
     """
     path = ctx.tool_args.get("file_path")
     if not isinstance(path, str):
@@ -80,13 +80,13 @@ def _agent_directory(ctx: Context) -> str:
 
 
 def repository(directory: str) -> str:
-    """Return the nearest directory at or above `directory` that has a `.git`, links resolved; else `directory`."""
+    """Return the nearest directory with a `.git` at or above `directory`, links resolved; else `directory`."""
     start = os.path.realpath(directory)
     return next((each for each in upwards(start, os.sep) if os.path.lexists(os.path.join(each, ".git"))), start)
 
 
 class EditedFile:
-    """A file that the agent has written: `path` and repository `root` with links resolved, `shown` to the model."""
+    """A file written by the agent: `path` and repository `root` with links resolved, `shown` to the model."""
 
     def __init__(self, path: str, root: str, working_directory: str) -> None:
         inside = is_within(path, working_directory)
@@ -98,17 +98,17 @@ class EditedFile:
 
     @property
     def ending(self) -> str:
-        """The extension of the file's name, with its dot, in lower case."""
+        """The file name's extension, with dot, in lower case."""
         return os.path.splitext(self.path)[1].lower()
 
     def search_path(self, *, project_tools: bool) -> str:
-        """Return the PATH for programs that handle this file: the project's own directories come first."""
+        """Return the PATH for programs that handle this file: the project's directories first."""
         own = [os.path.join(each, tools) for each in self._directories for tools in TOOL_DIRECTORIES]
         return os.pathsep.join([*(own if project_tools else []), os.environ.get("PATH", os.defpath)])
 
 
 def edited_file(ctx: Context) -> EditedFile | None:
-    """Return the file that a context is about, None if it is not in the repository of the working directory."""
+    """Return a context's file, None if it is not in the working directory's repository."""
     named = named_file(ctx)
     if named is None:
         return None

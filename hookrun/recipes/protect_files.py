@@ -79,12 +79,12 @@ ADVICE = "Ask the user if you need this."
 
 @RECIPE.hook("pre_tool_use", matcher="read|write|edit|delete|grep|bash", priority=20, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a call that reads or changes a protected file, None for any other."""
+    """Return the block of a call that reads or changes a protected file, else None."""
     return block(Files(context).reasons())
 
 
 class Files:
-    """The files that are protected from one call."""
+    """The files protected from a call."""
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._context = context
@@ -95,7 +95,7 @@ class Files:
         self._links = LinkedFiles()
 
     def reasons(self) -> Iterator[str]:
-        """Yield why the call must not run: the files that it must not read, write or search."""
+        """Yield why the call must not run: files it must not read, write or search."""
         given = self._context.get("tool_args")
         args = given if isinstance(given, dict) else {}
         line, directory = shell_line(args), line_directory(self._context)
@@ -110,7 +110,7 @@ class Files:
                 yield from self._of_searched(pattern)
 
     def _of_searched(self, pattern: str) -> Iterator[str]:
-        """Yield which files must not be searched that a pattern matches: `.env*`, `*.{ts,pem}`."""
+        """Yield a pattern's matches that must not be searched: `.env*`, `*.{ts,pem}`."""
         for word in split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []:
             yield from self._of_names(f"/{word.text}", written=False)
             yield from self._why(f"/{word.text}", written=False)
@@ -147,7 +147,7 @@ class Files:
             yield from self._of_paths(paths, written=file.written)
 
     def _of_names(self, pattern: str, *, written: bool) -> Iterator[str]:
-        """Yield why names that a pattern matches are protected: `.en*` matches `.env`, `*` does not count."""
+        """Yield why a pattern's names are protected: `.en*` matches `.env`, `*` does not count."""
         directory, _, name = pattern.rpartition("/")
         for each in (*self._secrets, *self._locked, *self._settings):
             plain = each.rpartition("/")[2]

@@ -63,10 +63,10 @@ RECIPE = Recipe(
 )
 
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
-"""Commands of hookrun that are the user's."""
+"""Commands of hookrun for the user only."""
 
 CHANGING_CONFIG = frozenset({"add", "init", "migrate", "new", "remove", "update"})
-"""Commands of hookrun that change the config, some of them behind `config` or `recipes`."""
+"""Commands of hookrun that change the config, some after `config` or `recipes`."""
 
 HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
 """Options with which they change nothing."""
@@ -75,12 +75,12 @@ RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
 """Words after which a program runs the next word."""
 
 STARTERS = frozenset({"bunx", "npx", "pipx", "script", "uvx"})
-"""Programs that run another one, named by any of their words."""
+"""Programs that run another one, any of their words."""
 
 INTERPRETERS = re.compile(
     r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
 )
-"""Programs that run code given as a word or a file."""
+"""Programs that run code in a word or file."""
 
 IN_CODE = re.compile(rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b")
 
@@ -88,12 +88,12 @@ OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl",
 """Programs that change the permissions or owner of a file."""
 
 PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "git", "hub", "tar")
-"""Programs that can change files which the line names."""
+"""Programs that can change files named in the line."""
 
 
 @RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a call that would change hooks, settings or approvals, None for any other."""
+    """Return the block of a call that would change hooks, settings or approvals, else None."""
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
@@ -146,7 +146,7 @@ class Watch:
     @property
     def _guarded(self) -> dict[str, str]:
         if not self._found:
-            from hookrun import guarded_files  # loads the config: only for a call that names files
+            from hookrun import guarded_files  # loads the config: only for calls with files
 
             self._found = guarded_files(self._root)
         return self._found
@@ -169,7 +169,7 @@ class Watch:
             path = absolute(file.path, directory)
             if not file.written or path is None:
                 continue
-            if file.word.globs:  # what find looks for may be further down
+            if file.word.globs:  # find's matches may be further down
                 yield from self._of_pattern(path, deep=command.program == "find" or "find" in command.wrappers)
             else:
                 yield from self._of_file(os.path.join(directory, file.path))
@@ -181,7 +181,7 @@ class Watch:
                 yield from self._of_file(path)
 
     def _of_pattern(self, pattern: str, *, deep: bool) -> Iterator[str]:
-        """Yield why the files that a pattern matches must not be changed."""
+        """Yield why a pattern's files must not be changed."""
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
@@ -194,7 +194,7 @@ class Watch:
             yield from self._of_file(path)
 
     def _of_tree(self, full: str) -> Iterator[str]:
-        """Yield why a directory, or all in it (`/*`), must not be removed or replaced."""
+        """Yield why a directory, or its content (`/*`), must not be removed or replaced."""
         full = full.removesuffix("/*") or "/"
         for each in self._held():
             if is_within(each, full):
@@ -214,13 +214,13 @@ class Watch:
                 yield f"{full} contains {held[0]}, which only the user may change"
 
     def _may_change(self, text: str) -> bool:
-        """Return whether a part of a line that cannot be read as shell may be one of those that are blocked."""
+        """Return whether an unparsed part of a line may be one to block."""
         words = text.translate(ENDS).split()
         named = any(any(self._of_file(word)) for word in words if "." in word or "/" in word)
         return IN_CODE.search(text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
 
     def _held(self) -> Iterable[str]:
-        """Yield the paths that must not be removed with their directory; in the project only existing ones."""
+        """Yield paths not to be removed with their directory; in the project only existing ones."""
         anywhere = [each[2:].partition("*")[0].rstrip("/") for each in self._guarded if each.startswith("*/")]
         absolute = [each.partition("*")[0].rstrip("/") for each in self._guarded if not each.startswith("*/")]
         yield from (each for each in absolute if each.startswith(f"{self._home}/."))
@@ -230,7 +230,7 @@ class Watch:
 
 
 def _decides(command: SimpleCommand) -> bool:
-    """Return whether a command runs hookrun, directly or not, with a subcommand that is the user's."""
+    """Return whether a command runs hookrun, directly or not, with a subcommand for the user only."""
     texts = [word.text for word in command.words]
     code = [*texts, command.stdin.text] if command.stdin is not None else texts
     if not any("hookrun" in text.lower() for text in code) and not (texts and command.words[0].globs):
@@ -249,7 +249,7 @@ def _decides(command: SimpleCommand) -> bool:
 
 
 def _decisive(words: list[str]) -> bool:
-    """Return whether these arguments make hookrun approve hooks or change the config."""
+    """Return whether these arguments of hookrun approve hooks or change the config."""
     cut = words.index("--") if "--" in words else len(words)
     given = (word for before, word in pairwise(["", *words]) if word[:1] != "-" and before != "--color")
     first, second, *_ = [*given, "", ""]
@@ -260,7 +260,7 @@ def _decisive(words: list[str]) -> bool:
 
 
 def missing(hooks: Iterable[Hook]) -> bool:
-    """Return whether no layer above the project enforces this hook, which `hookrun doctor` reports."""
+    """Return whether no layer above the project enforces this hook, as `hookrun doctor` reports."""
     return not any(
         hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
         for hook in hooks

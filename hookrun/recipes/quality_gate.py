@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 MAX_SCORE = 100
 PRIORITY = 50
-"""Early: other hooks need not run for a blocked checkpoint."""
+"""Early: for a blocked checkpoint other hooks need not run."""
 MAX_SHOWN = 60
-"""Characters of an invalid score that are shown."""
+"""Characters shown of an invalid score."""
 
 
 @dataclass(eq=False)

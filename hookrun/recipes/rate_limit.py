@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "rate-limit"
 MAX_CALLS = 5000
-"""The largest limit: each call within the time window is remembered."""
+"""The largest limit: calls within the time window are remembered."""
 
 RECIPE = Recipe(
     NAME,
@@ -53,17 +53,17 @@ def most_calls(recipe: Recipe) -> int:
     return most
 
 
-# Late: a call that another hook blocks does not count. A limit that cannot be checked blocks the call.
+# Late: calls blocked by other hooks do not count. A limit that cannot be checked blocks the call.
 @RECIPE.hook("pre_tool_use", "Limit how often a tool is called", priority=900, timeout=10, on_failure="block")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of a call over the limit, None for one within it, which is counted."""
+    """Return the block of a call over the limit; count one within it."""
     return _verdict(RECIPE, context)
 
 
 def may_exceed(context: Mapping[str, object], environment: Environment) -> bool:
-    """Count a call that is within the limit and return False. Return True, with nothing changed, to have it checked.
+    """Count a call within the limit and return False; else change nothing and return True, to have it checked.
 
-    This is the look of the recipe (looks.py), with the environment of the hook.
+    This is the recipe's look (looks.py), with the hook's environment.
     """
     home = environment("HOME", "").rstrip("/")
     if not home.startswith("/"):
@@ -103,7 +103,7 @@ def _wait(remembered: dict[str, object], request: object, most: int, seconds: fl
 
 
 def _calls(kept: object) -> list[tuple[float, str]]:
-    """Return the time and the request of each remembered call."""
+    """Return each remembered call's time and request."""
     if not isinstance(kept, list):
         return []
     return [(float(each[0]), str(each[1])) for each in kept if isinstance(each, list) and len(each) == 2]  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Define recipes: ready-made hooks and the options that they read from their environment."""
+"""Define recipes: ready-made hooks and the options they read from their environment."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
 
 PREFIX = "HOOKRUN_OPTION_"
-"""The prefix of an option's environment variable; the rest is its name in capitals."""
+"""The prefix of an option's environment variable; its name in capitals follows."""
 
 
 class Option:
-    """A setting of a recipe. `check` reads it and raises WrongOptionError if it is invalid; None accepts any text.
+    """A recipe's setting. `check` reads it, raising WrongOptionError if invalid; None accepts any text.
 
-    The value is one of `choices`, or a list of the words `list_of`, where these are given.
+    The value is one of `choices`, or a list of words in `list_of`, if given.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Option:
 
     @property
     def variable(self) -> str:
-        """The environment variable, set in the `env` of a declaration."""
+        """The environment variable, set in a declaration's `env`."""
         return PREFIX + self.name.upper()
 
 
@@ -60,9 +60,9 @@ class WrongOptionError(SystemExit):
 class Recipe:
     """One or more hooks that belong together; the first has the recipe's name.
 
-    `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for its
+    `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for the
     documentation, with `- ` before each item. Options are read from `environment`. `version` is raised when the recipe
-    blocks more or less than before; an old version has a module of its own, and `until` is the last hookrun with it.
+    blocks more or less; an old version has its own module, and `until` is the last hookrun with it.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class Recipe:
     def hook(
         self, event: str | list[str], description: str = "", *, name: str = "", **fields: object
     ) -> Callable[[Function], Function]:
-        """Return a decorator that adds a function to `hooks`; `fields` are more fields of its declaration.
+        """Return a decorator that adds a function to `hooks`; `fields` are further fields of its declaration.
 
-        The description is the recipe's summary by default, the name the recipe's name.
+        Description and name default to the recipe's summary and name.
         """
 
         def add(function: Function) -> Function:
@@ -129,7 +129,7 @@ class Recipe:
         raise KeyError(f"{self.name} has no option {name!r}")
 
     def wrong_value(self, name: str, value: str) -> str | None:
-        """Return what a valid value is if this one is not; None for a valid one and an unknown option."""
+        """Return what a valid value is if this one is invalid; None for unknown options."""
         try:
             found = self.option(name)
             if found.check is not None:
@@ -154,7 +154,7 @@ def option(recipe: Recipe, name: str) -> str:
 
 
 def number(recipe: Recipe, name: str) -> float:
-    """Return an option that is a number of at least 0."""
+    """Return an option's number, at least 0."""
     try:
         given = float(option(recipe, name))
     except ValueError:
@@ -165,7 +165,7 @@ def number(recipe: Recipe, name: str) -> float:
 
 
 def count(recipe: Recipe, name: str) -> int:
-    """Return an option that is a whole number of at least 0."""
+    """Return an option's whole number, at least 0."""
     value = option(recipe, name).strip()
     if not (value.isascii() and value.isdigit()):
         fail_option(recipe, name, "a whole number of at least 0")
@@ -178,7 +178,7 @@ def words(recipe: Recipe, name: str) -> list[str]:
 
 
 def directories(recipe: Recipe, name: str) -> list[str]:
-    """Return an option that is a list of directories, absolute or starting with `~/`: others would never match."""
+    """Return an option's directories, absolute or after `~/`: others would never match."""
     given = words(recipe, name)
     if any(not each.startswith(("/", "~/")) or "*" in each for each in given):
         fail_option(recipe, name, "a list of directories, absolute or starting with `~/`, such as ~/work")
@@ -202,7 +202,7 @@ def one_of(recipe: Recipe, name: str) -> str:
 
 
 def pattern(recipe: Recipe, name: str) -> Pattern[str] | None:
-    """Return an option that is a regular expression, None if it is empty."""
+    """Return an option's regular expression, None if empty."""
     text = option(recipe, name)
     import re
 
@@ -221,7 +221,7 @@ def yes(recipe: Recipe, name: str) -> bool:
 
 
 def fail_option(recipe: Recipe, name: str, expected: str) -> NoReturn:
-    """Fail the hook because of an invalid option. The value is not shown: it may be a secret URL."""
+    """Fail the hook for an invalid option. The value, maybe a secret URL, is not shown."""
     raise WrongOptionError(
         f"{recipe.name}: option `{name}` must be {expected}; fix {PREFIX}{name.upper()} in the hook's `env`",
         expected,

@@ -1,4 +1,4 @@
-"""Store data between runs of a recipe, in small private files that are locked while in use."""
+"""Store data between a recipe's runs, in small private files, locked while in use."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 MAX_FILES = 256
 """Files of one recipe; beyond that the oldest are removed."""
 MAX_BYTES = 1 << 20
-"""A larger file is not ours and is overwritten."""
+"""Larger files are not ours and are overwritten."""
 MAX_READY_BYTES = 1 << 14
 """A larger file is not read in hookrun's own process."""
 MAX_ATTEMPTS = 100
-"""How often a file is reopened because another process has just removed it."""
+"""How often a file is reopened after another process removed it."""
 
 
 def directory(recipe: str, home: str | None = None) -> str:
-    """Return the directory of a recipe's files. The hook fails if the account has no home directory."""
+    """Return the directory of a recipe's files. The hook fails without a home directory."""
     try:
         return f"{home or home_directory()}{STATE_DIR}/recipes/{recipe}"
     except NoHomeError as error:
@@ -32,12 +32,12 @@ def directory(recipe: str, home: str | None = None) -> str:
 
 
 class LockedState:
-    """The object stored under a key, to be changed in place in a `with`, while no other process uses it.
+    """The object stored under a key, to change in place in a `with`, locked against other processes.
 
-    It is empty at first, and if the file holds something else. It is written back at the end, unless an exception is
+    It is empty at first, or if the file holds something else, and written back at the end, unless an exception is
     raised. The hook fails, with the reason, if the file cannot be used.
 
-    With `ready_in`, a home directory, it must be there, small and not in use: nothing is created, nothing waited for.
+    With `ready_in`, a home directory, it must exist, small and unused: nothing is created or waited for.
     """
 
     def __init__(self, recipe: str, *key: str, ready_in: str | None = None) -> None:
@@ -64,7 +64,7 @@ class LockedState:
             if kind is None:
                 self._write()
         finally:
-            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a process that another thread has forked keeps the descriptor
+            fcntl.flock(self._fd, fcntl.LOCK_UN)  # a child forked by another thread keeps the descriptor
             os.close(self._fd)
         if kind is None and not self._before:
             remove_oldest(self._directory, MAX_FILES)
@@ -73,14 +73,14 @@ class LockedState:
         after = dumps(self._data).encode()
         if after != self._before:
             try:
-                os.pwrite(self._fd, after.ljust(len(self._before)), 0)  # whole even if this is the last we do
+                os.pwrite(self._fd, after.ljust(len(self._before)), 0)  # whole even if this is our last act
                 os.ftruncate(self._fd, len(after))
             except OSError as error:
                 raise _unusable(self._recipe, self._path, error) from None
 
 
 def session_id(context: Mapping[str, object]) -> str:
-    """Return the session of a context, empty if it has none."""
+    """Return a context's session, "" without one."""
     session = context.get("session_id")
     return session if isinstance(session, str) else ""
 
@@ -93,7 +93,7 @@ def first_time(context: Mapping[str, object], cause: str) -> bool:
 
 
 def once(context: Mapping[str, object], cause: str, text: str) -> dict[str, object] | None:
-    """Return the verdict that shows the user a text once per session, None if it was shown before."""
+    """Return the verdict that shows the user a text once per session, None afterwards."""
     return {"action": "continue", "system_message": text} if first_time(context, cause) else None
 
 
@@ -108,7 +108,7 @@ def _open_locked(path: str, *, ready: bool) -> int:
         fd = os.open(path, flags) if ready else open_private(path, flags | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB * ready)
-            # Another process may have removed the file, as one of the oldest, while we waited for the lock.
+            # Another process may have removed the file, as one of the oldest, before we got the lock.
             mine, there = os.fstat(fd), os.lstat(path)
             if ready and mine.st_size > MAX_READY_BYTES:
                 raise OSError(EFBIG, os.strerror(EFBIG))  # noqa: TRY301  # one way out

@@ -23,7 +23,7 @@ PLANNING = (
     "todowrite",
     "update_todo",
 )  # fmt: skip
-"""The names of planning tools, a line for each agent that has its own."""
+"""Planning tools, a line for each agent with its own."""
 
 RECIPE = Recipe(
     NAME,
@@ -51,7 +51,7 @@ RECIPE = Recipe(
     "pre_tool_use", "Block edits until there is a plan", matcher="write|edit|delete", timeout=10, on_failure="block"
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the block of an edit without a plan, None if there is one or none is needed."""
+    """Return the block of an edit that lacks a needed plan."""
     root = paths.project_root(context)
     plans = words(RECIPE, "file")
     files = [os.path.join(root, plan) for plan in plans]
@@ -81,7 +81,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     on_failure="continue",
 )
 def note(context: Mapping[str, object]) -> None:
-    """Remember that the session has a plan; an empty list of tasks is none."""
+    """Record the session's plan; an empty task list is none."""
     args = context.get("tool_args")
     if context.get("tool_result_error") or (isinstance(args, dict) and [] in args.values()):
         return

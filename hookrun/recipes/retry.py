@@ -26,7 +26,7 @@ FORGET_AFTER = 3600.0
 MAX_DELAY = 3600.0
 """Seconds between two attempts, however many there were."""
 MAX_ERROR = 20_000
-"""Characters of an error, the first and the last ones, that globs are matched against."""
+"""Characters of an error, the first and last ones, matched with globs."""
 PRIORITY = 500
 
 
@@ -83,7 +83,7 @@ class RetryRule:
 
 @dataclass
 class _Failed:
-    """A failed call: how often it failed, when last, and in which run."""
+    """A failed call: how often, when last, and in which run."""
 
     times: int = 0
     at: float = 0.0
@@ -186,7 +186,7 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 
 
 def _call(ctx: Context) -> bytes:
-    """Return a digest of the session, tool and arguments."""
+    """Return a digest of session, tool and arguments."""
     call = [ctx.session_id, ctx.tool_name, ctx.given.get("tool_args")]
     return blake2b(canonical_json(call).encode(), digest_size=16).digest()
 

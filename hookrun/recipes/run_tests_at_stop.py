@@ -21,22 +21,22 @@ from hookrun.recipes.output_excerpt import last_lines
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
 MAX_OUTPUT = 1 << 18
-"""Bytes of the tests' output that are read."""
+"""Bytes read of the tests' output."""
 MAX_FILES = 100_000
 """A project with more files counts as changed."""
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "build", "dist"})
-"""Directories that are skipped without git, as are hidden ones."""
+"""Directories skipped without git, like hidden ones."""
 CACHES = ("__pycache__/", ".pytest_cache/", ".ruff_cache/", ".mypy_cache/")
-"""Directories that tests create, which git need not ignore."""
+"""Directories created by tests, which git may not ignore."""
 
 MAX_BYTES = 1 << 20
-"""Bytes of a file that are read to detect tests."""
+"""Bytes read of a file to detect tests."""
 NO_TESTS = 'echo "Error: no test specified" && exit 1'
 """The script `test` that `npm init` writes."""
 VIRTUAL = (".venv/bin", "venv/bin")
 """Where a project keeps its own Python."""
 MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
-"""Lock file -> package manager; without one of these it is npm."""
+"""Lock file -> package manager; otherwise npm."""
 PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
@@ -78,7 +78,7 @@ RECIPE = Recipe(
 
 @dataclass(frozen=True)
 class Suite:
-    """A project's tests: the command that runs them, and the exit statuses that mean success."""
+    """A project's tests: their command, and the exit statuses of success."""
 
     name: str
     argv: tuple[str, ...]
@@ -129,7 +129,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     on_failure="continue",
 )
 def begin(context: Mapping[str, object]) -> None:
-    """Store the state of the files, unless it is stored for this session: it may have been resumed."""
+    """Store the files' state, unless stored for this session, which may be resumed."""
     root = paths.project_root(context)
     with _session(context, root) as remembered:
         if "baseline" not in remembered and (files := project_files(root)) is not None:
@@ -137,7 +137,7 @@ def begin(context: Mapping[str, object]) -> None:
 
 
 def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool:
-    """Return whether nothing has changed since the session began, or since the last green run."""
+    """Return whether nothing has changed since the session's start or the last green run."""
     with _session(context, root) as remembered:
         if remembered.get("baseline") == digest:
             return True
@@ -146,7 +146,7 @@ def _is_unchanged(context: Mapping[str, object], root: str, digest: str) -> bool
 
 
 def _store_green(root: str, before: Files | None) -> None:
-    """Store that the tests are green with these files. New files that the tests create do not count as changes."""
+    """Store that the tests are green with these files. New files created by tests do not count as changes."""
     after = project_files(root)
     if before is None or after is None:
         return
@@ -156,7 +156,7 @@ def _store_green(root: str, before: Files | None) -> None:
 
 
 def _run(chosen: list[Suite], root: str) -> str | None:
-    """Run the suites one after the other; return the message for the model about the first one that fails."""
+    """Run the suites in order; return the message for the model about the first failing one."""
     seconds = number(RECIPE, "seconds")
     end = time.monotonic() + seconds
     for suite in chosen:
@@ -191,12 +191,12 @@ def _again(context: Mapping[str, object], root: str, message: str) -> dict[str, 
 
 
 def _session(context: Mapping[str, object], root: str) -> recipe_state.LockedState:
-    """Return what is remembered of this session in this project."""
+    """Return the stored state of this session in this project."""
     return recipe_state.LockedState(NAME, "session", recipe_state.session_id(context), root)
 
 
 def project_files(root: str) -> Files | None:
-    """Return name -> size and time (ns) of each file of a project; None if there are too many."""
+    """Return name -> size and time (ns) of a project's files, None if there are too many."""
     result: Files = {}
     for name in _names(root):
         if name.startswith(CACHES) or any("/" + each in name for each in CACHES):
@@ -220,7 +220,7 @@ def files_digest(state: Files) -> str:
 
 
 def _names(root: str) -> Iterator[str]:
-    """Yield the files of a project: those that git does not ignore, or without git, those not in SKIPPED."""
+    """Yield a project's files: those not ignored by git, or without git, not in SKIPPED."""
     listed = git_repository.run(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed is not None:
         yield from dict.fromkeys(name for name in listed.split("\0") if name)
@@ -232,7 +232,7 @@ def _names(root: str) -> Iterator[str]:
 
 
 def suites(root: str) -> list[Suite]:
-    """Return the suites of a project: only that of its Makefile if it has one, else one per language."""
+    """Return a project's suites: only its Makefile's, if any, else one per language."""
     if any(TEST_TARGET.search(_text(root, name)) for name in MAKEFILES):
         return [MAKE]
     found = [_there(root, "Cargo.toml") and CARGO, _there(root, "go.mod") and GO, _npm(root), _pytest(root)]

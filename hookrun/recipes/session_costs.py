@@ -1,4 +1,4 @@
-"""Add up what a session has used, from transcripts and events, in the database that `hookrun stats` shows."""
+"""Add up a session's usage, from transcripts and events, in the database of `hookrun stats`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Recipe, fail_option, words
 
 MAX_IDS = 200
-"""Inferences of a transcript to remember: it may repeat one with more tokens."""
+"""Inferences to remember of a transcript: it may repeat one with more tokens."""
 PARTS = {2: ("input", "output"), 4: ("input", "output", "cache_read", "cache_creation")}
 MAX_READ = 64 << 20
-"""Bytes of a transcript that are read at once; the rest is read the next time."""
+"""Bytes of a transcript read at once; the rest follows next time."""
 USAGE_MARKS = (b'"usage"', b'"usageMetadata"')
-"""A line without either has no usage, and is not parsed: most are."""
+"""A line without either, as most, has no usage and is not parsed."""
 
 
 class Inference(NamedTuple):
-    """One inference: its id in the transcript, the model, and its usage by Anthropic's names."""
+    """An inference: its id in the transcript, model, and usage by Anthropic's names."""
 
     id: str
     model: str
@@ -32,9 +32,9 @@ class Inference(NamedTuple):
 
 
 class Costs:
-    """What the session of a context has used: after `count`, `used`, or None if nothing is known.
+    """A context's session's usage: after `count`, `used`, or None if unknown.
 
-    `prices` are the recipe's option; `unpriced` has a message for each model without one.
+    `prices` are the recipe's option; `unpriced` has messages for models without one.
     """
 
     def __init__(self, context: Mapping[str, object], recipe: Recipe) -> None:
@@ -45,7 +45,7 @@ class Costs:
         self.unpriced: list[str] = []
 
     def count(self) -> None:
-        """Store what was used since the last call. Raises OSError, DatabaseError."""
+        """Store the usage since the last call. Raises OSError, DatabaseError."""
         context = self._context
         if context.get("event") == "after_inference":
             inference = usage_of_event(context)
@@ -61,7 +61,7 @@ class Costs:
         self.used = found[0] if found else None
 
     def over(self, budget: float, most_tokens: int) -> str | None:
-        """Return the message for a limit that is used up, None if none is; 0 is no limit."""
+        """Return the message for an exhausted limit, if any; 0 is no limit."""
         if budget:
             verdict = CostTracker({}, budget=budget).on_spending(Context.of(dict(self._context)))
             if verdict is not None:
@@ -92,7 +92,7 @@ class Costs:
             remembered["known"] = dict(list(seen.items())[-MAX_IDS:])
 
     def _store(self, inferences: Iterable[Inference]) -> None:
-        """Store what was used, the inferences of one model as one."""
+        """Store the usage, a model's inferences as one."""
         models: dict[str, Counter[str]] = {}
         for used in inferences:
             models.setdefault(used.model, Counter()).update(used.usage)
@@ -107,7 +107,7 @@ class Costs:
 
 
 def _more(used: Inference, before: object) -> Inference:
-    """Return the part of an inference that was not reported before."""
+    """Return an inference's part not reported before."""
     if not isinstance(before, dict):
         return used
     more = {name: max(value - before.get(name, 0), 0) for name, value in used.usage.items()}
@@ -129,9 +129,9 @@ def _prices(recipe: Recipe) -> dict[str, Price]:
 
 
 def read_transcript(path: str, start: int) -> tuple[list[Inference], int]:
-    """Return the inferences from byte `start` on, and where the next read begins: after the last complete line.
+    """Return the inferences from byte `start` on, and the next start: after the last complete line.
 
-    A file that is shorter than `start` has been rewritten, and is read from its beginning. Raises OSError.
+    A file shorter than `start` was rewritten, and is read from its beginning. Raises OSError.
     """
     with open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -144,12 +144,12 @@ def read_transcript(path: str, start: int) -> tuple[list[Inference], int]:
 
 
 def usage_of_event(context: Mapping[str, object]) -> Inference | None:
-    """Return the inference of an `after_inference` event, None if it has no usage."""
+    """Return an `after_inference` event's inference, None without usage."""
     response, request = _object(context.get("llm_response")), _object(context.get("llm_request"))
     if response:
         candidates = response.get("candidates")
         finished = isinstance(candidates, list) and any(_object(each).get("finishReason") for each in candidates)
-        usage = response.get("usageMetadata") if finished else None  # in a stream only the last piece has the totals
+        usage = response.get("usageMetadata") if finished else None  # a stream's last piece has the totals
     else:
         usage = context.get("token_usage") or context.get("usage")
     named = context.get("model") or request.get("model")
@@ -159,7 +159,7 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
 
 
 def _of_line(line: bytes) -> Iterator[Inference]:
-    """Yield the inference of a line: its `message.usage` or `usageMetadata`."""
+    """Yield a line's inference: its `message.usage` or `usageMetadata`."""
     try:
         data = _object(json.loads(line))
     except ValueError:
@@ -172,7 +172,7 @@ def _of_line(line: bytes) -> Iterator[Inference]:
 
 
 def _counts(usage: object) -> dict[str, int]:
-    """Return the tokens of a usage by Anthropic's names, whichever provider's names it has; empty without any."""
+    """Return a usage's tokens, under any provider's names, by Anthropic's names; empty without any."""
     try:
         tokens = asdict(tokens_of(_object(usage)))
     except ValueError:

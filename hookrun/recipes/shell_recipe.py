@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from hookrun.shell.simple_command import ParsedLine
 
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
-"""Variables that have the same value in an agent's shell as in this process."""
+"""Variables with the same value in an agent's shell and this process."""
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
-"""The line that was read last."""
+"""The last line read."""
 BRACES = str.maketrans("{,}", "   ")
 MAX_LISTED = 20_000
-"""Files that a line's patterns are compared with, to follow links: some tens of milliseconds."""
+"""Files compared with a line's patterns, to follow links: some tens of milliseconds."""
+UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
 MAX_SHOWN = 60
-"""Characters of an unreadable part of a line that are shown."""
+"""Characters shown of an unreadable part of a line."""
 
 
 def line_directory(context: Mapping[str, object]) -> str:
@@ -39,23 +40,23 @@ def project_directory() -> str:
 def parse(context: Mapping[str, object], line: str) -> ParsedLine:
     """Return the commands that the line runs."""
     from hookrun.shell.evaluate import TOPLEVEL
-    from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for a line that may matter
+    from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for lines that may matter
     from hookrun.shell.simple_command import ParsedLine
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
     variables[TOPLEVEL] = project_directory()
     key = (line, line_directory(context), *variables.items())
-    if key not in _PARSED:  # another recipe in the same process has read the same line
+    if key not in _PARSED:  # another recipe in this process has read the line
         _PARSED.clear()
         _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables)
     known, parsed = _PARSED[key], ParsedLine()
     parsed.commands, parsed.wrappers = known.commands, known.wrappers
-    parsed.problem, parsed.unparsed = known.problem, known.unparsed[:]  # to which those of aliases are added
+    parsed.problem, parsed.unparsed = known.problem, known.unparsed[:]  # those of aliases are added
     return parsed
 
 
 def physical(path: str, directory: str | None) -> str | None:
-    """Return what `absolute` does with the links in the path's directory resolved: what a program removes."""
+    """Return `absolute` with the links in the path's directory resolved: what a program removes."""
     if absolute(path, directory) is None:
         return None
     parent, _, last = os.path.join(directory or "/", path).rpartition("/")
@@ -63,14 +64,14 @@ def physical(path: str, directory: str | None) -> str | None:
 
 
 def spellings(path: str) -> Iterable[str]:
-    """Return what an absolute path may name: a program follows a link before its `..`, some agents shorten first."""
+    """Return what an absolute path may name: programs follow a link before its `..`, some agents shorten first."""
     path = path.replace("\0", "")  # no name has one
     shortened = os.path.normpath(path)
     return dict.fromkeys((shortened, os.path.realpath(path), os.path.realpath(shortened)))
 
 
 class LinkedFiles:
-    """Targets of the links that a line's patterns match, among the first MAX_LISTED files on their way."""
+    """Targets of links matched by a line's patterns, among the first MAX_LISTED files on their way."""
 
     def __init__(self) -> None:
         self._left = MAX_LISTED
@@ -107,11 +108,13 @@ class LinkedFiles:
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterator[str]:
     """Yield why a line cannot be checked.
 
-    It cannot if it is too long or nested too deeply, or if a part of it cannot be parsed as shell and is `dangerous`,
-    a function of that part without quotes.
+    It is too long, nested too deeply, or has an unknown alias of git; or a part cannot be parsed as shell and is
+    `dangerous`, a function of that part without quotes.
     """
     if parsed.problem in {"too deep", "too long"}:
         yield f"This line is {parsed.problem} to check. Split it, or put it in a script"
+    if parsed.problem == UNKNOWN_ALIAS:
+        yield UNKNOWN_ALIAS
     for part in parsed.unparsed:
         bare = part.replace("\\\n", "").translate(QUOTES)
         if dangerous(bare) or dangerous(bare.translate(BRACES)):  # `{rm,-rf,/}`
@@ -121,6 +124,6 @@ def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterat
 
 
 def block(reasons: Iterator[str]) -> dict[str, object] | None:
-    """Return the verdict that blocks a call for the first of the reasons, None if there is none."""
+    """Return the verdict that blocks a call for the first reason, if any."""
     reason = next(reasons, None)
     return None if reason is None else {"action": "block", "message": reason}

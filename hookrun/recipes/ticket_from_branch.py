@@ -42,7 +42,7 @@ RECIPE = Recipe(
 # An unknown ticket does not block a prompt.
 @RECIPE.hook(["session_start", "user_prompt_submit"], timeout=5, on_failure="continue")
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the verdict with the ticket when a session starts, and at a prompt if it has changed."""
+    """Return the verdict with the ticket at a session's start, and at a prompt if it has changed."""
     branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None

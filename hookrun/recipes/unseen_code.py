@@ -1,6 +1,6 @@
-"""Find what a line runs and no hook sees: what is typed into a shell that it opens, and what it downloads.
+"""Find what a line runs unseen by hooks: input typed into a shell that it opens, and downloads.
 
-Some agents do not send typed input to hooks: a bare `bash` or `python3` would read further commands from the terminal.
+Some agents do not send typed input to hooks: a bare `bash` or `python3` reads commands from the terminal.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb",
 """Python's modules that read code."""
 
 READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
-"""Those that read code after a file that they are given."""
+"""Those that read code after a given file."""
 
 HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)")
-"""Options of interpreters other than Python that run a word, or end."""
+"""Options of other interpreters than Python that run a word, or end."""
 
 INTERACTIVE_OPTION = {
     "php": "-a",
     **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i"),
 }
-"""Interpreters, and the option with which they read code after they ran what they are given."""
+"""Interpreters, and their option to read code after running what they are given."""
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
-"""Options that show something and end; those with which ssh opens no shell; those whose value is the next word."""
+"""Options that show something and end; those of ssh without a shell; those whose value is the next word."""
 
 
 def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
-    """Yield why a line is blocked: it starts a program whose commands no hook would see."""
+    """Yield why a line is blocked: it starts a program that reads commands unseen by hooks."""
     if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
         return
     for program in terminal_readers(parsed):
@@ -66,8 +66,8 @@ def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -
 
 
 def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
-    """Yield the commands of a line that would read commands from the terminal."""
-    passed_on = False  # `cat | bash`: what is typed reaches the shell through the pipe
+    """Yield a line's commands that would read commands from the terminal."""
+    passed_on = False  # `cat | bash`: typed input reaches the shell through the pipe
     for command in parsed.commands:
         reads_elsewhere = (each.reads and each.target.text not in TERMINAL for each in command.redirections)
         if not command.words or command.stdin is not None or any(reads_elsewhere):
@@ -96,7 +96,7 @@ def _reads(command: SimpleCommand) -> bool:
 
 
 def _opens_python(texts: list[str]) -> bool:
-    """Return whether Python reads code: it is given none, or continues with `-i` after the given code."""
+    """Return whether Python reads code: it gets none, or continues with `-i` after it."""
     waiting = iter(texts)
     interactive = False
     for text in waiting:
@@ -114,7 +114,7 @@ def _opens_python(texts: list[str]) -> bool:
 
 
 def _has_code(program: str, texts: list[str]) -> bool:
-    """Return whether an interpreter is given what it runs, in its words or as a file."""
+    """Return whether an interpreter gets its code in words or as a file."""
     waiting = iter(texts)
     for text in waiting:
         if text in TERMINAL:
@@ -135,7 +135,7 @@ def _has_code(program: str, texts: list[str]) -> bool:
 DOWNLOADERS = ("curl", "wget", "fetch", "aria2c", "http", "https", "xh")
 INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|pwsh|powershell")
 INLINE = re.compile(r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)")
-"""Options with which interpreters run something other than their input."""
+"""Options of interpreters to run something other than their input."""
 
 INTO = frozenset({"--directory-prefix", "--output-dir", "-P"})
 """Options of wget and curl that name the directory for downloads."""
@@ -152,7 +152,7 @@ class Downloads:
         self._files: set[str] = set()
 
     def runs(self, command: SimpleCommand) -> bool:
-        """Return whether a command runs an earlier download of the line; remember its own downloads."""
+        """Return whether a command runs an earlier download of the line; record its own."""
         program = command.one_of(DOWNLOADERS) if command.words else None
         if program is not None:
             self._seen = True
@@ -169,7 +169,7 @@ class Downloads:
     def _remember(self, command: SimpleCommand, program: str) -> None:
         named = {each.target.text for each in command.redirections if each.writes}
         named.update(option_targets(program, command.arguments))
-        if program == "wget":  # without -O it takes the name from the address
+        if program == "wget":  # without -O the address has the name
             named.update(text.partition("?")[0].rpartition("/")[2] for text in command.arguments if "/" in text)
         elif program == "tee":
             named.update(command.arguments)

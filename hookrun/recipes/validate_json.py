@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     Problems = Iterator[str]
 
 PRIORITY = 900
-"""Late: the check sees the changes of the hooks before it."""
+"""Late: the check sees earlier hooks' changes."""
 
 ARGUMENT_FORMS = (("content",), ("edits",), ("old_string", "new_string"))
-"""The arguments with the new content: only one form is accepted, since a tool may use either of two."""
+"""The arguments with the new content: only one form is accepted, as a tool may use either of two."""
 
 
 MAX_SHOWN, MAX_COUNTED = 10, 1000
-"""Problems listed one by one, and problems looked for at all."""
+"""Problems listed, and problems looked for."""
 MAX_VALUE, MAX_MESSAGE = 60, 240
-"""Characters of a value, and of a message of a validator, which may quote the whole file."""
+"""Characters of a value, and of a validator's message, which may quote the whole file."""
 EXPECTED = {
     "type": "of type {}",
     "enum": "one of {}",
@@ -55,7 +55,7 @@ EXPECTED = {
     "minProperties": "an object with at least {} members",
     "maxProperties": "an object with at most {} members",
 }
-"""Keyword of JSON Schema -> what a value must be; for other keywords the message of `jsonschema` is shown."""
+"""Keyword of JSON Schema -> what a value must be; others show the message of `jsonschema`."""
 
 
 class Rule:
@@ -109,10 +109,10 @@ class Rule:
 
 
 def parse(text: str) -> object:
-    """Return the value of a JSON text. Raises ValueError with line and column, if they are known.
+    """Return a JSON text's value. Raises ValueError, with line and column if known.
 
-    Stricter than `json.loads`: it rejects NaN and Infinity, which are not JSON, and duplicate keys, of which readers
-    take different ones (RFC 8259, section 4).
+    Stricter than `json.loads`: it rejects NaN and Infinity, which are not JSON, and duplicate keys, which readers treat
+    differently (RFC 8259, section 4).
     """
     if text.startswith("\ufeff"):
         raise ValueError("line 1, column 1: it begins with a byte-order mark")
@@ -232,13 +232,13 @@ def _by_model(pattern: str, model: type[Any]) -> Callable[[object, str], Problem
 
 
 def _cut(message: str) -> str:
-    """Return a message without its middle if it is long: the beginning and the end matter most."""
+    """Return a long message without its middle: beginning and end matter most."""
     half = MAX_MESSAGE // 2
     return message if len(message) <= MAX_MESSAGE else f"{message[:half]} ... {message[-half:]}"
 
 
 class Unclear(Exception):  # noqa: N818  # not an error: a reason for the model
-    """The content of a file after an edit cannot be determined, so it cannot be checked."""
+    """A file's content after an edit is unknown, so it cannot be checked."""
 
 
 @dataclass(eq=False)
@@ -320,7 +320,7 @@ class ValidateJSON:
 
 
 def _text_after(args: Mapping[str, object], path: str) -> str:
-    """Return the content of the file once the tool has run. Raises Unclear if that cannot be determined."""
+    """Return the file's content after the tool's run. Raises Unclear if unknown."""
     given = [form for form in ARGUMENT_FORMS if any(name in args for name in form)]
     if len(given) > 1:
         raise Unclear(f"the call has both {' and '.join(f'`{form[0]}`' for form in given)}: give one of them")

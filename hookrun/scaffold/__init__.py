@@ -1,1 +1,1 @@
-"""Write hooks into a project: from templates and from recipes, whole or not at all."""
+"""Write hooks into a project from templates and recipes, whole or not at all."""

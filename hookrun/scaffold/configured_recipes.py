@@ -1,4 +1,4 @@
-"""Add, update and remove recipes in a declaration file, keeping the user's changes, and suggest them for a project."""
+"""Add, update and remove recipes in a declaration file, keeping the user's changes; suggest recipes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from hookrun.text import did_you_mean, diff, quote
 Entry = dict[str, object]
 
 DIGEST_LENGTH = 12
-"""Digits of a digest that are kept: enough to detect changes, it protects nothing."""
+"""Digits kept of a digest: enough to detect changes, it protects nothing."""
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
 CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
 NEWER = "pinned to a version that this hookrun does not have; upgrade hookrun"
 GONE = "not a recipe of this hookrun any more"
 CONFLICTS = {CONFLICT, NEWER}
-"""The states of a recipe or a file of tests."""
+"""The states of a recipe or test file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeStatus:
-    """The state of a recipe or file after a command, and where it was updated the difference between its versions."""
+    """A recipe's or file's state after a command and, if updated, the difference between its versions."""
 
     name: str
     state: str
@@ -44,7 +44,7 @@ class RecipeStatus:
 
 
 class ConfiguredRecipes:
-    """The recipes in a declaration file, with changes that are not written yet.
+    """The recipes in a declaration file, with unwritten changes.
 
     A recipe is one entry, `{"recipe": "NAME@VERSION", "options": {...}}`, whose other fields are the user's. Up to
     hookrun 0.1 its hooks were written out, marked by their `metadata`: `update` turns them into an entry.
@@ -58,16 +58,16 @@ class ConfiguredRecipes:
 
     @property
     def changes(self) -> list[FileChange]:
-        """Every file that changes, the declaration file last: a hook is not declared before its tests exist."""
+        """All changed files, the declaration file last: no hook is declared before its tests exist."""
         return [each for each in (*self._cases, *self.config_file.changes()) if each.has_effect]
 
     def names(self, state: str) -> list[str]:
-        """Return the names of the hooks of the recipes in this state."""
+        """Return the names of the hooks of recipes in this state."""
         found = [each.name for each in self.statuses if each.state == state]
         return [str(hook["name"]) for name in found for hook in hooks_of(*split_version(name))]
 
     def declared(self) -> dict[str, list[tuple[int, Entry]]]:
-        """Return the entries of each declared recipe, with their indices: one, or one for each hook written out."""
+        """Return each declared recipe's entries with their indices: one, or one for each written-out hook."""
         found: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.config_file.entries):
             name = recipe_of(entry)
@@ -76,7 +76,7 @@ class ConfiguredRecipes:
         return found
 
     def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "") -> None:
-        """Declare a version of a recipe, by default the newest, or set options of one that is declared.
+        """Declare a version of a recipe, by default the newest, or set options of a declared one.
 
         Raises ScaffoldError.
         """
@@ -108,7 +108,7 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Move a declared recipe to its newest version, keeping the user's fields and options.
 
-        Hooks that were written out and then changed stay as they are, unless `replace` is set.
+        Written-out hooks that were changed stay as they are, unless `replace` is set.
         """
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))
@@ -180,7 +180,7 @@ class ConfiguredRecipes:
 
 
 def recipe_of(entry: object) -> str | None:
-    """Return the recipe that an entry is, or that a hook was written out from; None for any other."""
+    """Return the recipe of an entry or of a written-out hook; None for any other."""
     if not isinstance(entry, dict):
         return None
     name = entry.get("recipe", as_object(entry.get("metadata")).get("recipe"))
@@ -188,7 +188,7 @@ def recipe_of(entry: object) -> str | None:
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
-    """Raise ScaffoldError for an option that the recipe does not have, or a value that it cannot use."""
+    """Raise ScaffoldError for an option that the recipe lacks, or a value that it cannot use."""
     known = option_variables(recipe.name)
     for name, value in options.items():
         if name not in known:
@@ -205,7 +205,7 @@ def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
 
 
 def digest(entry: Mapping[str, object]) -> str:
-    """Return the digest of a hook that was written out, without its options and metadata."""
+    """Return the digest of a written-out hook without its options and metadata."""
     rest = {name: value for name, value in as_object(entry.get("env")).items() if not name.startswith(PREFIX)}
     fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
     text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
@@ -219,7 +219,7 @@ def _difference(name: str, version: str) -> str:
 
 
 def _examples(recipe: Recipe) -> str:
-    """Return the recipe's case file with its examples only: the first two cases, and the first in which it is quiet."""
+    """Return the examples in a recipe's case file: the first two cases, and the first quiet one."""
     path = catalog.cases_path(recipe.name)
     if not os.path.exists(path):
         return ""
@@ -236,7 +236,7 @@ def _examples(recipe: Recipe) -> str:
 
 
 def _without_last_comments(lines: list[str]) -> list[str]:
-    """Return the lines without the comments at their end, which are about what comes next."""
+    """Return the lines without the last comments, which are about what comes next."""
     count = len(lines)
     while count and lines[count - 1].lstrip().startswith("#"):
         count -= 1
@@ -252,7 +252,7 @@ def _digits(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-# --- what suits a project: by its manifests, lock files and formatters
+# --- suggestions, by a project's manifests, lock files and formatters
 
 MANIFESTS = {
     "Python": ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "uv.lock"),
@@ -264,7 +264,7 @@ MANIFESTS = {
 """Kind of project -> files of which it has at least one."""
 
 OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
-"""Lock files of package managers that agents forget: they call npm or pip."""
+"""Lock files of package managers that agents forget in favour of npm or pip."""
 
 FORMATTERS = (
     ("Python", "ruff", "ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff"),
@@ -275,18 +275,18 @@ FORMATTERS = (
     ("Go", "gofmt", "go.mod"),
     ("Rust", "rustfmt", "Cargo.toml"),
 )
-"""Formatters: the kind of project, the program, and the files (or `FILE:TEXT`) that show that the project uses it."""
+"""Formatters: the kind of project, the program, and files (or `FILE:TEXT`) that show its use."""
 
 MAX_BYTES = 1 << 20
 
 
 def kinds(root: str) -> list[str]:
-    """Return the kinds of project that a directory is."""
+    """Return a directory's kinds of project."""
     return [kind for kind, names in MANIFESTS.items() if any(_has(root, name) for name in names)]
 
 
 def template_language(root: str) -> str:
-    """Return the language in which a hook for this project is written by default."""
+    """Return the default language for a hook of this project."""
     return next((kind.lower() for kind in kinds(root) if kind.lower() in LANGUAGES), "sh")
 
 

@@ -1,4 +1,4 @@
-"""Find and edit the config file of a project or user, whole or not at all, and fetch the configs that it includes."""
+"""Find and edit a project's or user's config file, whole or not at all, and fetch its includes."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hookrun.text import UserError
 
 
 class ScaffoldError(UserError):
-    """A hook cannot be written; nothing was changed. The message says where, what is wrong and what to do."""
+    """A hook cannot be written; nothing was changed. The message says where, why and what to do."""
 
 
 class DeclarationFile:
-    """A declaration file with edits that are not written yet. The file at `path` may not exist.
+    """A declaration file with unwritten edits. The file at `path` may not exist.
 
     `root` is its directory, `layer` is project or user, `events` are its custom events.
     """
 
     def __init__(self, path: str, layer: str, events: list[str]) -> None:
-        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if it cannot be read."""
+        """Read the file. Raises ScaffoldError if it cannot be edited, FileError if unreadable."""
         self.path = path
         self.layer = layer
         self.root = os.path.dirname(path)
@@ -70,7 +70,7 @@ class DeclarationFile:
         return name in explicit_names(expanded(self.entries))
 
     def unused(self, name: str) -> str:
-        """Return the name, with a number if a hook already has it."""
+        """Return the name, with a number if a hook has it."""
         return unique_name(name, Scope(self.layer, reserved=explicit_names(expanded(self.entries))))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
@@ -88,7 +88,7 @@ class DeclarationFile:
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
     def changes(self) -> list[FileChange]:
-        """Return what changes, to show or to write: the file, and before a new one the schema that it names."""
+        """Return the changes to show or write: the file and, before a new one, its schema."""
         return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
     def _edit(self, edit: Callable[[SpanEditor], SpanEditor], entry: Mapping[str, object] | None) -> None:
@@ -115,7 +115,7 @@ class DeclarationFile:
 
 
 def _start(path: str) -> str:
-    """Return the beginning of a new file: the name of its schema, in the way that editors read it."""
+    """Return the beginning of a new file, which names its schema for editors."""
     if path.endswith(YAML_SUFFIXES):
         return f"# yaml-language-server: $schema=./{SCHEMA_FILE}\n"
     return json.dumps({"$schema": f"./{SCHEMA_FILE}"}, indent=2) + "\n"
@@ -134,8 +134,8 @@ def _refuse_broken(file: ConfigFile) -> None:
 def project_file(directory: str, home: str, form: str | None = None) -> DeclarationFile:
     """Return the config file of the project around a directory; `form` is json, yaml or None.
 
-    In order of preference: a file with hooks, an existing file, a new one at the root of the repository, or in the
-    directory itself if there is no repository. Raises ScaffoldError and FileError.
+    In order of preference: a file with hooks, an existing file, a new one at the root of the repository or, without
+    one, in the directory itself. Raises ScaffoldError and FileError.
     """
     from hookrun.config.load import load_config  # with all that finds and merges files
 
@@ -165,35 +165,35 @@ def _chosen(paths: list[str], layer: str, form: str | None) -> str:
 
 
 def check_within(path: str, root: str) -> None:
-    """Raise ScaffoldError for a path that symbolic links lead out of its directory."""
+    """Raise ScaffoldError if symbolic links lead a path out of its directory."""
     real = os.path.realpath(path)
     if not is_within(real, os.path.realpath(root)):
         raise ScaffoldError(f"{path}: links out of {root}, to {real}\nhint: replace the link with a directory")
 
 
-# --- configs that are included from git repositories; nothing of a repository is run
+# --- configs included from git repositories; nothing of a repository is run
 
 GIT_TIMEOUT = 120
-"""Seconds that one call of git may take."""
+"""Limit in seconds on one call of git."""
 
 MAX_BYTES = 64 << 20
-"""Limit on the files of a repository, together."""
+"""Limit on all files of a repository."""
 
 PROTOCOLS = ("https", "ssh", "file")
 SAFE = (
     *("-c", "protocol.allow=never"),
     *(word for name in PROTOCOLS for word in ("-c", f"protocol.{name}.allow=always")),
 )
-"""Options of git: a project's config must not make git run a program (`ext::`) or read over an open line."""
+"""Options of git: a project's config must not make it run programs (`ext::`) or read over open lines."""
 
 OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
-"""Variables that git gives to its own hooks, and that would lead this git elsewhere."""
+"""Variables that git sets for its own hooks and that would misdirect this git."""
 
 
 def fetch(include: GitInclude, home: str) -> str:
-    """Fetch the files of an include for an account, check them against its digest, and return their digest.
+    """Fetch an include's files for an account, check them against its digest, and return their digest.
 
-    Only a complete copy replaces one that is there. Raises ScaffoldError.
+    Only a complete copy replaces an existing one. Raises ScaffoldError.
     """
     directory = include.directory(home)
     try:
@@ -235,7 +235,7 @@ def _archive(include: GitInclude, repository: str) -> bytes:
 def _git(*arguments: str, about: GitInclude) -> bytes:
     inherited = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     try:
-        done = subprocess.run(  # the user's git; values of a project stand behind `--`
+        done = subprocess.run(  # the user's git; a project's values stand behind `--`
             ["git", *SAFE, *arguments],  # noqa: S607  # as above
             capture_output=True,
             timeout=GIT_TIMEOUT,
@@ -259,7 +259,7 @@ def _git(*arguments: str, about: GitInclude) -> bytes:
 
 
 def _extract(archive: bytes, directory: str) -> None:
-    """Write the regular files of an archive. Raises ScaffoldError for links and for too much."""
+    """Write an archive's regular files. Raises ScaffoldError for links and excess size."""
     import tarfile  # rarely needed
 
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
@@ -271,7 +271,7 @@ def _extract(archive: bytes, directory: str) -> None:
                 raise ScaffoldError(f"the repository has a link, `{member.name}`\nhint: use one of plain files only")
         os.mkdir(directory, 0o700)
         for member in members:
-            path = os.path.join(directory, member.name)  # git takes no name with `..`
+            path = os.path.join(directory, member.name)  # git allows no `..` in names
             check_within(path, directory)
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             mode = 0o700 if member.mode & 0o100 else 0o600

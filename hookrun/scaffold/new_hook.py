@@ -18,21 +18,21 @@ from hookrun.text import quote
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "
 HOOKS_DIRECTORY = "hooks"
-"""The directory of a project for the scripts and tests of its hooks."""
+"""The project's directory for its hooks' scripts and tests."""
 
 EVENT = "pre_tool_use"
 TIMEOUT = 10
 HOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 CASES_SUFFIX = ".hooktest.yaml"
 ANY_TOOL = "some_tool"
-"""The tool in a test if the matcher names none."""
+"""The tool in tests if the matcher names none."""
 SET = re.compile(r"\[(!?)(.)[^\]]*\]")
 """A character set of a glob, such as `[abc]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language for hooks: the suffix of its files, the program it needs, the command that builds a hook."""
+    """A language for hooks: its suffix, the program it needs, the command that builds a hook."""
 
     suffix: str
     program: str
@@ -50,7 +50,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a template does: default name, description and matcher, the effect of a failure, and its usual event.
+    """What a template does: default name, description and matcher, a failure's effect, its usual event.
 
     `args` are arguments that the hook allows, for tests of its conditions.
     """
@@ -75,10 +75,10 @@ PURPOSES = {
                        event="session_start"),
     "notice": Purpose("tell-me", "Notify you of the event.", event="notification"),
 }  # fmt: skip
-"""Section of the templates -> its purpose. Commands have no template: to read shell, use a recipe."""
+"""Section of the templates -> its purpose. Commands have none: use a recipe to read shell."""
 
 STUB = "stub"
-"""The section of a script that fails, as do its tests, until it is written."""
+"""The section of a script that fails, with its tests, until it is written."""
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -88,10 +88,10 @@ OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop
 
 @dataclass(frozen=True, slots=True)
 class HookTemplateRequest:
-    """The hook to make. `name` and `matcher` default to those of the template for the event.
+    """The hook to make. `name` and `matcher` default to those of the event's template.
 
-    Without an event it is the one of the template with this name, else pre_tool_use. With `serve`, its program answers
-    one line of JSON after the other.
+    The default event is that of the template with this name, else pre_tool_use. With `serve`, its program answers lines
+    of JSON.
     """
 
     language: str
@@ -106,8 +106,8 @@ class HookTemplateRequest:
 class HookPlan:
     """A new hook: its `name`, and the `files` to write beside the edited config file.
 
-    It needs the `program`; `build` is the command that makes its own, if one is needed; `stub` is the path of a script
-    that is unfinished; `blocks` is whether its failure blocks the call.
+    It needs the `program`; `build` is the command that builds the hook, if any; `stub` is the path of an unfinished
+    script; `blocks` is whether its failure blocks the call.
     """
 
     name: str
@@ -119,10 +119,10 @@ class HookPlan:
 
 
 def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> HookPlan:
-    """Return the plan for a hook in the config file `config_file`, which is edited but not written.
+    """Return the plan for a hook in `config_file`, which is edited but not written.
 
-    Raises ScaffoldError if it could never run or its script exists, UnknownEventError, and FileError for a file that
-    cannot be read.
+    Raises ScaffoldError if it could never run or its script exists, UnknownEventError, and FileError for an unreadable
+    file.
     """
     root = config_file.root
     event = resolve_event(request.event or _usual_event(request), config_file.events)
@@ -134,7 +134,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     template = rf"{re.escape(PURPOSES[purpose].name)}(-\d+)?"
     is_stub = request.name is not None and re.fullmatch(template, request.name) is None
     if is_stub and purpose == "file" and request.matcher is None:
-        purpose = "command"  # what most guards check
+        purpose = "command"  # most guards check commands
     is_stub = is_stub or purpose == "command"
     entry = _entry(request, event, purpose, config_file)
     if is_stub:
@@ -163,7 +163,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
 
 
 def _usual_event(request: HookTemplateRequest) -> str:
-    """Return the event of the example that is asked for by name alone, else that of most hooks."""
+    """Return the event of a template requested by name alone, else that of most hooks."""
     examples = {each.name: each.event for each in PURPOSES.values() if request.matcher is None}
     return examples.get(request.name or "", EVENT)
 
@@ -195,7 +195,7 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: 
 def purpose_of(event: str, matcher: str | None) -> str:
     """Return the key in PURPOSES for a canonical event and a matcher."""
     tools = set(matcher.split("|")) if matcher is not None else set()
-    if event in GUARDING:  # a guard fails on calls that it does not know, so it matches only these tools
+    if event in GUARDING:  # a guard fails on unknown calls, so it matches only these tools
         if tools == {"bash"}:
             return "command"
         return "file" if tools <= FILE_TOOLS else "notice"
@@ -205,14 +205,14 @@ def purpose_of(event: str, matcher: str | None) -> str:
 
 
 def render_script(language: str, purpose: str, values: dict[str, str], *, serve: bool = False) -> str:
-    """Return the text of a hook's script. `values` are its name, description and event."""
+    """Return a hook's script. `values` are its name, description and event."""
     sections = _sections(language)
     text = _fill(sections["serve frame" if serve else "frame"], "imports", sections.get(f"{purpose} imports", ""))
     return _with_values(_fill(text, "judge", sections[purpose]), values)
 
 
 def _fill(text: str, place: str, lines: str) -> str:
-    """Replace the line `{{place}}` with these lines; if there are none, remove it and an empty line before it."""
+    """Replace the line `{{place}}` with these lines; without any, remove it and an empty line before."""
     mark = f"{{{{{place}}}}}\n"
     return text.replace(mark, lines) if lines else text.replace(f"\n\n{mark}", "\n").replace(mark, "")
 
@@ -232,7 +232,7 @@ def _sections(name: str) -> dict[str, str]:
 
 
 def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_stub: bool = False) -> str:
-    """Return the test file of a new hook; `config` is the path from there to the config file."""
+    """Return a new hook's test file; `config` is the path from there to the config file."""
     event, name = str(entry["event"]), str(entry["name"])
     tools = _tools(purpose, entry) if event in WITH_TOOL else []
     defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
@@ -260,7 +260,7 @@ def _of_tool(purpose: str, tool: str) -> str:
 
 
 def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:
-    """Return one test that meets all conditions, and one in which the first is not met."""
+    """Return a test that meets all conditions, and one that fails the first."""
     met: dict[str, object] = {"tool_args": dict(PURPOSES[purpose].args)}
     for path, pattern in when.items():
         _put(met, path.split("."), example(str(pattern)))

@@ -1,9 +1,8 @@
 """A caller: whether it can be served, and its request, in the words of this version.
 
-It is served only if it runs under the same limits, privileges and namespaces as the server: what differs is not
-imitated, and such a caller runs in a process of its own. The server greets with one line. The client then sends its
-request, with its working directory and its standard streams as descriptors, and afterwards a byte for each signal it
-receives. The server answers with the exit status.
+It is served only under the server's own limits, privileges and namespaces: differences are not imitated, such a caller
+runs cold. The server greets with one line. The client sends its request, with its working directory and standard
+streams as descriptors, then a byte for each signal it receives. The server answers with the exit status.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ HEADER = Struct("<4sI")
 COUNTS = Struct("<3I")
 """Arguments, variables, umask."""
 MAX_BODY = 64 << 20
-"""Bytes of a request: more than any system passes to a program."""
+"""Bytes of a request: more than any system gives a program."""
 REQUEST_WITHIN = 10
-"""Seconds for each part of a request, header and body: a silent client is in the way of others."""
+"""Seconds for a request's header, and for its body: a silent client delays others."""
 WAIT = Struct("@ll").pack(REQUEST_WITHIN, 0)
 """The same as a `struct timeval`."""
 DESCRIPTORS = 4
 """Working directory, stdin, stdout, stderr."""
 
 GO, GO_BLOCK = b"go 0\n", b"go 1\n"
-"""The greetings; with the second, a client that gets no answer refuses."""
+"""Greetings; after the second, a client without an answer refuses."""
 ANSWER = b"X"
 
 INTERRUPTED = 128
-"""Added to the number of a signal: an exit status from here on means that a run was cut off."""
+"""Added to a signal's number: from this exit status on, a run was cut off."""
 
 
 class ProtocolError(Exception):
-    """The other side is not what it should be."""
+    """The other side breaks the protocol."""
 
 
 class RunRequest:
-    """What a client wants to be run, and as what."""
+    """A command line to run, and the client's process state."""
 
     def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
         self.argv = argv
@@ -62,19 +61,19 @@ def cold(reason: str) -> bytes:
 
 
 def answer(status: int) -> bytes:
-    """Return the last words to a client."""
+    """Return the last line to a client."""
     return ANSWER + bytes((status & 0xFF,))
 
 
 class LastEnvironment:
-    """The environment of the last request, which that of the next one mostly is."""
+    """The last request's environment, usually the next one's too."""
 
     text = b""
     variables: dict[bytes, bytes] = {}  # noqa: RUF012  # replaced, never changed
 
 
 def receive(connection: socket.socket) -> RunRequest | None:
-    """Return the request of a client, or None if it went before it had sent it. Raises ProtocolError, OSError."""
+    """Return a client's request, or None if it went before sending it. Raises ProtocolError, OSError."""
     descriptors = array("i")
     data = bytearray()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, WAIT)
@@ -96,7 +95,7 @@ def receive(connection: socket.socket) -> RunRequest | None:
 
 
 def _fill(connection: socket.socket, data: bytearray, size: int, descriptors: array[int]) -> None:
-    """Receive until there are so many bytes, and the descriptors that come with them. Raises EOFError, OSError."""
+    """Receive `size` bytes, and the descriptors with them. Raises EOFError, OSError."""
     until = monotonic() + REQUEST_WITHIN
     room = socket.CMSG_SPACE(DESCRIPTORS * descriptors.itemsize)
     while len(data) < size:
@@ -123,7 +122,7 @@ def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
         for each in text.split(b"\0"):
             name, equals, value = each.partition(b"=")
             if equals:
-                LastEnvironment.variables.setdefault(name, value)  # as Python reads its own: the first one counts
+                LastEnvironment.variables.setdefault(name, value)  # as in Python the first one counts
     return RunRequest([os.fsdecode(word) for word in words], LastEnvironment.variables, umask, descriptors)
 
 
@@ -144,14 +143,14 @@ STATUS = (
     b"Cpus_allowed:",
     b"Mems_allowed:",
 )
-"""Lines of /proc/PID/status that must be the same."""
+"""Lines of /proc/PID/status that must be equal."""
 IOPRIO_GET, IOPRIO_WHO_PROCESS = {"x86_64": 252, "aarch64": 31}.get(os.uname().machine), 1
-"""The number of ioprio_get(2), for which Python has no function, and its first argument."""
+"""The number of ioprio_get(2), which Python lacks, and its first argument."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
 
 
 def credentials(connection: socket.socket) -> tuple[int, int]:
-    """Return process id and user id of the process at the other end. Raises OSError."""
+    """Return the peer's process id and user id. Raises OSError."""
     if sys.platform == "darwin":
         xucred = connection.getsockopt(0, 0x001, 76)  # SOL_LOCAL, LOCAL_PEERCRED: version, uid, groups
         return connection.getsockopt(0, 0x002), unpack("2I", xucred[:8])[1]  # LOCAL_PEERPID
@@ -166,7 +165,7 @@ class Surroundings:
         self._own = _of(os.getpid()) if sys.platform != "darwin" else {"sandbox": is_sandboxed(os.getpid())}
 
     def refusal(self, pid: int, uid: int) -> str | None:
-        """Return why a caller cannot be served, as the one word that it is greeted with. Raises OSError."""
+        """Return why a caller cannot be served: the word of its greeting. Raises OSError."""
         if uid != os.geteuid():
             return "peer"
         if sys.platform == "darwin":
@@ -177,12 +176,12 @@ class Surroundings:
         try:
             its = _of(pid)
         except (PermissionError, FileNotFoundError, ProcessLookupError):
-            return "namespace"  # its links can be read only by a process of the same user namespace; or it is gone
+            return "namespace"  # only a process of the same user namespace can read its links; or it is gone
         return next((reason for reason, own in self._own.items() if its[reason] != own), None)
 
 
 def is_sandboxed(pid: int) -> bool | None:
-    """Return whether a process of macOS runs in a sandbox, None if the system does not say."""
+    """Return whether a process on macOS is sandboxed, None if unknown."""
     import ctypes
 
     try:
@@ -193,9 +192,9 @@ def is_sandboxed(pid: int) -> bool | None:
 
 
 def _of(pid: int) -> dict[str, object]:
-    """Return what must be the same, by the reason that is given where it is not. Raises OSError.
+    """Return the values that must be equal, by the reason given if one is not. Raises OSError.
 
-    Every run waits for it: each value is read in the quickest way.
+    Every run waits for this: each value is read in the quickest way.
     """
     directory = f"/proc/{pid}/"
     status = _read(f"{directory}status")
@@ -223,7 +222,7 @@ def _system_call() -> Callable[[int, int, int], int]:
 
 
 def _io_priority(pid: int) -> int:
-    """Return what ionice(1) sets, 0 where the number of the system call is not known."""
+    """Return what ionice(1) sets, 0 if the system call's number is unknown."""
     return _system_call()(IOPRIO_GET, IOPRIO_WHO_PROCESS, pid) if IOPRIO_GET is not None else 0
 
 
@@ -236,7 +235,7 @@ def _read(path: str) -> bytes:
 
 
 def _link(path: str) -> str:
-    """Return where a link leads; nothing where the system has no such namespace. Raises PermissionError."""
+    """Return a link's target, nothing if the system has no such namespace. Raises PermissionError."""
     try:
         return os.readlink(path)
     except FileNotFoundError:
@@ -244,7 +243,7 @@ def _link(path: str) -> str:
 
 
 def _label(directory: str) -> bytes:
-    """Return the security label, nothing where no security module gives one."""
+    """Return the security label, if a security module gives one."""
     try:
         return _read(f"{directory}attr/current")
     except OSError:

@@ -43,7 +43,7 @@ ANSWERS_WITHIN = 2.0
 
 
 def preload() -> None:
-    """Import what runs need, so that workers share it: the modules of cold runs, and all agents'."""
+    """Import the modules of cold runs and of all agents, so that workers share them."""
     for name in ("json", *" ".join(boot_writer.GROUPS).split()):
         importlib.import_module(name)
     for agent in AGENTS:
@@ -98,7 +98,7 @@ def serve(
 
 
 def _lock_of_silent(path: str) -> int | None:
-    """End the server that holds a lock and does not answer, and return the lock; None if it keeps it."""
+    """End the silent server that holds a lock and return the lock, None if it keeps it."""
     found = listening(path)
     if found is not None:
         end_server(path, found[0])
@@ -106,7 +106,7 @@ def _lock_of_silent(path: str) -> int | None:
 
 
 def answers(path: str) -> bool:
-    """Return whether the server at a socket greets; the socket of one that does not is removed: nobody waits again."""
+    """Return whether the server at a socket greets; if not, remove the socket, so that no client waits again."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWERS_WITHIN)
         try:
@@ -123,7 +123,7 @@ def answers(path: str) -> bool:
 
 
 def main(argv: list[str], package: WatchedPackage) -> int:
-    """Be the server that a cold run has started, with `--home DIR [--blocks]`; return the exit status."""
+    """Be the server that a cold run started with `--home DIR [--blocks]`; return the exit status."""
     os.set_inheritable(LOCK, False)  # noqa: FBT003
     os.chdir("/")
     os.umask(0o077)
@@ -144,11 +144,11 @@ def main(argv: list[str], package: WatchedPackage) -> int:
 
 
 def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, blocks: bool) -> str | None:
-    """Let the launchers of a home find this server, and serve it; return why that is not possible, else None."""
+    """Point a home's launchers to this server and serve; return why that fails, or None."""
     base = socket_base(home, identity=package.identity)
     renewed = HookrunProgram.started_by(command).cold_command()
     try:
-        renew_launchers(home, renewed)  # first: one of another version must not find this server
+        renew_launchers(home, renewed)  # first: no other version's may find this server
     except (OSError, FileError) as error:
         return f"a launcher cannot be renewed: {str(error).partition(os.linesep)[0]}"
     launcher_file.update_socket(launcher_file.path_in(home), command, base, renewed)
@@ -161,6 +161,6 @@ def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, 
 
 
 def _started() -> None:
-    """Let another server be started when this one is gone."""
+    """Allow the start of another server after this one."""
     os.ftruncate(LOCK, 0)
     os.close(LOCK)

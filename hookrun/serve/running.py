@@ -1,4 +1,4 @@
-"""Find the servers that run for a home: for `hookrun serve --status` and `--stop`, `status` and `doctor`."""
+"""Find the servers of a home: for `hookrun serve --status` and `--stop`, `status` and `doctor`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ KILOBYTE = 1024
 
 
 class RunningServer:
-    """A server that holds the lock of one of the home's sockets."""
+    """A server that holds the lock of a socket of the home."""
 
     def __init__(self, path: str, pid: int) -> None:
         self.path = path
         self.pid = pid
 
     def to_json(self) -> dict[str, object]:
-        """Return what is known of it: process id, socket, workers, and memory in bytes, parts shared counted once."""
+        """Return its process id, socket, workers, and memory in bytes, shared parts counted once."""
         workers = _children(self.pid)
         memory = sum(map(_memory, (self.pid, *workers)))
         return {"pid": self.pid, "socket": self.path, "workers": len(workers), "memory": memory}
 
     def stop(self) -> bool:
-        """Tell it to end, and return whether it has done so in time."""
+        """End it; return whether it ended in time."""
         return end_server(self.path, self.pid)
 
 
@@ -40,7 +40,7 @@ def running_servers(home: str) -> list[RunningServer]:
 
 
 def setting(home: str, name: str) -> object:
-    """Return a setting of a home, without those of a project; None if it is not set."""
+    """Return a home's setting, projects' aside; None if unset."""
     compiled = load_compiled(find(None, home))
     return compiled.settings.get(name) if compiled is not None else None
 
@@ -51,7 +51,7 @@ def warm_setting(home: str) -> str:
 
 
 def describe(home: str) -> tuple[bool, str]:
-    """Return whether all is well with the server of a home, and in words how it is; "" if no launcher uses one."""
+    """Return whether a home's server is well, and its state in words, "" if no launcher uses one."""
     if launcher_file.read(launcher_file.path_in(home)) is None:
         return True, ""
     running = [each.to_json() for each in running_servers(home)]
@@ -70,7 +70,7 @@ def describe(home: str) -> tuple[bool, str]:
 
 
 def _launchers_are_scripts(home: str) -> bool:
-    """Return whether no launcher of a home is the compiled client, which alone calls a server."""
+    """Return whether no launcher of a home is the compiled client: only that calls a server."""
     begins = []
     for agent in AGENTS:
         try:
@@ -91,7 +91,6 @@ def last_failure(home: str) -> str | None:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the child processes of a process."""
     if not os.path.exists("/proc/self/stat"):
         pairs = [line.split() for line in _ps("-A", "-o", "pid=,ppid=").splitlines()]
         return [int(child) for child, parent in pairs if int(parent) == pid]
@@ -106,7 +105,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _memory(pid: int) -> int:
-    """Return the memory of a process in bytes; what it shares with others is divided among them where that is known."""
+    """Return a process's memory in bytes; shared parts are divided among the processes where known."""
     try:
         with open(f"/proc/{pid}/smaps_rollup") as file:
             return next((int(line.split()[1]) * KILOBYTE for line in file if line.startswith("Pss:")), 0)
@@ -115,7 +114,7 @@ def _memory(pid: int) -> int:
 
 
 def _ps(*options: str) -> str:
-    """Return what ps(1) prints, nothing where there is none, as in a small container."""
+    """Return what ps(1) prints, nothing without ps, as in a small container."""
     try:
         done = subprocess.run(["ps", *options], capture_output=True, text=True, check=False)  # noqa: S607
     except OSError:

@@ -1,6 +1,6 @@
-"""The server: accepts callers, gives each to a worker, and ends when it has nothing more to do or is out of date.
+"""The server: accepts callers, gives each to a worker, and ends when idle or out of date.
 
-It never blocks, runs no hook and reads no configuration; what it keeps of a run is whether failures block.
+It never blocks, runs no hook and reads no config; of a run it keeps only whether failures block.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 MAX_WORKERS = 64
 """Runs at once: a caller beyond them runs cold."""
 KEPT_IDLE = 2
-"""Idle workers that are kept for longer than BURST."""
+"""Idle workers kept longer than BURST."""
 BURST = 10.0
 """Seconds after which idle workers beyond KEPT_IDLE are ended."""
 IDLE_LIMIT = 900.0
 """Seconds without a caller after which the server ends."""
 MAX_RUNS = 50_000
-"""Runs after which the server ends: the next one starts a new one."""
+"""Runs after which the server ends; the next run starts a new one."""
 LONELY = 60.0
-"""Seconds without a run after which a server ends that has to decline a caller because it runs under other limits."""
+"""Seconds without a run after which a server that must decline a caller under other limits ends."""
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
 PAUSE = 0.1
-"""Seconds before what the system has refused, a process or a descriptor, is asked for again."""
+"""Seconds before a refused process or descriptor is requested again."""
 PATIENCE = 10.0
-"""Seconds that callers who have been greeted wait for a worker while the system allows no more."""
+"""Seconds that greeted callers wait for a worker while the system allows no more."""
 
 
 class Seat:
-    """A worker as the server sees it: its process, the line to it, and the connection that it serves."""
+    """A worker as the server sees it: its process, its line, and the connection it serves."""
 
     def __init__(self, pid: int, control: socket.socket) -> None:
         self.pid = pid
@@ -66,6 +66,7 @@ class Server:
         self.package = package
         self.idle_limit = idle_limit
         self.listener: socket.socket | None = None
+        self.wake = -1
         self._identity = (0, 0)
         self.surroundings = caller.Surroundings()
         self.seats: dict[int, Seat] = {}
@@ -82,7 +83,11 @@ class Server:
     # --- the socket
 
     def listen(self, home: str) -> None:
-        """Make the socket and put it in its place at once, complete. Raises OSError."""
+        """Put the complete socket in place at once. Raises OSError.
+
+        A client that finds it also finds this process, and may end it as a server that runs.
+        """
+        self.wake = _catch_signals()
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
         try:
@@ -91,8 +96,8 @@ class Server:
             listener.listen(BACKLOG)
             status = os.lstat(temporary)
             self._identity = status.st_dev, status.st_ino
-            os.rename(temporary, self.path)
             sign_lock(self.lock, home)
+            os.rename(temporary, self.path)
         except OSError:
             try:
                 os.unlink(temporary)
@@ -110,7 +115,7 @@ class Server:
         return stat.S_ISSOCK(status.st_mode) and (status.st_dev, status.st_ino) == self._identity
 
     def _close(self) -> None:
-        """Take no more callers; those that wait at the socket are sent away."""
+        """Take no more callers; send those at the socket away."""
         listener, self.listener = self.listener, None
         if listener is None:
             return
@@ -122,7 +127,7 @@ class Server:
         self.poll.unregister(listener)
         self.package.unregister(self.poll)
         listener.close()
-        release_lock(self.path, self.lock)  # another server may start while the last runs end
+        release_lock(self.path, self.lock)  # another may start while the last runs end
         if not self.waiting:
             self._dismiss()
 
@@ -135,9 +140,8 @@ class Server:
     # --- the loop
 
     def run(self) -> None:
-        """Serve until there is a reason to end, and until the last run has ended then."""
-        wake = _catch_signals()
-        self.poll.register(wake, select.POLLIN)
+        """Serve until there is a reason to end and the last run has ended."""
+        self.poll.register(self.wake, select.POLLIN)
         self.package.register(self.poll)
         self._fork()
         while self.listener is not None or self.seats or self.waiting:
@@ -147,16 +151,16 @@ class Server:
             for fd in ready:
                 if fd in self.seats:
                     self._hear(self.seats[fd])
-                elif fd == wake:
-                    os.read(wake, 64)
+                elif fd == self.wake:
+                    os.read(self.wake, 64)
                     self._close()
-            if self.listener is not None and self.listener.fileno() in ready:  # greeted with what was just heard
+            if self.listener is not None and self.listener.fileno() in ready:  # the greeting has what was just heard
                 self._accept(self.listener)
             self._give()
             self._tend()
 
     def _timeout(self) -> int:
-        """Return for how many milliseconds to wait for something to happen."""
+        """Return the milliseconds to wait for an event."""
         if self.waiting and self.stuck_since is None:
             return 0
         if self.waiting or monotonic() < self.accept_after:
@@ -166,7 +170,7 @@ class Server:
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
 
     def _tend(self) -> None:
-        """End idle workers beyond a few, and the server itself when its time has come."""
+        """End surplus idle workers, and the server when it is due."""
         now = monotonic()
         if self.listener is None and not self.waiting:
             self._dismiss()
@@ -182,7 +186,7 @@ class Server:
             self._close()
 
     def _accept(self, listener: socket.socket) -> None:
-        """Greet everyone who waits at the socket, if there can be a worker for them; it is found afterwards."""
+        """Greet all who wait at the socket and can get a worker; it is found afterwards."""
         can_fork = False
         for connection in self._accepted(listener):
             reason = self._refusal(connection)
@@ -211,12 +215,12 @@ class Server:
         return reason or ("outdated" if self.package.has_changed() else None)
 
     def _give(self) -> None:
-        """Give the callers that wait to idle workers, the one used last first; start one more if those do not do."""
+        """Give waiting callers to idle workers, the last used first; start one more if these do not suffice."""
         while self.waiting and self.idle:
             seat, connection = self.idle.pop(), self.waiting[0]
             try:
                 socket.send_fds(seat.control, [b"c"], [connection.fileno()])
-            except OSError:  # it has been killed; its end is heard of later
+            except OSError:  # it was killed; its end is heard later
                 continue
             seat.connection = self.waiting.popleft()
         if not self.waiting or self._fork():
@@ -224,13 +228,13 @@ class Server:
             return
         now = monotonic()
         self.stuck_since = self.stuck_since or now
-        if now - self.stuck_since > PATIENCE:  # they go on as after a crash
+        if now - self.stuck_since > PATIENCE:  # they continue as after a crash
             for connection in self.waiting:
                 connection.close()
             self.waiting.clear()
 
     def _fork(self) -> bool:
-        """Start a worker, unless there are too many or the system allows no more; return whether there is one more."""
+        """Start a worker unless there are too many or the system refuses; return whether it started."""
         if len(self.seats) >= MAX_WORKERS or monotonic() < self.fork_after:
             return False
         self.fork_after = monotonic() + PAUSE
@@ -254,7 +258,6 @@ class Server:
         return True
 
     def _sockets(self) -> Iterator[socket.socket]:
-        """Yield every socket of the server."""
         for each in (self.listener, *(seat.control for seat in self.seats.values())):
             if each is not None:
                 yield each
@@ -280,7 +283,7 @@ class Server:
     # --- workers
 
     def _hear(self, seat: Seat) -> None:
-        """Take note of what a worker has to tell, or of its end."""
+        """Note a worker's report, or its end."""
         try:
             word = seat.control.recv(1)
         except OSError:
@@ -306,7 +309,7 @@ class Server:
         self.last_call = monotonic()
 
     def _bury(self, seat: Seat) -> None:
-        """Reap a worker; answer for one that a signal of its caller, or the agent's own way of ending, has ended."""
+        """Reap a worker; answer for one that its caller's signal or the agent's own ending has ended."""
         self.poll.unregister(seat.control)
         del self.seats[seat.control.fileno()]
         seat.control.close()
@@ -323,14 +326,14 @@ class Server:
                 return
             try:
                 connection.send(caller.answer(status if status >= 0 else caller.INTERRUPTED - status))
-            except OSError:  # it was its caller that was killed
+            except OSError:  # its caller was killed
                 return
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
     try:
         connection.send(words, socket.MSG_DONTWAIT)
-    except OSError:  # gone already: the worker sees that, too
+    except OSError:  # gone: the worker sees that, too
         pass
 
 
@@ -346,7 +349,7 @@ def _catch_signals() -> int:
 
 
 def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
-    """Be a worker, in a process that was forked for it, and end with it."""
+    """Be a worker in a process forked for it, and exit."""
     status = NO_ANSWER
     try:
         signal.set_wakeup_fd(-1)

@@ -1,6 +1,6 @@
-"""Notice that the server is out of date: the package, the interpreter or what it has loaded besides has changed.
+"""Notice that the server is out of date: the package, the interpreter or another loaded package has changed.
 
-Imports little: a server looks at the package before it imports what it serves.
+Imports little: a server looks at the package before importing what it serves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import select
 
 CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
-"""inotify(7): a file is written to, its attributes change, it is moved, made or removed, the directory itself is."""
+"""inotify(7): a file is written, has new attributes, is moved, made or removed, or the directory itself is."""
 LOOK_EVERY = 1.0
 """Seconds between looks at the interpreter and the installed packages."""
 READABLE = 0x1
@@ -26,11 +26,11 @@ Identity = tuple[int, int, int]
 
 
 class WatchedPackage:
-    """The package as it was when the server began, and later the rest of what the server has loaded."""
+    """The package as it was at the server's start, and later everything else loaded."""
 
     def __init__(self) -> None:
         self.identity = package_identity()
-        """The texts that go into the name of the socket; empty once the package has changed."""
+        """The strings in the socket's name; empty once the package has changed."""
         self._root = _stat(_package())[:2]
         self._others: dict[str, Identity] = {}
         self._looked = 0.0
@@ -45,29 +45,29 @@ class WatchedPackage:
         self._add_others([os.path.realpath(sys.executable), str(os.__file__)])
 
     def all_loaded(self) -> None:
-        """Watch the directories of the installed packages, too, now that everything is loaded."""
+        """Watch the installed packages' directories, too, now that all is loaded."""
         tops = (module for name, module in list(sys.modules.items()) if "." not in name and name != "hookrun")
         files = (getattr(module, "__file__", None) or "" for module in tops)
         places = (os.path.dirname(file) for file in files if "-packages/" in file)  # site-packages, dist-packages
         self._add_others({place if place.endswith("-packages") else os.path.dirname(place) for place in places})
 
     def register(self, poll: select.poll) -> None:
-        """Have changes end a wait, so that the server does not stay longer than it is of use."""
+        """Have changes end a wait, so that no server stays longer than it is of use."""
         if self._fd >= 0:
             poll.register(self._fd, READABLE)
 
     def unregister(self, poll: select.poll) -> None:
-        """Have changes no longer end a wait: a server that waits for its last runs does not look at them."""
+        """Have changes no longer end a wait: a server waiting for its last runs ignores them."""
         if self._fd >= 0:
             poll.unregister(self._fd)
 
     def has_changed(self) -> bool:
-        """Return whether something is not what the server has loaded any more."""
+        """Return whether something differs from what was loaded."""
         if not self.identity or _stat(_package())[:2] != self._root or self._have_others_changed():
             return True
         if self._fd >= 0:
             try:
-                os.read(self._fd, 1 << 16)  # also in doubt: what is not read ends every wait
+                os.read(self._fd, 1 << 16)  # always: unread data ends every wait
                 self._in_doubt = True
             except BlockingIOError:
                 if not self._in_doubt:
@@ -75,7 +75,7 @@ class WatchedPackage:
         try:
             os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         except OSError:
-            return False  # without a descriptor the modules cannot be looked at: done at the next call
+            return False  # no free descriptor to look at the modules: done at the next call
         self._in_doubt = False
         if package_identity() != self.identity:
             self.identity = []
@@ -85,7 +85,7 @@ class WatchedPackage:
         self._others |= {path: _stat(path) for path in paths}
 
     def _have_others_changed(self) -> bool:
-        """Look at the interpreter and the directories of installed packages, at most once a second."""
+        """Look at the interpreter and the installed packages' directories, at most once a second."""
         now = monotonic()
         if now - self._looked >= LOOK_EVERY:
             self._looked = now
@@ -95,7 +95,7 @@ class WatchedPackage:
 
 
 def _package() -> str:
-    """Return the package's directory: another one may be moved into its place."""
+    """Return the package's directory: another may take its place."""
     return os.path.dirname(os.path.dirname(__file__))
 
 
@@ -108,7 +108,7 @@ def _stat(path: str) -> Identity:
 
 
 def _watch(directories: set[str]) -> int:
-    """Return a descriptor that is readable after a change in one of the directories, -1 if there can be none."""
+    """Return a descriptor that a change in one of the directories makes readable, -1 if there can be none."""
     if sys.platform != "linux":
         return -1
     import ctypes

@@ -1,8 +1,8 @@
-"""A worker: takes the place of one caller after the other, and runs `hookrun fire` as a process of its own would.
+"""A worker: takes one caller's place after another, and runs `hookrun fire` as a process of its own would.
 
-During a run the descriptors 0 to 2, working directory, umask and environment are the caller's, and its signals are
-sent on to this process: whatever waits, reads or writes is interrupted as it would be in a process of its own. A
-worker goes on to the next run only if nothing unusual happened in this one.
+During a run the descriptors 0 to 2, working directory, umask and environment are the caller's, and its signals are sent
+on to this process, to interrupt waits, reads and writes as in a process of its own. A worker takes another run only if
+nothing unusual happened in this one.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from hookrun.serve import caller
 from hookrun.trust.hook_files import files_of
 
 READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
-"""What a worker tells the server when it is done with a caller, added up in one byte: it is ready for the next one;
-there was a request; failures block or do not, if the run came to know; the setting `warm` is off."""
+"""What a worker reports after a caller, added up in one byte: ready for the next; there was a request; failures block
+or do not, if the run knows; the setting `warm` is off."""
 
 NO_ANSWER = 250
-"""The exit status of a worker that has failed itself, so that its caller gets no answer."""
+"""Exit status of a worker that failed itself: its caller gets no answer."""
 
 COLLECT_EVERY = 64
 """Runs after which garbage is collected."""
 MAX_MEMORY = 200 << 20
-"""Bytes after which a worker is replaced by a new one."""
+"""Bytes after which a worker is replaced."""
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Of the memory that getrusage(2) reports."""
+"""Bytes in a unit of getrusage(2)."""
 AFTER_A_BUG = "hookrun.crash"
-"""The module that reports a bug of ours: not loaded otherwise."""
+"""The module that is loaded only to report a bug of ours."""
 
 
 class Worker:
@@ -61,7 +61,7 @@ class Worker:
         _signal.signal(_signal.SIGIO, self._on_input)
 
     def work(self) -> None:
-        """Run what callers want until the server closes the line or a run was unusual."""
+        """Serve callers until the server closes the line or a run was unusual."""
         goes_on = True
         while goes_on:
             connection = self._next()
@@ -73,7 +73,7 @@ class Worker:
         WATCHER.close()
 
     def _next(self) -> socket.socket | None:
-        """Return the next caller's connection, or None when the server has no more; look after programs until then."""
+        """Return the next caller's connection, None when there are no more; tend programs until then."""
         while (due := self.coprocesses.tend()) is not None and not select.select([self.control], (), (), due)[0]:
             pass
         data, descriptors, _, _ = socket.recv_fds(self.control, 1, 1)
@@ -98,7 +98,7 @@ class Worker:
                 word |= BLOCKS if settings.get("on_error") == "block" else PASSES
                 word |= UNWANTED * (settings.get("warm") == "off")
             goes_on = usual and not word & UNWANTED and self._is_clean()
-            # Told before the answer: the caller's next run finds this worker ready.
+            # Before the answer: the caller's next run finds this worker ready.
             goes_on = self._tell(word | READY * goes_on) and goes_on
             try:
                 connection.send(caller.answer(status))
@@ -110,7 +110,7 @@ class Worker:
         return goes_on
 
     def _tell(self, word: int) -> bool:
-        """Tell the server how this worker is; return whether it is there to hear it."""
+        """Report to the server; return whether it is still there."""
         try:
             self.control.send(bytes((word,)))
         except OSError:
@@ -118,11 +118,11 @@ class Worker:
         return True
 
     def _become(self, request: caller.RunRequest) -> None:
-        """Take over descriptors, directory, umask and signals of the caller."""
+        """Take over the caller's descriptors, directory, umask and signals."""
         directory, *streams = request.descriptors
         try:
             os.fchdir(directory)
-        except OSError:  # not to be entered any more: hooks cannot be started there either
+        except OSError:  # inaccessible by now: hooks cannot start there either
             os.chdir("/")
         os.close(directory)
         for standard, fd in enumerate(streams):
@@ -133,15 +133,15 @@ class Worker:
         _reset_signals()
 
     def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
-        """Return the exit status of a run, and whether it ended as usual."""
+        """Return a run's exit status, and whether it ended as usual."""
         CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         FireInvocation.latest_settings = None
-        if status_without_hooks(sys.argv) == 0:  # the agent takes any other status for a refusal
+        if status_without_hooks(sys.argv) == 0:  # for this agent any other is a refusal
             end_with_zero()
         try:
             self._listen(connection)
-            _take_environment(request.environment)  # a file that a variable names may be one to wait for, as a FIFO
+            _take_environment(request.environment)  # a variable may name a file to wait for, as a FIFO
             status = command.main(request.argv[1:])
             return status, status < caller.INTERRUPTED
         except KeyboardInterrupt:
@@ -156,14 +156,14 @@ class Worker:
             fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR)
 
     def _listen(self, connection: socket.socket) -> None:
-        """Have the caller's signals, and its end, interrupt this process."""
+        """Have the caller's signals and its end interrupt this process."""
         self.connection = connection
         fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_ASYNC)
         self._on_input(0, None)  # what came before
 
     def _on_input(self, _number: int, _frame: object) -> None:
-        """Send the caller's signals to this process; end with a caller that was killed: the watcher ends the hooks."""
+        """Pass the caller's signals on to this process; exit if it was killed: the watcher ends the hooks."""
         if self.connection is None:
             return
         try:
@@ -179,7 +179,7 @@ class Worker:
                 os.kill(os.getpid(), number)
 
     def _leave(self) -> None:
-        """Let go of what was the caller's."""
+        """Release what was the caller's."""
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -187,7 +187,7 @@ class Worker:
                 continue
         for standard in (0, 1, 2):
             os.dup2(self.nothing, standard)
-        os.chdir("/")  # before the answer: a caller may remove its directory, or unmount it, at once
+        os.chdir("/")  # before the answer: a caller may at once remove or unmount its directory
         _reset_signals()
 
     @staticmethod
@@ -203,7 +203,7 @@ class Worker:
 
 
 def _reset_signals() -> None:
-    """Have the signals do what they do in a Python that has just started."""
+    """Give the signals the handlers of a newly started Python."""
     for number in ENDING:
         usual = _signal.default_int_handler if number == _signal.SIGINT else _signal.SIG_DFL
         if _signal.getsignal(number) != usual:
@@ -213,18 +213,18 @@ def _reset_signals() -> None:
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")
 """Variables that the C library reads once."""
 UTF_8_LOCALES = ("C.UTF-8", "C.utf8", "UTF-8")
-"""What a Python that starts tries instead of the C locale."""
+"""What a starting Python tries instead of the C locale."""
 
 
 class TakenEnvironment:
-    """The last environment that was taken: the caller's, and what this process had of it."""
+    """The last environment taken: the caller's, and this process's own after it."""
 
     given: dict[bytes, bytes] | None = None
     own: dict[bytes, bytes] = {}  # noqa: RUF012  # replaced, never changed
 
 
 def _take_environment(environment: dict[bytes, bytes]) -> None:
-    """Make the environment of this process that of the caller; most of it is the same as last time."""
+    """Make this process's environment the caller's; most of it is as last time."""
     own: dict[bytes, bytes] = os.environb._data  # type: ignore[attr-defined]  # noqa: SLF001
     if environment is TakenEnvironment.given and own == TakenEnvironment.own:
         return
@@ -247,7 +247,7 @@ def _take_environment(environment: dict[bytes, bytes]) -> None:
 
 
 def _take_locale(own: dict[bytes, bytes]) -> None:
-    """Take the locale as a Python that starts does: where it replaces C, hooks find that in LC_CTYPE (PEP 538)."""
+    """Take the locale as a starting Python does: if it replaces C, hooks find that in LC_CTYPE (PEP 538)."""
     import locale
 
     def take(name: str) -> str | None:

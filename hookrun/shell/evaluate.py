@@ -1,4 +1,4 @@
-"""Evaluate one simple command: what it runs in turn, and what it changes for the commands after it."""
+"""Evaluate a simple command: what it runs, and what it changes for later commands."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
 MAX_COMMANDS = 1000
-"""Commands of a line that are noted; with more it was not read to its end."""
+"""Commands of a line that are noted; a line with more is not read to its end."""
 
 MAX_LINE_DEPTH = 8
 """Lines within lines that are read."""
 
 SAME_SHELL = frozenset({"builtin", "command", "time"})
-"""Wrappers in which `cd` changes the directory of what comes after them."""
+"""Wrappers in which `cd` changes the directory of later commands."""
 
 IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
-"""Programs that run their line in the current shell, not in a new one."""
+"""Programs that run their line in the current shell."""
 
 TOPLEVEL = "git rev-parse --show-toplevel"
-"""Among the variables, the output of this command where it is known."""
+"""The variable that holds this command's output, if known."""
 
 NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
-"""Stands for the directory that `mktemp -d` makes."""
+"""Represents the directory made by `mktemp -d`."""
 
 SEPARATOR = "\n"
-"""Stands for a NUL that is printed: it separates as well, and no word can hold it."""
+"""Represents a printed NUL: it also separates, and no word can hold it."""
 
 
 class Evaluator:
-    """Adds commands to a parsed line. `line` reads a line within it, `walk` the body of a function."""
+    """Adds commands to a parsed line. `line` reads a line within it, `walk` a function's body."""
 
     def __init__(self, parsed: ParsedLine, line: ReadLine, walk: Walk) -> None:
         self._parsed = parsed
@@ -70,7 +70,7 @@ class Evaluator:
     def evaluate(
         self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None = None
     ) -> Word | None:
-        """Note the command of these words and the commands that it runs; return its output where that is known."""
+        """Note the command of these words and those it runs; return its output if known."""
         words = [*words, *streams.words]
         if words[0].text == "{" and len(words) > 1:  # `! { rm x; }`: the parser takes it for a program
             words = words[1:]
@@ -109,7 +109,7 @@ class Evaluator:
     def _run_alias(
         self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None
     ) -> Word | None:
-        """Run the text that an alias of the line stands for. Within that text it is no alias."""
+        """Run the text of an alias of the line. Within that text it is no alias."""
         name = f"alias {words[0].text}"
         alias = scope.variables[name]
         scope.variables[name] = ""
@@ -120,7 +120,7 @@ class Evaluator:
     def _run_wrapped(
         self, wrapped: Wrapped, command: SimpleCommand, scope: ShellScope, streams: Streams
     ) -> Word | None:
-        """Run what a wrapper runs: it reads and writes what the wrapper does."""
+        """Run a wrapper's command, which reads and writes what the wrapper does."""
         program = command.program
         inner = scope if program in SAME_SHELL else scope.copy()
         before = scope.wrappers
@@ -135,7 +135,7 @@ class Evaluator:
         return text
 
     def _run_line(self, line: NestedLine, command: SimpleCommand, scope: ShellScope) -> Word | None:
-        """Read the line that a program gives to a shell: to this one, or to one of its own."""
+        """Read the line that a program gives to a shell: this one or its own."""
         if line.text is None:
             return None
         if scope.depth >= MAX_LINE_DEPTH:
@@ -159,7 +159,7 @@ class Evaluator:
         return text
 
     def _call(self, words: list[Word], scope: ShellScope, streams: Streams) -> Word | None:
-        """Walk the body of a function as part of the line. Within itself it is a command like any other."""
+        """Walk a function's body as part of the line. Within itself it is an ordinary command."""
         function = words[0].text
         body, source = scope.functions[function]
         before = scope.positional, scope.within
@@ -171,14 +171,14 @@ class Evaluator:
 
 LAUNCHERS = {
     **dict.fromkeys(("bundle", "mise", "npm", "pdm", "pnpm", "yarn"), "exec"),
-    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "poetry", "rye", "uv"), "run"),
+    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "pipx", "poetry", "rye", "uv"), "run"),
     **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ""),
 }
-"""Programs that run a command in an environment: behind this word of theirs, and their options."""
+"""Programs that run a command in an environment: after this word of theirs, and their options."""
 
 
 def _launched(program: str, words: list[Word]) -> list[list[Word]]:
-    """Return what a program of LAUNCHERS may run: a word behind an option may be its value, or the command."""
+    """Return what a program of LAUNCHERS may run: a word after an option may be its value or the command."""
     start = LAUNCHERS.get(program)
     texts = [word.text for word in words]
     if start is None or (start and start not in texts):
@@ -206,13 +206,13 @@ def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
 
 
 def _kept(text: Word | None, streams: Streams) -> Word | None:
-    """Return what is printed, unless it goes into a file."""
+    """Return what is printed, unless to a file."""
     elsewhere = any(each.writes and each.descriptor in {"", "1"} for each in streams.redirections)
     return Word("") if elsewhere else text
 
 
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
-    """Change the scope as a command changes its shell; return whether it does."""
+    """Change the scope as a command changes its shell; return whether it did."""
     texts = [word.text for word in words]
     if program in {"cd", "pushd"}:
         home = scope.home if texts[0] == "cd" else None
@@ -240,14 +240,14 @@ def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Wo
 
 
 def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
-    """Set the variables of `read`, of which one alone is the first line where that is known."""
+    """Set the variables of `read`; one alone is the first line, if known."""
     scope.variables.update(dict.fromkeys(texts, UNKNOWN))
     names = [text for text in texts if text[:1] != "-"]
     if stdin is not None and len(names) == 1:
         scope.variables[names[0]] = stdin.text.partition("\n")[0].strip()
 
 
-# --- what a few programs print, so that input piped into a shell, or put in by `$(...)`, can be read
+# --- what a few programs print, to read input piped into a shell or inserted by `$(...)`
 
 
 def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:

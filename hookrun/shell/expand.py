@@ -1,4 +1,4 @@
-"""Expand the nodes of a simple command, and of the redirections around it, to words and streams."""
+"""Expand the nodes of a simple command and its redirections to words and streams."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     Substitute = Callable[[Node, Source, ShellScope], Word | None]
     CommandPart = tuple[list[Word], dict[str, str], Streams]
-    """The words of one command, what is set before it, and its streams."""
+    """A command's words, the variables set before it, and its streams."""
 
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 CHAINING = frozenset({"&&", "||"})
 
 
 def parts(node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander) -> list[CommandPart]:
-    """Return the command that a node is. Where the parser has misread a `;` it is several."""
+    """Return a node's command: several if the parser has misread a `;`."""
     made: list[CommandPart] = [([], {}, streams)]
     into = ""
     for child in node.children:
@@ -66,7 +66,7 @@ def parts(node: Node, source: Source, scope: ShellScope, streams: Streams, expan
 
 
 def _add(words: list[Word], node: Node, source: Source, more: list[Word]) -> None:
-    """Add the words of a node; the first is joined to the previous one if only a line's end is between them."""
+    """Add a node's words; join the first to the previous one if only a line's end is between."""
     between = _between(node, source)
     if words and more and between and not between.replace("\\\n", ""):
         before, first, *more = words.pop(), *more
@@ -80,12 +80,12 @@ def _between(node: Node, source: Source) -> str:
 
 
 def left_out(node: Node, source: Source) -> list[Word]:
-    """Return the words before a node that the tree has left out: the `-` of `cat - <<END`."""
+    """Return the words before a node that the tree omits: the `-` of `cat - <<END`."""
     return [Word(each) for each in _between(node, source).replace("\\\n", " ").split()]
 
 
 def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) -> tuple[str, str]:
-    """Return the variable that a node sets, and its value: of an array the first element; all are set as `NAME[@]`."""
+    """Return the variable that a node sets, and its value: an array's first element; `NAME[@]` has all."""
     target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = source.of(target) if target is not None else ""
     if target is not None:
@@ -105,7 +105,7 @@ def assigned(node: Node, source: Source, scope: ShellScope, expand: Expander) ->
 def redirect(
     node: Node, source: Source, scope: ShellScope, streams: Streams, expand: Expander
 ) -> list[tuple[str, Node]]:
-    """Add a redirection to the streams; return statements that the parser put into it, with what joins them."""
+    """Add a redirection to the streams; return statements that the parser put into it, with their operators."""
     if node.type == "heredoc_redirect":
         return _document(node, source, scope, streams, expand)
     named = [child for child in node.named_children if child.type != "file_descriptor"]
@@ -123,10 +123,10 @@ def redirect(
         streams.redirections.append(Redirection(operator, target, number))
         if operator == "<":
             streams.stdin, streams.own_stdin = target.output, True
-    into = streams.words  # `> out rm x`: the parser takes them for more files
+    into = streams.words  # `> out rm x`: to the parser they are more files
     for child in named[1:]:
         if child.type == "ERROR":
-            into = streams.later  # `<< END > out; rm x`: it loses its way at the `;`
+            into = streams.later  # `<< END > out; rm x`: the `;` confuses it
         else:
             into.extend(expand.words(child, source, scope))
     return []
@@ -180,27 +180,27 @@ CODES = re.compile(
 )
 
 MAX_BYTES = 1 << 23
-"""Bytes of all words and of all lines within a line, each time that they are read."""
+"""Bytes of all words and nested lines, each time they are read."""
 
 EACH = 16
-"""Bytes that a word counts for beside its text."""
+"""Bytes that each word counts besides its text."""
 
 BACKTICK = re.compile(r"(?<!\\)`")
 
 DEFAULTS = frozenset({":-", "-", ":=", "="})
 CHECKED = DEFAULTS | {":?", "?"}
-"""`${NAME:-...}` and its like: the variable's value, where it has one."""
+"""`${NAME:-...}` and its like: the variable's value, if it has one."""
 
 
 class Expander:
-    """Makes words of nodes. `substitute` reads the commands of a node and returns what they print, where known."""
+    """Makes words of nodes. `substitute` reads a node's commands and returns what they print, if known."""
 
     def __init__(self, substitute: Substitute) -> None:
         self._substitute = substitute
         self._left = MAX_BYTES
 
     def spend(self, count: int) -> None:
-        """Count bytes of a word or of a line within the line. Raises LimitExceededError."""
+        """Count bytes of a word or nested line. Raises LimitExceededError."""
         self._left -= count
         if self._left < 0:
             raise LimitExceededError("too long")
@@ -210,14 +210,14 @@ class Expander:
         return words
 
     def words(self, node: Node, source: Source, scope: ShellScope) -> list[Word]:
-        """Return the words that a node among a command's words becomes."""
+        """Return the words of a node in a command."""
         if node.type == "process_substitution":
             return [Word(UNKNOWN, output=self._substitute(node, source, scope))]
         pieces = list(self._pieces(node, source, scope))
         return self._counted(split_words(pieces, scope.home, scope.variables["IFS"]))
 
     def word(self, node: Node, source: Source, scope: ShellScope) -> Word:
-        """Return the one word that a node becomes where nothing is split: a value, a redirection's file."""
+        """Return a node's word where nothing is split: a value, a redirection's file."""
         return self._counted([join_pieces(self._pieces(node, source, scope), scope.home)])[0]
 
     def body(self, node: Node, source: Source, scope: ShellScope, *, plain: bool, tabs: bool) -> Word:
@@ -268,14 +268,14 @@ class Expander:
 
     def _plain(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
         text = source.of(node)
-        if _has_backticks(text):  # the grammar does not see those in `"${x:-`id`}"`
+        if _has_backticks(text):  # the grammar misses those in `"${x:-`id`}"`
             for index, part in enumerate(BACKTICK.split(text)):
                 yield scope.substituted(part) if index % 2 else Piece(part)
         else:
             yield from unescaped(text, source.place(node.start_byte))
 
     def _between(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
-        """Yield the expansions in double quotes or a here-document, and the text between: the tree omits some of it."""
+        """Yield the expansions in double quotes or a here-document, and the text between, which the tree may omit."""
         quoted = node.type != "heredoc_body"
         position = node.start_byte + (1 if quoted else 0)
         end = node.end_byte - (1 if quoted else 0)
@@ -300,7 +300,7 @@ class Expander:
             return
         text = source.text(start, end)
         escapes = '\\$`"' if quoted else "\\$`"
-        if _has_backticks(text) and not quoted:  # the grammar does not see them in a here-document
+        if _has_backticks(text) and not quoted:  # the grammar misses them in a here-document
             for index, part in enumerate(BACKTICK.split(text)):
                 yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
@@ -325,7 +325,7 @@ class Expander:
                 yield from _elements(source.of(others[0]), scope, kind)
                 return
             if operators[:1] and operators[0] in DEFAULTS and value in {"", UNKNOWN}:
-                for other in others:  # a variable that is not known is most likely not set
+                for other in others:  # an unknown variable is most likely unset
                     yield from (Piece(piece.text, kind) for piece in self._pieces(other, source, scope))
                 return
             self.run_within(node, source, scope)
@@ -338,7 +338,7 @@ class Expander:
 
 
 def _in_quotes(texts: list[str]) -> Iterator[Piece]:
-    """Yield the pieces of `"$@"`, or of the same for an array."""
+    """Yield the pieces of `"$@"`, or of an array's."""
     for index, text in enumerate(texts):
         if index:
             yield Piece("", BREAK)
@@ -364,12 +364,12 @@ def _has_backticks(text: str) -> bool:
 
 
 def _without(escapes: str, text: str) -> str:
-    """Return a text in which a backslash goes before one of the characters, and together with a line's end."""
+    """Return a text without backslashes before one of the characters, or with a line's end."""
     return re.sub(rf"\\([{re.escape(escapes)}\n])", lambda found: found[1].strip("\n"), text)
 
 
 def unescaped(text: str, at: int | None) -> Iterator[Piece]:
-    """Yield the pieces of a text that is not quoted: a backslash quotes what follows it."""
+    """Yield the pieces of unquoted text: a backslash quotes the next character."""
     if "\\" not in text:
         yield Piece(text, PLAIN, at)
         return
@@ -381,7 +381,7 @@ def unescaped(text: str, at: int | None) -> Iterator[Piece]:
 
 
 def ansi_c(text: str, zero: str = "") -> str:
-    r"""Return the text of `$'...'`, and of what `echo -e` and `printf` are given: `\x72` is `r`, `\0` is `zero`."""
+    r"""Return the text of `$'...'` and of arguments of `echo -e` and `printf`: `\x72` is `r`, `\0` is `zero`."""
     return CODES.sub(lambda found: _code(found, zero), text)
 
 

@@ -1,8 +1,8 @@
-"""Find the calls of `hookrun fire --agent` that a shell would make for a line; a comment or an argument is none.
+"""Find the calls of `hookrun fire --agent` that a shell would make for a line; comments and arguments are none.
 
-SCRIPT is the line in a project's settings, which finds the user's launcher or hookrun on each user's machine. It
-contains no path of an account. A project may set the agent's environment, so the account's home comes from the password
-database, and only directories of PATH that are absolute and, links resolved, outside the repository count.
+SCRIPT is the line in a project's settings: on each machine it finds the user's launcher or hookrun, without any
+account's path. A project may set the agent's environment, so the home comes from the password database, and PATH counts
+only its directories that are absolute and, links resolved, outside the repository.
 """
 
 from __future__ import annotations
@@ -19,30 +19,27 @@ if TYPE_CHECKING:
     from hookrun.shell.simple_command import SimpleCommand
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-LAUNCHERS = {"uvx": (), "npx": (), "pipx": ("run",), "uv": ("run", "tool")}
-"""Programs that run another one by its name -> the words of which one comes before it, if any does."""
-
-VALUED = frozenset({"--from", "--with", "--python", "--spec", "--index", "--project", "--directory", "-p"})
-"""Options of these programs, and of Python, that take the next word."""
+VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+"""Options of Python that take the next word."""
 
 LAUNCHER_PATH = re.compile(
     r"(?P<home>(?:/.*)?)/\.local/share/hookrun/(?!gone$)(?P<agent>[a-z][a-z0-9_-]*)(?:\.(?P<event>[A-Z][A-Za-z]*))?",
     re.DOTALL,
 )
-"""The path of an agent's launcher, which calls `hookrun fire --agent` with its name; with an event, for its home."""
+"""An agent's launcher: it calls `hookrun fire --agent` with its name, and for its home if it has an event."""
 
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
-"""Programs around a call that do nothing by themselves."""
+"""Programs around a call that do nothing else."""
 
 SCRIPT_WORD = "\ue000hookrun"
-"""Replaces the script of a project's line while the rest is read."""
+"""Replaces a project line's script while the rest is read."""
 
 
 class FireCall:
-    """One call of `hookrun fire`: the agent that it names, and the words after `fire`.
+    """A call of `hookrun fire`: its agent, and the words after `fire`.
 
-    `program` is the word that names hookrun's program. `alone` is whether the line is this call and nothing else,
-    `others` are the programs in it that do something else.
+    `program` is the word that names hookrun. `alone`: the line is nothing but this call; `others` are its programs that
+    do something else.
     """
 
     __slots__ = ("agent", "alone", "arguments", "others", "program")
@@ -56,7 +53,7 @@ class FireCall:
 
 
 def handler_line(handler: Mapping[str, object]) -> object:
-    """Return the line of shell that does what a handler of Claude Code does, which may start its words without one."""
+    """Return the shell line equivalent to a handler of Claude Code, which may start its words without a shell."""
     command, args = handler.get("command"), handler.get("args")
     if isinstance(command, str) and isinstance(args, list):
         import shlex  # rarely needed
@@ -66,22 +63,25 @@ def handler_line(handler: Mapping[str, object]) -> object:
 
 
 SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
-"""Where the script of a project's line would be."""
+"""The place of the script in a project's line."""
 
 
 def fire_calls(line: str) -> list[FireCall]:
-    """Return the calls of `hookrun fire --agent NAME` in a line of shell, whichever hookrun it names."""
+    """Return a shell line's calls of `hookrun fire --agent NAME`, whichever hookrun it names."""
     if "hookrun" not in line or ("fire" not in line and "/.local/share/hookrun/" not in line):
         return []
-    from hookrun.shell.parse_line import parse_line  # mostly not needed, and many modules
+    from hookrun.shell.parse_line import parse_line  # rarely needed, and many modules
 
-    if SCRIPT_WORD not in line:  # what the script runs is hookrun's own affair
+    if SCRIPT_WORD not in line:  # the script runs only hookrun
         line = SCRIPT_IN_LINE.sub(lambda found: SCRIPT_WORD if is_script(found[1]) else found[0], line)
     parsed = parse_line(line)
     calls = [(command, _place_of_hookrun(command)) for command in parsed.commands]
-    others = [each.program for each, at in calls if at is None and each.program not in {*QUIET, SCRIPT_WORD}]
+    # `uvx --from x hookrun fire` is read as three commands: the arguments of the others end with the call.
+    ends = tuple(" ".join(word.text for word in each.words) for each, at in calls if at is not None)
+    others = [each for each, at in calls if at is None and not " ".join(each.arguments).endswith(ends)]
+    programs = [each.program for each in others if each.program not in {*QUIET, SCRIPT_WORD}]
     only = len(parsed.commands) == 1 and parsed.problem is None
-    return [call for each, at in calls if at is not None for call in _calls(each, at, others, only=only)]
+    return [call for each, at in calls if at is not None for call in _calls(each, at, programs, only=only)]
 
 
 def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) -> Iterator[FireCall]:
@@ -97,41 +97,41 @@ def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) ->
 
 
 def launcher_arguments(launcher: re.Match[str]) -> list[str]:
-    """Return the arguments that a launcher's name stands for, given the match of its path."""
+    """Return the arguments implied by a launcher's name, given its path's match."""
     home, agent, event = launcher.group("home", "agent", "event")
-    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home]
+    return ["--agent", agent] if event is None else ["--agent", agent, event, "--home", home or "/"]
 
 
 def _place_of_hookrun(command: SimpleCommand) -> int | None:
-    """Return which word names hookrun: the program, or what an interpreter or launcher runs; None if none does."""
+    """Return which word names hookrun: the program, or what an interpreter runs; None if none does."""
     program, words = command.program, [word.text for word in command.words]
-    if program == "hookrun" or (words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))):
+    if program.partition("@")[0] == "hookrun" or (
+        words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))
+    ):
         return 0
     if arguments_of_fire([SCRIPT if word == SCRIPT_WORD else word for word in words]) is not None:
         return SCRIPT_ARGUMENTS + 3
-    if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2], python=True):  # whatever the interpreter's name is
+    if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2]):  # whatever the interpreter's name is
         return 2
-    python = PYTHON.fullmatch(program) is not None
-    at = _operand(words, program, python=python) if python or program in LAUNCHERS else None
-    return at if at is not None and _is_hookrun(words[at], python=python) else None
+    at = _operand(words) if PYTHON.fullmatch(program) is not None else None
+    return at if at is not None and _is_hookrun(words[at]) else None
 
 
-def _operand(words: list[str], program: str, *, python: bool) -> int | None:
-    """Return the first word that is no option: the script or module, or what a launcher runs."""
+def _operand(words: list[str]) -> int | None:
+    """Return the first word that is no option of Python: the script or module."""
     position = 1
     while position < len(words):
         word = words[position]
-        if python and word[:1] == "-" and word[-1:] in {"c", "m"}:
+        if word[:1] == "-" and word[-1:] in {"c", "m"}:
             return position + 1 if word[-1:] == "m" and position + 1 < len(words) else None
-        if word[:1] != "-" and word not in LAUNCHERS.get(program, ()):
+        if word[:1] != "-":
             return position
         position += 2 if word in VALUED else 1
     return None
 
 
-def _is_hookrun(word: str, *, python: bool) -> bool:
-    named = word.endswith("hookrun/__main__.py") if python else False
-    return named or word.rpartition("/")[2].partition("@")[0] == "hookrun"
+def _is_hookrun(word: str) -> bool:
+    return word.endswith("hookrun/__main__.py") or word.rpartition("/")[2] == "hookrun"
 
 
 def _agent(arguments: list[str]) -> str | None:
@@ -144,16 +144,16 @@ def _agent(arguments: list[str]) -> str | None:
 
 # --- a project's line
 
-# Read by sh, within single quotes that fish reads too: no single quote, no backslash before one. Old versions of bash
-# need the bracket before a pattern within $(...). Some agents fill variables in when they read settings:
-# the script's own begin with `_`, and the names of the environment's never follow a `$`.
+# For sh, within single quotes that fish reads too: no single quote, no backslash before one. Old versions of bash need
+# the bracket before a pattern within $(...). Some agents expand variables in settings: the script's own begin with `_`,
+# and the environment's names never follow a `$`.
 BEGINS = "_v=$2; _m=$3; shift 3; "
 SCRIPT = (
-    # the arguments: what to do without hookrun, a variable that names the project, what to say then, hookrun's own
+    # the arguments: what to do without hookrun, the project's variable, what to say then, hookrun's own
     f"{BEGINS}"
     "_u=$(/usr/bin/id -un 2>/dev/null); "
     'case $_u in (""|[!A-Za-z_]*|*[!A-Za-z0-9._-]*) _h=;; (*) eval "_h=~$_u";; esac; '
-    # the launcher of the account, if all that it starts is there
+    # the account's launcher, if all it starts is there
     "_f=; case $_h in (/*) _l=$_h/.local/share/hookrun; "
     '[ -x "$_l/$3" ] && [ -f "$_l/$3" ] && [ -O "$_l/launcher.conf" ] && '
     'while IFS= read -r _w; do case $_w in ("exec /"*) [ -e "${_w#exec }" ] || break;; ("exec fire") _f=1;; esac; '
@@ -161,7 +161,7 @@ SCRIPT = (
     "_p=$(exec 2>/dev/null; "
     'case $_h in (/*) for _d in "$_h/.local/bin" "$_h"/Library/Python/*/bin; do '
     '[ -f "$_d/hookrun" ] && [ -x "$_d/hookrun" ] && printf %s "$_d/hookrun" && exit; done;; esac; '
-    # the outermost directories with a .git around where we are and around the project
+    # the outermost directories with a .git around the current directory and the project
     'eval "_e=\\$$_v"; eval "_x=\\$"PATH; set --; '
     'for _d in . "$_e"; do case $_d in (/*|.) cd -P "$_d" || continue;; (*) continue;; esac; eval "_r=\\$"PWD; '
     '_d=$_r; while [ "$_d" ]; do [ -e "$_d/.git" ] && _r=$_d; _d=${_d%/*}; done; set -- "$@" "${_r%/}"; done; '
@@ -170,7 +170,7 @@ SCRIPT = (
     'case $_d in (/*) cd -P "$_d" || continue;; (*) continue;; esac; eval "_d=\\$"PWD; '
     'for _r in "$@"; do case $_d/ in ("$_r"/*) continue 2;; esac; done; '
     '[ -f hookrun ] && [ -x hookrun ] && printf %s "$_d/hookrun" && exit; done); '
-    # in a virtual environment isolated from the environment's variables, elsewhere without those of Python
+    # in a virtual environment isolated from all variables, elsewhere from Python's
     'case $_p in (/*) _i=; IFS= read -r _i <"$_p" 2>/dev/null; case $_i in ("#!/"*) _i=${_i#??}; '
     '[ -x "$_i" ] && [ -f "${_i%/*}/../pyvenv.cfg" ] && exec "$_i" -I "$_p" "$@";; esac; '
     "unset PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONINSPECT PYTHONWARNINGS; "
@@ -179,17 +179,17 @@ SCRIPT = (
 )
 
 EARLIER_SCRIPTS = frozenset({"376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e"})
-"""SHA-256 of the scripts of earlier versions of hookrun."""
+"""SHA-256 of earlier versions' scripts."""
 
 SCRIPT_NAME = "hookrun"
-"""What the script is called, the word before its arguments."""
+"""The script's name, the word before its arguments."""
 
 SCRIPT_ARGUMENTS = 3
-"""How many arguments the script takes before those of hookrun."""
+"""How many arguments precede those of hookrun."""
 
 
 def is_script(text: str) -> bool:
-    """Return whether a text is the script, as this or an earlier version of hookrun writes it."""
+    """Return whether a text is the script of this or an earlier version."""
     if text == SCRIPT or not text.startswith(BEGINS):
         return text == SCRIPT
     from hashlib import sha256
@@ -198,7 +198,7 @@ def is_script(text: str) -> bool:
 
 
 def arguments_of_fire(words: list[str]) -> list[str] | None:
-    """Return the words after `fire` in a command that runs the script; None for any other command."""
+    """Return the words after `fire` in a command that runs the script, None for others."""
     fire = 4 + SCRIPT_ARGUMENTS
     if words[:2] != ["/bin/sh", "-c"] or words[3:4] != [SCRIPT_NAME] or words[fire : fire + 1] != ["fire"]:
         return None
@@ -208,9 +208,9 @@ def arguments_of_fire(words: list[str]) -> list[str] | None:
 
 
 def find_hookrun(agent: str, home: str | None, start: str, project: str, path: str) -> list[str] | None:
-    """Return the command that the script would run in the directory `start`, up to `fire`; None if none.
+    """Return the command up to `fire` that the script would run in the directory `start`, None if none.
 
-    `home` is the account's, `project` the root that the agent names, `path` the value of PATH.
+    `home` is the account's, `project` the agent's root, `path` the value of PATH.
     """
     launcher = launcher_file.path_in(home, agent) if home is not None else ""
     conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
@@ -244,7 +244,7 @@ def _candidates(home: str | None, start: str, project: str, path: str) -> list[s
 
 
 def _repository(directory: str) -> str:
-    """Return the outermost directory around one that has a `.git`, or the directory itself."""
+    """Return the outermost directory with a `.git` around one, or the directory itself."""
     found = directory = os.path.realpath(directory)
     while directory.strip("/"):
         found = directory if os.path.lexists(f"{directory}/.git") else found

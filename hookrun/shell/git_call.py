@@ -1,10 +1,10 @@
-"""Read a call of git: its command and the words after it, past git's own options and through aliases."""
+"""Read a call of git: its command and the words after it, without git's own options and aliases."""
 
 from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
+from hookrun.files import is_within, read_or_none, upwards
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -32,25 +32,29 @@ OWN = frozenset({
     "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
-"""Commands of git, for which no alias can be made; for others the configuration is searched for one."""
+"""Commands of git, which no alias can replace; others are looked up as aliases in the configuration."""
 
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
-"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'`, or `'name'='value'`."""
+"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`."""
 
 CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
 CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e")
-"""Options of `git config` that take the next word, and beginnings of those with which it sets nothing."""
+"""Options of `git config` that take the next word, and beginnings of those that set nothing."""
 
 MAX_ALIASES = 5
-"""Aliases of aliases that are followed."""
+"""Nested aliases that are followed."""
+
+WORK_TREE = re.compile(r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)")
+MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
+"""Bytes of a repository's settings that are read, and of HEAD or a `.git` file."""
 
 
 class GitCall:
-    """A command of git and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
+    """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
-    `line` is what an alias (`alias.x=!...`) gives to a shell. `directory` is where git runs, `work_tree` what
-    `--work-tree` or GIT_WORK_TREE names. Of either, None is one that is not known.
+    `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what
+    `--work-tree`, GIT_WORK_TREE or the repository names; None if unknown.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class GitCall:
 
     @property
     def start(self) -> str | None:
-        """Where the paths start that are given to it: the root of the work tree, unless git runs within that."""
+        """Where its paths start: the work tree's root, unless git runs within it."""
         if self.work_tree is None:
             return self.directory
         inside = self.directory is not None and is_within(*map(os.path.realpath, (self.directory, self.work_tree)))
@@ -78,10 +82,10 @@ class GitCall:
 
 
 def parse_git_call(command: SimpleCommand, configured: Configured | None = None) -> GitCall | None:
-    """Return the call of git that a command is, None if it is none or names no command of git.
+    """Return a command as a call of git, None if it is none or names no git command.
 
-    A program that is not known counts as git: callers look for words that only git is given. `configured` returns
-    the settings in force in a directory: with it, aliases of git's configuration are followed as well.
+    An unknown program counts as git: callers look for words that only git gets. `configured` returns the settings in
+    force in a directory: then configured aliases are followed too.
     """
     words = command.words[1:]
     name = command.program.removeprefix("git-")
@@ -90,12 +94,13 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
     elif command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
         return None
     made = None
-    settings = dict(_from_environment(command.assignments))
-    directory, tree = command.directory, command.assignments.get("GIT_WORK_TREE", "")
+    settings, variables = dict(_from_environment(command.assignments)), {**command.assignments}
+    directory = command.directory
     for _ in range(MAX_ALIASES):
-        words, directory, tree = _past_options(words, directory, tree, settings, command.assignments)
+        words, directory = _past_options(words, directory, settings, variables)
         if not words:
             return None
+        tree = variables.get("GIT_WORK_TREE") or _configured_tree(directory, variables.get("GIT_DIR"))
         made = GitCall(words[0].text, words[1:], settings, directory, absolute(tree, directory))
         alias = _alias(made, configured if command.program != UNKNOWN else None)
         if not alias:
@@ -108,11 +113,11 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
 
 
 def setting(git: GitCall) -> tuple[str, str] | None:
-    """Return the name and the value that `git config` sets, None if it only reads or removes.
+    """Return the name and value that `git config` sets, None if it only reads or removes.
 
     `git remote add --mirror=push` sets one, too.
 
-    Section and key of the name are in lower case, as git lists them.
+    Section and key are in lower case, as git lists them.
     """
     given: list[str] = []
     if git.command == "remote":
@@ -145,7 +150,7 @@ def _alias(made: GitCall, configured: Configured | None) -> str | None:
 
 
 def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that are set before a call, by what git-config calls GIT_CONFIG_COUNT, and by its `-c`."""
+    """Yield the settings before a call, by GIT_CONFIG_COUNT (git-config) and by its `-c`."""
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
@@ -154,10 +159,38 @@ def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]
         yield name.lower(), value
 
 
+def git_directory(directory: str) -> str | None:
+    """Return the git directory of a working tree: `.git`, or the target of a file of that name."""
+    for each in upwards(directory, os.sep):
+        path = os.path.join(each, ".git")
+        if os.path.isdir(path):
+            return path
+        line = first_line(path)
+        if line.startswith("gitdir: "):
+            return os.path.join(each, line[len("gitdir: ") :])
+    return None
+
+
+def first_line(path: str) -> str:
+    """Return the first line of a small file, "" where it cannot be read."""
+    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()
+
+
+def _configured_tree(directory: str | None, named: str | None) -> str:
+    """Return the work tree that a repository's own settings name, "" if none: git takes it from no other settings."""
+    here = absolute(named or ".", directory)
+    own = here if named or here is None else git_directory(here)
+    if own is None:
+        return ""
+    files = [read_or_none(f"{own}/{name}", MAX_SETTINGS) or b"" for name in ("config", "config.worktree")]
+    found = WORK_TREE.findall(os.fsdecode(b"\n".join(files)))
+    return os.path.join(own, found[-1].strip()) if found else ""
+
+
 def _past_options(
-    words: list[Word], directory: str | None, tree: str, settings: dict[str, str], variables: Mapping[str, str]
-) -> tuple[list[Word], str | None, str]:
-    """Return the words behind git's own options, where those let it run, and the work tree; `-c` sets a setting."""
+    words: list[Word], directory: str | None, settings: dict[str, str], variables: dict[str, str]
+) -> tuple[list[Word], str | None]:
+    """Return the words behind git's own options, and where those let it run; they set settings and variables."""
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
         takes = option in VALUED and not equals and len(words) > 1
@@ -170,7 +203,7 @@ def _past_options(
             settings[name.lower()] = variables.get(variable, UNKNOWN)
         elif option == "-C" and takes:
             directory = absolute(given, directory)
-        elif option == "--work-tree":
-            tree = given
+        elif option in {"--git-dir", "--work-tree"}:
+            variables["GIT_DIR" if option == "--git-dir" else "GIT_WORK_TREE"] = given
         words = words[1 + takes :]
-    return words, directory, tree
+    return words, directory

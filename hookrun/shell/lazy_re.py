@@ -1,10 +1,10 @@
-"""`re` for modules with many expressions of which a run uses few: each is compiled when it is first used.
+"""`re` for modules with many expressions of which a run uses few: each is compiled on first use.
 
-`import re` and the expressions of the rooms `shell` and `recipes` would cost more than to parse a line. To be imported
-as `re`; what is not here is that of the real module.
+`import re` and the expressions of `shell` and `recipes` cost more than parsing a line. To be imported as `re`; other
+names are the real module's.
 """
 
-# ruff: noqa: A004, PLC0414  # for type checkers these are re's own names
+# ruff: noqa: A004, PLC0414 # for type checkers, re's own names
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ else:
     MULTILINE, DOTALL, VERBOSE = 8, 16, 64
 
     class LazyExpression:
-        """An expression that is not compiled yet."""
+        """An expression not yet compiled."""
 
         def __init__(self, pattern: str, flags: int = 0) -> None:
             self.pattern = pattern
             self.flags = flags
 
         def __getattr__(self, name: str) -> object:
-            """Return a method of the expression, which compiles it when it is called."""
+            """Return a method that compiles the expression when called."""
             if name.startswith("__"):
                 raise AttributeError(name)
 

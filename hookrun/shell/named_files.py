@@ -1,4 +1,4 @@
-"""Find the files that a command names to read and to write, as far as its program is known."""
+"""Find the files that a command reads and writes, if its program is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from hookrun.shell import lazy_re as re
-from hookrun.shell.git_call import GitCall, parse_git_call
+from hookrun.shell.git_call import GitCall, parse_git_call, setting
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import found_paths, has_filter, start_directories
 
@@ -20,21 +20,21 @@ CHANGING = frozenset({
     "ed", "emacs", "ex", "nano", "patch", "rm", "rmdir", "shred", "sponge", "srm", "sudoedit", "tee", "touch", "trash",
     "truncate", "unlink", "vi", "vim",
 })  # fmt: skip
-"""Programs that write, or remove, every file they are given."""
+"""Programs that write or remove all their files."""
 
 REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
 
 ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
-"""Programs that write the last file they are given, and read the others; `mv` removes them."""
+"""Programs that write their last file and read the others; `mv` removes those."""
 
 TARGETED = frozenset({"cp", "install", "ln", "mv"})
 SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
-"""Those of them with an option `-t` for the target, and how it looks."""
+"""Those with an option `-t` for the target, and its form."""
 
 PATCHED = re.compile(r"^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)", re.MULTILINE)
 PATCHED_BY_AGENT = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)", re.MULTILINE)
 STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
-"""A file's name in a patch, in one for `apply_patch`, and the option that removes directories from it."""
+"""A file's name in a patch, in one for `apply_patch`, and the option that strips directories from it."""
 
 IN_PLACE = {
     **dict.fromkeys(("gsed", "sed"), re.compile(r"-[EnrsuzlH]*i|--in-p")),
@@ -42,16 +42,16 @@ IN_PLACE = {
     **dict.fromkeys(("awk", "gawk"), re.compile(r"inplace$|-iinplace|--include=inplace")),
     "yq": re.compile(r"-[A-Za-z]*i|--inplace"),
 }
-"""Programs that write the files they are given with an option, and how that begins."""
+"""Programs that write their files with an option, and its beginning."""
 
 WRITING_OPTIONS = {
     **dict.fromkeys(("curl", "gpg", "patch", "sort"), ("-o", "--output")),
     "wget": ("-O", "--output-document"),
 }
-"""Programs with an option that names a file to write: its short and its long name."""
+"""Programs with an option for a file to write: its short and long name."""
 
 BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
-"""Options of curl with which it writes into a file that the URL names."""
+"""Options of curl that write to a file named by the URL."""
 
 NEITHER = frozenset({
     ":", "[", "alias", "apply_patch", "basename", "cd", "chgrp", "chmod", "chown", "command", "dirname", "du", "echo",
@@ -59,7 +59,7 @@ NEITHER = frozenset({
     "readlink", "realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis",
     "which",
 })  # fmt: skip
-"""Programs that show nothing of the contents of the files they are given."""
+"""Programs that show nothing of their files' content."""
 
 PATTERN_FIRST = {
     **dict.fromkeys(("ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"), ("-e", "-f", "--regexp", "--file")),
@@ -68,7 +68,7 @@ PATTERN_FIRST = {
     **dict.fromkeys(("jq", "yq"), ("-f", "--from-file")),
     **dict.fromkeys(("perl", "ruby"), ("-e", "-E")),
 }
-"""Programs whose first operand is no file, unless one of these options gives it."""
+"""Programs whose first operand is no file, unless one of these options is given."""
 
 OF_GIT = {
     **dict.fromkeys(("add", "archive", "blame", "cat-file", "commit", "diff", "hash-object", "show", "stage"), "reads"),
@@ -76,42 +76,42 @@ OF_GIT = {
     **dict.fromkeys(("checkout", "restore"), "restores"),
     **dict.fromkeys(("mv", "rm"), "writes"),
 }
-"""Commands of git that read or write the files they name; what others do with them can be restored from git.
+"""Git commands that read or write the files they name; what others do can be restored from git.
 
-`shows`: files are named only behind `--`; `restores`: files become what they were in some commit.
+`shows`: files are named only after `--`; `restores`: files get the content of some commit.
 """
 
 SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
-"""Options with which `git log` and `git stash show` show what is in the files."""
+"""Options of `git log` and `git stash show` that show the files' content."""
 
 GIT_VALUED = re.compile(r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)")
 """Options of git's commands whose next word is no file."""
 
 MAGIC = re.compile(r"^:\([^)]*\)")
-"""The beginning of a path that says how git matches it: `:(top)FILE`."""
+"""The beginning of a path that tells git how to match: `:(top)FILE`."""
 
 SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
 """What a script of sed reads or writes."""
 
 MOUNTING = frozenset({"docker", "nerdctl", "podman"})
 MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)")
-"""What a container is given of the files outside, in two words or one."""
+"""Outside files given to a container, in two words or one."""
 
 ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
 """Options followed by a file to read, without a space."""
 
 SEARCHING = frozenset({"ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"})
 FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
-"""Programs that search, and their options followed by a pattern of the files in which they do."""
+"""Programs that search, and their options before a pattern of the files searched."""
 
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
-"""Options whose next word is no file that is shown."""
+"""Options whose next word is not shown as a file."""
 
 
 class NamedFile:
-    """A file that a command names: its `path`, the word that has it, and whether it is `written` or read.
+    """A file that a command names: its `path`, its word, and whether it is `written` or read.
 
-    `removed` is whether the command removes it with all its content, `restored` whether it restores an earlier state.
+    `removed`: the command removes it with all its content; `restored`: it restores an earlier state.
     """
 
     def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
@@ -123,7 +123,7 @@ class NamedFile:
 
 
 def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files that a command names, each time that it does. Of `NAME=FILE` and `@FILE` the file counts too."""
+    """Yield the files that a command names, as often as it does. In `NAME=FILE` and `@FILE` the file counts too."""
     for redirection in command.redirections:
         if redirection.writes or redirection.reads:
             yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
@@ -152,7 +152,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files named within options, and within scripts of sed."""
+    """Yield the files named in options and sed scripts."""
     program, arguments = command.program, command.arguments
     for path in option_targets(program, arguments):
         yield NamedFile(path, Word(path), written=True)
@@ -170,7 +170,7 @@ def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _operands(command: SimpleCommand) -> Iterator[Word]:
-    """Yield the words that may name files: no options, patterns or values of options that are no files."""
+    """Yield the words that may name files: no options, patterns or other values of options."""
     givers = PATTERN_FIRST.get(command.program)
     skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
     options = True
@@ -199,7 +199,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
 
 
 def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
-    """Yield the files that options name for writing, and those that `curl -O` names by their URL."""
+    """Yield the files to write named by options, or by the URL of `curl -O`."""
     short, long = WRITING_OPTIONS.get(program, ("", ""))
     for index, text in enumerate(arguments if short else ()):
         name, equals, value = text.partition("=")
@@ -215,7 +215,7 @@ def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
 
 
 def with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]:
-    """Return the operands in the order of `cp a b TARGET` where the target is an option's: `cp -t TARGET a b`."""
+    """Return the operands in the order of `cp a b TARGET`, also for `cp -t TARGET a b`."""
     texts = command.arguments
     for index, text in enumerate(texts):
         target = text.partition("=")[2] if text.startswith("--target-directory=") else None
@@ -227,7 +227,7 @@ def with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]
 
 
 def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files that a patch changes which is read from a here-document or a pipe."""
+    """Yield the files changed by a patch from a here-document or pipe."""
     git = parse_git_call(command)
     if command.stdin is None or (git is not None and git.command not in {"am", "apply"}):
         return
@@ -247,14 +247,14 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
-    """Yield the files that `apply_patch` changes, a program that some agents have, by its argument or its input."""
+    """Yield the files that `apply_patch`, a program of some agents, changes, by its argument or input."""
     for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
         for found in PATCHED_BY_AGENT.finditer(text):
             yield NamedFile(found[1], Word(found[1]), written=True)
 
 
 def _removed(command: SimpleCommand) -> Iterator[Word]:
-    """Yield what `find` removes, all of its directories or the names it looks for, and what tar and rsync remove."""
+    """Yield what `find` removes, whole directories or the names it looks for, and what tar and rsync remove."""
     program, texts = command.program, command.arguments
     if program == "tar" and "--remove-files" in texts:
         yield from _operands(command)
@@ -279,6 +279,9 @@ def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[Named
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     git = parse_git_call(command)
     effect = OF_GIT.get(git.command) if git is not None else None
+    named, tree = (setting(git) if git is not None and git.command == "config" else None) or ("", "")
+    if named == "core.worktree":  # what follows may change all in it
+        yield NamedFile(os.path.join(".git", tree), Word(tree), written=True, removed=True)
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
@@ -290,13 +293,13 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
 
 
 def _starts(git: GitCall, command: SimpleCommand) -> list[str]:
-    """Return where a call's paths may start: in its work tree, and where it runs; "" is the command's, or unknown."""
+    """Return where a call's paths may start: its work tree, and where it runs; "" is the command's, or unknown."""
     starts = dict.fromkeys((git.start, git.directory))
     return [each if each is not None and each != command.directory else "" for each in starts]
 
 
 def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
-    """Yield the words of a command of git that name files, or may do so."""
+    """Yield a git command's words that name files, or may."""
     texts = git.texts
     cut = texts.index("--") if "--" in texts else len(texts)
     shows = effect != "shows" or git.command == "grep" or any(SHOWING.match(text) for text in texts[:cut])
@@ -309,7 +312,7 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Yield what may be a path: the word, and its part behind `=` or `@`, as in `of=FILE` and `-d @FILE`."""
+    """Yield possible paths: the word, and its part after `=` or `@`, as in `of=FILE` and `-d @FILE`."""
     for sign in "=@":
         if sign in text:
             yield text.rpartition(sign)[2]

@@ -20,16 +20,16 @@ MAX_BYTES = 256 * 1024
 """Bytes of a line; a longer one is not read."""
 
 MAX_DEPTH = 40
-"""Statements within statements, those of lines within the line counted."""
+"""Nesting levels of statements, those of nested lines included."""
 
 MAX_STEPS = 20_000
-"""Statements that are walked, those of a loop each time."""
+"""Statements walked, those of a loop each time."""
 
 RECOVERY = 16
-"""How many times the bytes of a text with an error count, which is parsed part by part."""
+"""How often the bytes of a text with an error count: it is parsed part by part."""
 
 MAX_VALUES = 16
-"""Values of a `for` that are tried; with more the variable is not known."""
+"""Values of a `for` that are tried; with more the variable is unknown."""
 
 ENDINGS = frozenset({";", "&", "\n", ";;"})
 LOOSE = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number"})
@@ -41,8 +41,8 @@ SEQUENCES = frozenset(
 def parse_line(line: str, *, directory: str | None = None, variables: Mapping[str, str] | None = None) -> ParsedLine:
     """Return the simple commands that a shell would run for the line.
 
-    `directory` is where it would be run, `variables` are those of its environment that are known, `HOME` among them.
-    Where the line branches, each branch counts as taken. Never raises: see `ParsedLine.problem`.
+    `directory` is where it would run, `variables` are the known ones of its environment, with `HOME`. Each branch of
+    the line counts as taken. Never raises: see `ParsedLine.problem`.
     """
     reader = LineReader()
     data = line.encode("utf-8", "surrogatepass")
@@ -59,7 +59,7 @@ def parse_line(line: str, *, directory: str | None = None, variables: Mapping[st
 
 
 class LineReader:
-    """Walks the tree of one line and of the lines within it."""
+    """Walks the tree of a line and of nested lines."""
 
     def __init__(self) -> None:
         self.parsed = ParsedLine()
@@ -89,7 +89,7 @@ class LineReader:
         }
 
     def line(self, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
-        """Read a whole line, return what it prints where that is known."""
+        """Read a whole line; return what it prints, if known."""
         self._expand.spend(len(source.data))
         root = parse(source.data)
         if root.has_error:
@@ -103,7 +103,7 @@ class LineReader:
         return self._walk(root, source, scope, streams)
 
     def _recover(self, text: str, scope: ShellScope, streams: Streams) -> None:
-        """Read a text in which errors are part by part: what the tree has of it may be anything."""
+        """Read a text with errors part by part: its tree may be anything."""
         self.parsed.problem = "syntax"
         for part in statements(text, self._recovery):
             source = source_of(part)
@@ -116,7 +116,7 @@ class LineReader:
             self._walk(root, source, scope, Streams(stdin=streams.stdin))
 
     def line_within(self, line: str, scope: ShellScope) -> Word | None:
-        """Read a line that is nowhere in the text verbatim."""
+        """Read a line that is not in the text verbatim."""
         return self.line(source_of(line), scope, Streams())
 
     def _walk(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
@@ -146,7 +146,7 @@ class LineReader:
             self._evaluator.note(SimpleCommand([], streams, scope))
 
     def _sequence(self, nodes: Iterable[Node], source: Source, scope: ShellScope, streams: Streams) -> Word | None:
-        """Walk statements one after the other. Loose words, which only an error leaves, are a command too."""
+        """Walk statements in order. Loose words, which only an error leaves, are a command too."""
         printed: list[Word | None] = []
         loose: list[Word] = []
         for node in nodes:
@@ -168,9 +168,9 @@ class LineReader:
         return _concatenated(printed)
 
     def _list(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:
-        """Walk `a && b || c`, which the tree nests to the left, however long it is."""
+        """Walk `a && b || c`, of any length: the tree nests it to the left."""
         chain: list[tuple[str, Node]] = []
-        while node.type == "list" and len(node.children) > 2:  # noqa: PLR2004  # left, what joins them, right
+        while node.type == "list" and len(node.children) > 2:  # noqa: PLR2004  # left, operator, right
             chain.append((node.children[1].type, node.children[-1]))
             node = node.children[0]
         chain.append(("&&", node))
@@ -240,7 +240,7 @@ class LineReader:
         return _concatenated(printed)
 
     def _branches(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
-        """Walk `if` and `while`: the condition with what follows from it, then each branch as if it were taken."""
+        """Walk `if` and `while`: the condition and what follows from it, then each branch as if taken."""
         apart = [child for child in node.named_children if child.type in {"elif_clause", "else_clause"}]
         taken = scope.copy()
         self._sequence([child for child in node.children if child not in apart], source, taken, streams)
@@ -284,7 +284,7 @@ class LineReader:
                 self._expand.run_within(child, source, scope)
 
     def _function(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> Word | None:  # noqa: ARG002  # one of a table
-        """Keep the body; its own redirections count at the definition, whether it is called or not."""
+        """Keep the body; its redirections count at the definition, called or not."""
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             scope.functions[source.of(name)] = (body, source)
@@ -310,7 +310,7 @@ class LineReader:
         return Word("")
 
     def _substitute(self, node: Node, source: Source, scope: ShellScope) -> Word | None:
-        """Read `$(...)`, backticks and `<(...)`; return what is printed, where that is known."""
+        """Read `$(...)`, backticks and `<(...)`; return what is printed, if known."""
         if self._deep >= MAX_DEPTH:
             raise LimitExceededError("too deep")
         self._deep += 1
@@ -322,7 +322,7 @@ class LineReader:
 
 
 def _concatenated(printed: list[Word | None]) -> Word | None:
-    """Return what several commands print, where all of it is known."""
+    """Return what several commands print, if all is known."""
     known = [word for word in printed if word is not None]
     if len(known) != len(printed):
         return None

@@ -1,4 +1,4 @@
-"""Rule out cheaply that a line runs some programs, so that it need not be parsed: most lines end here."""
+"""Rule out cheaply that a line runs some programs, to spare parsing: most lines end here."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MADE_UP = ("$", "`", "{", "\0")
-"""Characters from which a shell makes words that are not in the line; and NUL, which it may leave out."""
+"""Characters from which a shell makes words not in the line; and NUL, which it may omit."""
 
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
-"""Shells: they run what they read, which any other program may have written."""
+"""Shells: they run their input, which any program may have written."""
 
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
-"""Programs beside shells whose `-c` or `--command` is a line; `script -qc` joins it to others."""
+"""Other programs whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
 WITH_WORDS = frozenset({"parallel", "xargs"})
-"""Wrappers that add words to what they run, and read those."""
+"""Wrappers that add words they read to a command."""
 
 RUN_INPUT = READERS | COMMAND_OPTIONS | WITH_WORDS | {".", "at", "batch", "source", "ssh", "sudo"}
-"""Every program that may run what it reads, or pass it to one: the parser gives a line to no other."""
+"""Every program that may run its input, or pass it to one: the parser gives a line to no other."""
 
 INTERPRETERS = frozenset({
     "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
@@ -30,23 +30,23 @@ INTERPRETERS = frozenset({
 })  # fmt: skip
 
 OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
-"""Programs that start a shell if they are given no command."""
+"""Programs that start a shell without a command."""
 
 INTERACTIVE = RUN_INPUT | INTERPRETERS | OPENING | {"python3"}
-"""Programs that may read commands from the terminal, besides other versions of Python."""
+"""Programs that may read commands from the terminal, besides Python's other versions."""
 
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
 FEEDING = ("|", "<<", "<(", ">(", ":::")
-"""Signs of a line in which a program gets text that another one, or the line itself, has written."""
+"""Signs of a line in which a program gets text written by another one or by the line."""
 
 MAX_PATTERN, MAX_PATTERNS = 64, 16
-"""Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with names of programs."""
+"""Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with programs."""
 
 
 def shell_line(args: object) -> str | None:
-    """Return the line in a call's arguments, None without one. Of a list of words, one alone is a line."""
+    """Return the line in a call's arguments, if any. Of a list of words, one alone is a line."""
     command = args.get("command") if isinstance(args, dict) else None
     if isinstance(command, list):
         words = [str(each) for each in command]
@@ -55,7 +55,7 @@ def shell_line(args: object) -> str | None:
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:
-    """Return whether a line may run one of the programs (in lower case). False is certain."""
+    """Return whether a line may run one of the (lower-case) programs. False is certain."""
     if any(sign in line for sign in MADE_UP) or may_run_input(line):
         return True
     names = tuple(names)
@@ -66,7 +66,7 @@ def may_run(line: str, names: Iterable[str]) -> bool:
 
 
 def may_run_input(line: str) -> bool:
-    """Return whether a program may run what it reads, and reads what is not in the line as it is written there."""
+    """Return whether a program may run its input, and that is not verbatim in the line."""
     bare = line.replace("\\\n", "").translate(QUOTES)
     return any(sign in bare for sign in FEEDING) and any(
         program in RUN_INPUT or (word[0] == "-" and word.endswith(tuple(READERS))) for word, program in _programs(line)
@@ -81,14 +81,14 @@ def may_read_terminal(line: str) -> bool:
 
 
 def _programs(line: str) -> Iterator[tuple[str, str]]:
-    """Yield each word of a line in lower case, without quotes, and the program that it names if it is a command."""
+    """Yield each word of a line in lower case, without quotes, and the program it names as a command."""
     bare = line.replace("\\\n", "").translate(QUOTES).lower()
     for word in bare.translate(ENDS).split():
         yield word, word.rstrip("/").rpartition("/")[2].lstrip("!")  # `git -c alias.x=!sh`
 
 
 def _may_match(line: str, names: tuple[str, ...]) -> bool:
-    """Return whether a word may match the name of one of the programs. Odd words count: comparing them takes time."""
+    """Return whether a word may match one of the programs' names. Odd words count: comparing them takes time."""
     patterns = {each for each in _programs(line) if any(sign in each[1] for sign in "*?[")}
     if len(patterns) > MAX_PATTERNS or any(len(program) > MAX_PATTERN for _, program in patterns):
         return True

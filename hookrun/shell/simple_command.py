@@ -1,6 +1,6 @@
-"""The result of reading a line: its simple commands, each with all that is known about it; and what it is made of.
+"""The result of reading a line: its simple commands with all that is known about each, and its parts.
 
-That is the state of the shell at each place, and the input and output there.
+Those are the shell's state, and the input and output, at each place.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NAMING_CODE = (
     "PIP_CONFIG_FILE PYTHONPATH PYTHONSTARTUP RUBYLIB RUBYOPT R_ENVIRON_USER R_PROFILE_USER ZDOTDIR _JAVA_OPTIONS"
 )
 NAMING_CODE = frozenset(_NAMING_CODE.split())
-"""Variables that name code which programs run or load."""
+"""Variables that name code for programs to run or load."""
 
 
 class Redirection:
-    """One redirection: its operator, the file that it names, and the descriptor before it ("" if none)."""
+    """A redirection: its operator, its file, and the descriptor before it ("" if none)."""
 
     def __init__(self, operator: str, target: Word, descriptor: str = "") -> None:
         self.operator = operator
@@ -49,13 +49,12 @@ class Redirection:
 
 
 class SimpleCommand:
-    """One simple command: the program and its arguments are `words`, without the programs that wrap it.
+    """A simple command: `words` are the program and its arguments, without wrappers.
 
-    `directory` is where it runs, None if that is not known. `wrappers` are the programs that run it, the outermost
-    first: `sudo timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it,
-    those of git's variables, and of NAMING_CODE, anywhere before. `within` are the functions of the line that it is
-    called in, and `beside` is whether it runs beside other commands, in a pipeline or in the background. `stdin` is
-    what it reads, where known; `piped` is whether it reads the output of another one.
+    `directory` is where it runs, None if unknown. `wrappers` are the programs that run it, outermost first: `sudo
+    timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
+    NAMING_CODE anywhere before. `within` are the line's functions around it; `beside`: it runs beside other commands,
+    in a pipeline or the background. `stdin` is what it reads, if known; `piped`: it reads another one's output.
     """
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
@@ -75,12 +74,12 @@ class SimpleCommand:
 
     @property
     def program(self) -> str:
-        """The name of the program without its directory, in lower case: `RM` is `rm` where names have no case."""
+        """The program's name without directory, in lower case: `RM` is `rm` where names have no case."""
         return program_name(self.words[0].text) if self.words else ""
 
     @property
     def arguments(self) -> list[str]:
-        """The texts of the words after the program."""
+        """The words after the program, as texts."""
         return [word.text for word in self.words[1:]]
 
     @property
@@ -89,7 +88,7 @@ class SimpleCommand:
         return not_options(self.arguments)
 
     def one_of(self, names: Iterable[str]) -> str | None:
-        """Return which of these programs it is, None if none. `/bin/r?` is any that it may become."""
+        """Return which of these programs it is, if any. `/bin/r?` is any it may become."""
         program = self.program
         if self.words and self.words[0].globs:
             return next((each for each in names if glob(program, each)), None)
@@ -97,17 +96,17 @@ class SimpleCommand:
 
 
 def not_options(words: list[str]) -> list[str]:
-    """Return the words that are not options: `-` is none, and after `--` nothing is."""
+    """Return the words that are not options: `-` is none, nor is anything after `--`."""
     cut = words.index("--") if "--" in words else len(words)
     return [word for word in words[:cut] if word[:1] != "-" or word == "-"] + words[cut + 1 :]
 
 
 class ParsedLine:
-    """All commands of a line, in the order in which they would run, and why it was not read to its end, if it was not.
+    """All commands of a line, in running order, and why it was not read to its end, if so.
 
-    `problem` is `syntax` where some of it is not understood as shell, `too long`, or `too deep`: then `commands` are
-    those that were found all the same. `unparsed` are the parts of the line that are not understood. `wrappers` are the
-    commands that run others, which are among `commands`: `sudo rm x` for `rm x`.
+    `problem` is `syntax` if some of it is not understood as shell, `too long`, or `too deep`: then `commands` are those
+    found nevertheless. `unparsed` are the parts not understood. `wrappers` are the commands that run others of
+    `commands`: `sudo rm x` for `rm x`.
     """
 
     def __init__(self) -> None:
@@ -118,15 +117,15 @@ class ParsedLine:
 
 
 def program_name(word: str) -> str:
-    """Return a program's name from the word that runs it; one that is not known is `UNKNOWN`."""
+    """Return a program's name from the word that runs it, `UNKNOWN` if unknown."""
     return UNKNOWN if UNKNOWN in word else word.rstrip("/").rpartition("/")[2].lower()
 
 
 class Streams:
-    """The input and output of a command. `words` are those of its words that follow a redirection.
+    """A command's input and output. `words` are those after a redirection.
 
-    `later` are the words of another command that the parser has put there. `own_stdin` is whether `stdin` is its own,
-    not the output of the command before it in a pipeline.
+    `later` are another command's words that the parser has put there. `own_stdin`: `stdin` is its own, not the previous
+    command's output in a pipeline.
     """
 
     def __init__(self, redirections: list[Redirection] | None = None, stdin: Word | None = None) -> None:
@@ -138,12 +137,12 @@ class Streams:
 
     @property
     def inherited(self) -> Word | None:
-        """The input for the first of several commands in a row, None if the stream belongs to the last one."""
+        """The input for the first of several commands, None if the stream is the last one's."""
         return None if self.own_stdin else self.stdin
 
 
 class ShellScope:
-    """The state at one place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
+    """The state at a place. An unknown part of a variable is `UNKNOWN`, an unknown directory None."""
 
     previous: str | None = None
     positional: list[Word] | None = None
@@ -161,7 +160,7 @@ class ShellScope:
         self.reads = reads
 
     def copy(self) -> ShellScope:
-        """Return the same place, for what must not change it: a subshell, a branch, a stage of a pipeline."""
+        """Return a copy for what must not change this: a subshell, a branch, a stage of a pipeline."""
         other = ShellScope.__new__(ShellScope)
         other.__dict__.update(self.__dict__, variables={**self.variables}, functions={**self.functions})
         return other
@@ -188,27 +187,26 @@ class ShellScope:
         return self.variables.get(name, UNKNOWN)
 
     def substituted(self, line: str) -> Piece:
-        """Return the output of a line between backticks."""
+        """Return the output of a line in backticks."""
         printed = self.reads(line, self.copy())
         return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
 
     def enter(self, target: str | None) -> None:
-        """Change the directory as `cd` does; None for one that is not known."""
+        """Change the directory as `cd` does; None if unknown."""
         directory = None if target is None else absolute(target or ".", self.directory)
         self.previous, self.directory = self.directory, directory
 
     def become(self, other: ShellScope) -> None:
-        """Take over everything that holds at another place of the same shell."""
+        """Take over everything from another place of the same shell."""
         self.variables = other.variables
         self.directory = other.directory
         self.previous = other.previous
         self.functions = other.functions
 
     def merge(self, *branches: ShellScope) -> None:
-        """Take over what branches have changed that may or may not have been taken.
+        """Take over the changes of branches that may have been taken.
 
-        What one of them has changed counts as changed, for that is the case that matters; where two differ, it is not
-        known.
+        What one of them has changed counts as changed, the case that matters; where two differ, it is unknown.
         """
         changed = [branch.directory for branch in branches if branch.directory != self.directory]
         if changed:

@@ -1,6 +1,6 @@
-"""Parse shell with tree-sitter and its grammar for bash, loaded with the first line.
+"""Parse shell with tree-sitter and its bash grammar, loaded with the first line.
 
-A text in which the parser finds an error is split so that the error hides no command.
+A text with an error is split so that the error hides no command.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _PARSER: list[Parser] = []
 
-# The grammar's scanner crashes at some of them after a brace: it looks them up far behind the end of a table (isdigit).
+# The grammar's scanner crashes at some after a brace: it looks them up far beyond the end of a table (isdigit).
 LETTERS = bytes(range(128)) + b"x" * 128
-"""Takes each byte of a character that is not ASCII for a letter, as a shell does."""
+"""Makes each byte of a non-ASCII character a letter, as a shell does."""
 
 
 class Source:
-    """A parsed text, and the position of its first byte in the line: None if it is not in it verbatim."""
+    """A parsed text, and its first byte's position in the line, None if not verbatim there."""
 
     def __init__(self, data: bytes, at: int | None = None) -> None:
         self.data = data
@@ -40,17 +40,17 @@ class Source:
         return self.text(node.start_byte, node.end_byte)
 
     def place(self, start: int) -> int | None:
-        """Return the position in the line of a byte of this text."""
+        """Return a byte's position in the line."""
         return None if self.at is None else self.at + start
 
 
 def source_of(text: str, at: int | None = None) -> Source:
-    """Return a text as a source; what is unknown in it is a variable that is never set."""
+    """Return a text as a source; unknown parts are a variable that is never set."""
     return Source(text.replace(UNKNOWN, "${_}").encode("utf-8", "surrogatepass"), at)
 
 
 def parse(data: bytes) -> Node:
-    """Return the root of the syntax tree of a text, whose nodes have positions and no text."""
+    """Return the root of a text's syntax tree; nodes have positions, no text."""
     if not _PARSER:
         library, grammar = _binding("tree_sitter"), _binding("tree_sitter_bash")
         _PARSER.append(library.Parser(library.Language(grammar.language())))
@@ -58,20 +58,20 @@ def parse(data: bytes) -> Node:
 
 
 def _binding(name: str) -> Any:  # what a package of C has
-    """Return the compiled module of a package without the package around it, which imports `typing` and more."""
+    """Return a package's compiled module without the package, which imports `typing` and more."""
     boot = sys.modules.get("hookrun.boot")
     for find in (boot.installed if boot is not None else None, _find):
         spec = find(f"{name}._binding") if find is not None else None
         if spec is not None:
             try:
                 return _loaded(spec)
-            except Exception:  # noqa: S112  # installed anew since, or of a version that needs more
+            except Exception:  # noqa: S112  # reinstalled since, or of a version that needs more
                 continue
     return __import__(name)
 
 
 def _find(name: str) -> Any:  # a spec or None
-    """Return the spec of a package's compiled module, which `site` may be needed for."""
+    """Return the spec of a package's compiled module; it may need `site`."""
     boot = sys.modules.get("hookrun.boot")
     if boot is not None:
         boot.complete()
@@ -83,7 +83,7 @@ def _find(name: str) -> Any:  # a spec or None
 
 
 class _Enum:
-    """Instead of the module `enum`, which costs as much as all else: for the logs of a parser, which has none."""
+    """Replaces the module `enum`, which costs as much as all else, for a parser's logs: there are none."""
 
     @staticmethod
     def IntEnum(name: str, values: Mapping[str, int], **_: object) -> type:  # noqa: N802  # as in `enum`
@@ -92,7 +92,7 @@ class _Enum:
 
 
 def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
-    """Load a compiled module, which finds in `re` and `enum` what it needs for queries and logs: we have neither."""
+    """Load a compiled module; it needs `re` and `enum` only for queries and logs, which we do not use."""
     import _frozen_importlib as bootstrap
 
     replaced = {name: module for name, module in (("re", re), ("enum", _Enum)) if name not in sys.modules}
@@ -110,24 +110,24 @@ def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
 
 DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
 NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")
-"""Redirections with a character that would end a command elsewhere."""
+"""Redirections with a character that elsewhere ends a command."""
 
 ENDS = re.compile(r";;&|;;|;&|;|&&|\|\||&")
 ALL_ENDS = re.compile(rf"{ENDS.pattern}|\|&|\||[()]")
-"""What ends a command; all of them cut pipelines and subshells as well."""
+"""What ends a command; ALL_ENDS cuts pipelines and subshells too."""
 
 SUBSTITUTIONS = frozenset({"$(", "<(", ">("})
 NESTED = {'"': '"', "${": "}", **dict.fromkeys(SUBSTITUTIONS, ")")}
-"""What begins a part in which others may be, and what ends it."""
+"""What begins a part that may hold others, and its end."""
 
 ESCAPED = {"$'": "'", "`": "`"}
-"""What begins a part in which only a backslash means something, and what ends it."""
+"""What begins a part in which only backslashes are special, and its end."""
 
 BEFORE_COMMENT = " \t\n;&|("
 
 
 class Segment:
-    """A part of a text, and the here-documents that begin in it, each with its position."""
+    """A part of a text, and the here-documents that begin in it, with positions."""
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -165,7 +165,7 @@ def split(text: str, ends: re.Pattern[str] = ENDS) -> list[Segment]:
 
 
 def _past_documents(text: str, at: int, waiting: list[tuple[Segment, re.Match[str]]]) -> int:
-    """Give the segments their here-documents; one without an end is ignored."""
+    """Give segments their here-documents; one without an end is ignored."""
     for segment, found in waiting:
         word = found[2] or found[3] or (found[4] or "").replace("\\", "")
         tabs = r"\t*" if found[1] else ""
@@ -177,14 +177,14 @@ def _past_documents(text: str, at: int, waiting: list[tuple[Segment, re.Match[st
 
 
 def join(text: str, segments: list[Segment]) -> str:
-    """Return the text from the first of the segments to the last, with all of its here-documents."""
+    """Return the text from the first segment to the last, with its here-documents."""
     first, last = segments[0], segments[-1]
     after = [document for segment in segments for at, document in segment.documents if at >= last.end]
     return "\n".join([text[first.start : last.end], *after])
 
 
 def end_of(text: str, at: int) -> int:
-    """Return the end of the quoted part, the substitution or the character that begins at `at`."""
+    """Return the end of the quoted part, substitution or character at `at`."""
     if text[at] == "\\":
         return min(at + 2, len(text))
     for begins in (text[at : at + 2], text[at]):
@@ -217,7 +217,7 @@ def _past_nested(text: str, at: int, closing: str) -> int:
 
 
 def _past_comment(text: str, at: int) -> int:
-    """Return the end of the comment that begins at `at`, 0 if none does."""
+    """Return the end of the comment at `at`, 0 if there is none."""
     if text[at] != "#" or (at and text[at - 1] not in BEFORE_COMMENT):
         return 0
     end = text.find("\n", at)
@@ -225,7 +225,7 @@ def _past_comment(text: str, at: int) -> int:
 
 
 def substitutions(text: str) -> Iterator[str]:
-    """Yield the lines in the substitutions of a text, those in double quotes and in `${...}` included."""
+    """Yield the lines in a text's substitutions, also in double quotes and `${...}`."""
     at = 0
     while at < len(text):
         begins, end = text[at : at + 2], end_of(text, at)
@@ -250,10 +250,10 @@ TEST = re.compile(
 """A test: what is before it, how it begins, its operands."""
 
 ODD = re.compile(r"""(?<=[ \t])(?=[^ \t]*[~/*?{}])[^ \t'"$()<>\\=!-][^ \t'"$()<>\\]*(?=[ \t]|$)""")
-"""An operand that the grammar may not see as one, such as `/`, `~` and `*`."""
+"""An operand that the grammar may miss, such as `/`, `~` and `*`."""
 
 DESCRIPTOR = re.compile(r"(?<![^\s;&|(])\{\w+\}(?=[<>])")
-"""The variable that is given the number of a new descriptor."""
+"""The variable that gets a new descriptor's number."""
 
 MIDDLE = re.compile(r"(?:\s|(?:then|elif|else|fi|do|done|esac|\})(?=[\s<>]|$))+")
 """The keywords that continue a compound command, before a simple one."""
@@ -268,7 +268,7 @@ MAX_JOINED = 32
 """Segments that are tried as one compound command."""
 
 MAX_BYTES_TRIED = 1 << 18
-"""Bytes that are parsed so; beyond it each piece is read alone."""
+"""Bytes parsed so; beyond it each piece is read alone."""
 
 
 def without_oddities(text: str) -> str:
@@ -282,14 +282,14 @@ def _masked(operands: str) -> str:
 
 
 class Recovery:
-    """How many bytes may still be parsed to find out what belongs together, in all texts of one line."""
+    """How many bytes may still be parsed to find what belongs together, in all texts of a line."""
 
     def __init__(self) -> None:
         self.left = MAX_BYTES_TRIED
 
 
 def statements(text: str, recovery: Recovery) -> Iterator[str]:
-    """Yield the statements of a text that the parser understands alone; the others are split as finely as possible."""
+    """Yield the statements that the parser understands alone; others are split as finely as possible."""
     segments = split(text)
     while segments:
         segments[0].start += _length(MIDDLE, text[segments[0].start : segments[0].end])

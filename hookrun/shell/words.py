@@ -1,4 +1,4 @@
-"""Make the words of a command as a shell does: remove quotes, insert variables, expand braces, split at spaces."""
+"""Make a command's words as a shell does: remove quotes, insert variables, expand braces, split at spaces."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 UNKNOWN = "\0"
-"""Stands in a word's text for each part that only a shell would know. A word itself cannot hold it."""
+"""Represents, in a word's text, a part that only a shell knows. No word can hold it."""
 
 PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
-"""Kind of a piece of a word: verbatim, in quotes, the value of a variable, or the end of a word within quotes."""
+"""Kinds of pieces of a word: verbatim, in quotes, a variable's value, or the end of a word within quotes."""
 
 SPACES = " \t\n"
 CUT = "\x1f"
 
 MAX_WORDS = 1024
-"""Words that one word may become, and braces that may be in one; with more the line is not read."""
+"""Words that one may become, and braces in one; with more the line is not read."""
 
 MAX_LENGTH = 1 << 16
 """Characters of a word; a longer one, which variables can double up to, is unknown."""
@@ -29,13 +29,13 @@ MAX_SPREAD = 1 << 20
 
 
 class LimitExceededError(Exception):
-    """A line is nested too deep, or runs too many commands. Its text is the line's `problem`."""
+    """A line is nested too deep or runs too many commands. The message is its `problem`."""
 
 
 class Piece:
-    """A part of a word: its text, its kind, and its position in the line, None if it is not in it verbatim."""
+    """A part of a word: its text, kind, and position in the line, None if not verbatim there."""
 
-    # With slots, here and in Word: a line makes so many of them that it is read a tenth faster.
+    # Slots, here and in Word: a line makes so many that it is read a tenth faster.
     __slots__ = ("at", "kind", "text")
 
     def __init__(self, text: str, kind: str = QUOTED, at: int | None = None) -> None:
@@ -45,11 +45,10 @@ class Piece:
 
 
 class Word:
-    """One word as its program is given it.
+    """A word as its program gets it.
 
-    `at` is the byte of the line at which `text` begins, None if it is not in it verbatim.
-    `globs` means that an unquoted part holds `*`, `?` or `[`, which the shell would replace by files' names.
-    `output` is what a file would hold that a process makes: that of `<(...)`.
+    `at` is the byte of the line where `text` begins, None if not verbatim there. `globs`: an unquoted part has `*`, `?`
+    or `[`, which the shell would replace by file names. `output` is the content of `<(...)`.
     """
 
     __slots__ = ("at", "globs", "output", "text")
@@ -70,7 +69,7 @@ class Word:
 
 
 def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> list[Word]:
-    """Return the words that the pieces of one become, none or several; `separators`, `$IFS`, cut variables' values."""
+    """Return the words, none or several, of one word's pieces; `separators`, `$IFS`, cut variables' values."""
     pieces = _with_home(pieces, home)
     made: list[Word] = []
     for spread in _braces(pieces):
@@ -81,7 +80,7 @@ def split_words(pieces: list[Piece], home: str, separators: str = SPACES) -> lis
 
 
 def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
-    """Return the pieces as one word that is not split: what a variable is set to, what a redirection names."""
+    """Return the pieces as one unsplit word: a variable's value, a redirection's file."""
     pieces = _with_home(list(pieces), home) if home else list(pieces)
     if sum(len(piece.text) for piece in pieces) > MAX_LENGTH and any(piece.at is None for piece in pieces):
         return Word(UNKNOWN)
@@ -94,13 +93,13 @@ def join_pieces(pieces: Iterable[Piece], home: str = "") -> Word:
 
 
 def _with_home(pieces: list[Piece], home: str) -> list[Piece]:
-    """Return the pieces of a word with a `~` at its beginning replaced."""
+    """Return a word's pieces with a leading `~` replaced."""
     user, slash, rest = pieces[0].text.partition("/") if pieces and pieces[0].kind == PLAIN else ("", "", "")
     return [Piece(home), Piece(slash + rest, PLAIN), *pieces[1:]] if user == "~" else pieces
 
 
 def _split(pieces: list[Piece], cuts: dict[int, str]) -> Iterator[Word]:
-    """Cut at the separators that variables have brought in."""
+    """Cut at the separators in variables' values."""
     word: list[Piece] = []
     there = False
     for piece in pieces:
@@ -137,7 +136,7 @@ def _spread(chars: list[Piece]) -> list[list[Piece]]:
         if char.kind != PLAIN or char.text != "{":
             continue
         cuts = _cuts(chars, start)
-        if len(cuts) < 2:  # noqa: PLR2004  # an opening brace that nothing closes, or one without a comma
+        if len(cuts) < 2:  # noqa: PLR2004  # an unclosed brace, or one without a comma
             continue
         before, tails = chars[:start], _spread(chars[cuts[-1] + 1 :])
         middles = [each for left, right in pairwise([start, *cuts]) for each in _spread(chars[left + 1 : right])]
@@ -148,7 +147,7 @@ def _spread(chars: list[Piece]) -> list[list[Piece]]:
 
 
 def _cuts(chars: list[Piece], start: int) -> list[int]:
-    """Return the positions of the commas of the brace at `start` and of its end, or [] if it has none."""
+    """Return the positions of the commas and the end of the brace at `start`, [] without an end."""
     depth, cuts = 0, []
     for index in range(start, len(chars)):
         if chars[index].kind != PLAIN:
@@ -166,14 +165,14 @@ def _cuts(chars: list[Piece], start: int) -> list[int]:
 
 
 def quoted(words: Iterable[Word]) -> str:
-    """Return words as a shell reads them; a pattern, or what is not known, stays without quotes."""
+    """Return words as a shell reads them; patterns and unknown parts stay unquoted."""
     texts = [(word.text, word.known and not word.globs) for word in words]
     return " ".join("'" + text.replace("'", "'\\''") + "'" if is_plain else text for text, is_plain in texts)
 
 
 def absolute(path: str, directory: str | None) -> str | None:
-    """Return a normalized path from the root, None if a part of it, or the directory it is in, is not known."""
+    """Return a normalized absolute path, None if a part of it, or its directory, is unknown."""
     if UNKNOWN in path or not path or (directory is None and path[0] != "/"):
         return None
     path = os.path.normpath(os.path.join(directory or "/", path))
-    return path[1:] if path.startswith("//") else path  # two slashes are a place of their own to normpath
+    return path[1:] if path.startswith("//") else path  # normpath keeps two leading slashes

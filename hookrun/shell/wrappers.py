@@ -1,4 +1,4 @@
-"""Find the command, or the line for a shell, that a program runs from its own words, or find, xargs and parallel do."""
+"""Find the command or shell line that a program runs from its words, and what find, xargs and parallel run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Argv = list[Word]
 
 
 class Wrapper:
-    """How a program's own words end: `valued` are its options that take the next word, `operands` its own operands.
+    """How a program's own words end: `valued` are its options with the next word, `operands` its own operands.
 
-    `never` are options with which it runs nothing, `directory` those that name the directory where it runs.
+    `never` are options that run nothing, `directory` those that name where it runs.
     """
 
     def __init__(self, valued: str = "", operands: int = 0, never: str = "", directory: str = "") -> None:
@@ -87,7 +87,7 @@ ASSIGNING = frozenset({"doas", "env", "sudo"})
 """Wrappers that set variables: `env NAME=value`."""
 
 SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
-"""Options of env besides `-S` with a value that is split into words."""
+"""Other options of env, besides `-S`, whose value is split into words."""
 
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
 """Wrappers whose command may see other directories."""
@@ -98,9 +98,9 @@ SSH_VALUED = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOopQRSWw")
 
 
 class Wrapped:
-    """What a wrapper runs: its `words`, and its own `options` and operands before them.
+    """A wrapper's command: its `words`, and the wrapper's `options` and operands before them.
 
-    `directory` is the one it changes to, None if it stays; `assignments` are variables that it sets.
+    `directory` is the one it changes to, if any; `assignments` are variables it sets.
     """
 
     def __init__(self, words: Argv, options: Argv, directory: Word | None, assignments: dict[str, str]) -> None:
@@ -111,7 +111,7 @@ class Wrapped:
 
 
 def unwrap(program: str, argv: Argv) -> Wrapped | None:
-    """Return what a wrapper runs, None where it runs nothing or is none."""
+    """Return a wrapper's command, None if it runs nothing or is no wrapper."""
     wrapper = WRAPPERS.get(program)
     if wrapper is None:
         return None
@@ -158,7 +158,7 @@ def _split(text: str) -> Argv:
 
 
 def _takes_next(option: str, valued: frozenset[str]) -> bool:
-    """Return whether an option takes the next word: `-u` does, and so does `-iu`, but not `-uroot`."""
+    """Return whether an option takes the next word: `-u` and `-iu` do, `-uroot` does not."""
     if option in valued or option[:2] == "--":
         return option in valued
     place = next((index for index, letter in enumerate(option) if index and f"-{letter}" in valued), 0)
@@ -166,14 +166,14 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
 
 
 def _past_options(argv: Argv, position: int, valued: frozenset[str] = frozenset()) -> Argv:
-    """Return the words from `position` on without the options that come first."""
+    """Return the words from `position` on, without leading options."""
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + _takes_next(argv[position].text, valued)
     return argv[position:]
 
 
 class NestedLine:
-    """A line for a shell that a program's words hold, None if not known, and the words for its `$1`... and `$0`."""
+    """A shell line in a program's words, None if unknown, and the words for its `$1`... and `$0`."""
 
     def __init__(self, text: Word | None, positional: Sequence[Word] = (), zero: Sequence[Word] = ()) -> None:
         self.text = text
@@ -182,7 +182,7 @@ class NestedLine:
 
 
 def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:
-    """Return the line that a program gives to a shell, None if it gives none; its text is None where not known."""
+    """Return the line that a program gives to a shell, if any; its text is None if unknown."""
     return LINES[program](argv, stdin if program in RUN_INPUT else None) if program in LINES else None
 
 
@@ -296,7 +296,7 @@ def _of_tmux(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 
 def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    """`npx -c LINE`, `npm exec --call=LINE`; behind an operand the options are those of the program."""
+    """`npx -c LINE`, `npm exec --call=LINE`; after an operand options are the program's."""
     words = argv[2:] if len(argv) > 1 and argv[1].text in {"dlx", "exec", "x"} else argv[1:]
     while words and words[0].text[:1] == "-":
         option, equals, value = words[0].text.partition("=")
@@ -314,7 +314,7 @@ TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
 
 
 def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    """`at now` and `batch` run later what they read now; with `-f` that is a file."""
+    """`at now` and `batch` run later what they read now, with `-f` from a file."""
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
@@ -335,17 +335,17 @@ LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     "trap": _of_trap,
     "watch": _of_watch,
 }
-"""Program -> the line that its words hold, or that it reads."""
+"""Program -> the line in its words, or that it reads."""
 
 
-# --- what find, xargs and parallel run, with the words that they insert
+# --- what find, xargs and parallel run, with inserted words
 
 MAX_ARGUMENTS = 64
-"""Words that are read and given to a command; with more they are one unknown word."""
+"""Words that are read for a command; more are one unknown word."""
 
 
 def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
-    """Return the command that xargs or parallel runs, with what it reads or one unknown word."""
+    """Return the command of xargs or parallel, with its input or one unknown word."""
     words = wrapped.words
     texts = [word.text for word in words]
     cut = next((texts.index(each) for each in (":::", ":::+") if each in texts), None)
@@ -361,7 +361,7 @@ def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
 
 
 def _put_in(words: Argv, mark: str, read: Argv) -> Argv:
-    """Return the words, those with the mark once for each that is read."""
+    """Return the words, those with the mark once for each word read."""
     made: Argv = []
     for word in words:
         if mark in word.text:
@@ -380,7 +380,7 @@ FILTERS = (
     "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
     "-samefile", "-size", "-user", "-wholename",
 )  # fmt: skip
-"""Tests of find with which it is no longer everything."""
+"""Tests of find that limit what it finds."""
 
 NAMES = frozenset({"-iname", "-name"})
 
@@ -388,7 +388,7 @@ PATH_TESTS = NAMES | {"-ipath", "-iregex", "-path", "-regex", "-wholename"}
 
 
 def has_filter(texts: list[str]) -> bool:
-    """Return whether these words limit what find finds, which `-name '*'` and `! -name x` hardly do."""
+    """Return whether these words limit what find finds; `-name '*'` and `! -name x` hardly do."""
     for index, text in enumerate(texts):
         named = text in PATH_TESTS
         everything = named and not "".join(texts[index + 1 : index + 2]).strip("*/.")
@@ -399,7 +399,7 @@ def has_filter(texts: list[str]) -> bool:
 
 
 def find_commands(argv: Argv) -> list[Argv]:
-    """Return the commands that find runs, with the paths it may find instead of `{}`."""
+    """Return find's commands, with the paths it may find instead of `{}`."""
     found = found_paths(argv)
     commands: list[Argv] = []
     position = 0
@@ -413,7 +413,7 @@ def find_commands(argv: Argv) -> list[Argv]:
 
 
 def found_paths(argv: Argv) -> Argv:
-    """Return what find may find: by the names it looks for, else something unknown, under each of its directories."""
+    """Return what find may find under each of its directories: the names it looks for, else something unknown."""
     texts = [word.text for word in argv]
     tests = zip(texts, texts[1:], texts[2:], strict=False)
     names = [after for before, each, after in tests if each in NAMES and before not in {"!", "-not"}]

@@ -1,4 +1,4 @@
-"""Run cases through the engine, each in a sandbox, in threads and processes. Nothing of the user's own is touched."""
+"""Run cases through the engine in threads and processes, in sandboxes that protect the user's files."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
 OnDone = Callable[[CaseRun], object]
 
 HOOKS_PER_CORE = 4
-"""Hooks that run at once for each core, by default."""
+"""Default limit on concurrent hooks per core."""
 SETUP_TIMEOUT = 60.0
 """Seconds after which `setup` is killed."""
 MAX_SETUP_OUTPUT = 2000
-"""Characters of a failing `setup`'s output that are shown: the last ones."""
+"""Limit on the last characters shown of a failing `setup`'s output."""
 CASES_PER_PROCESS = 64
-"""Cases that are worth starting one more process for."""
+"""Cases worth one more process."""
 INDEX_SIZE = 4
 """Bytes of an index in the queue of cases."""
 MAX_CHUNKS = 4096
-"""Chunks into which the cases are divided: their indices fit into a pipe, which holds at least 16 KiB."""
+"""Chunks of cases: their indices fit into a pipe, which holds at least 16 KiB."""
 
 
 def run_cases(
@@ -76,10 +76,9 @@ def run_cases(
 ) -> TestRun:
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
-    At most `at_once` hooks run at a time, many cases in several processes. `config` is a configuration from
-    `config_from_data` or `config_from_files` to use instead of the files around the cases; `directory` is where to look
-    for one where a file of cases has none around it. Only those runs are started that `keep` returns True for;
-    `on_begin` is called with their number, `on_ran` with each that is finished.
+    At most `at_once` hooks run concurrently, many cases in several processes. `config` (from `config_from_data` or
+    `config_from_files`) and `directory` are as for CaseRunner. Only runs for which `keep` returns True are started;
+    `on_begin` is called with their number, `on_ran` with each finished one.
     """
     files = list(files)
     started = monotonic()
@@ -97,16 +96,16 @@ def run_cases(
 
 
 def process_count(cases: int, width: int) -> int:
-    """Return how many processes to run so many cases in, for `width` hooks at once: at most one per core."""
+    """Return the number of processes for these cases and `width` concurrent hooks: up to one per core."""
     if threading.active_count() > 1:
-        return 1  # a fork would copy whatever locks the other threads hold, held forever
+        return 1  # a fork would copy the locks that other threads hold, held forever
     return max(1, min(os.cpu_count() or 1, width, cases // CASES_PER_PROCESS))
 
 
 def run_in_threads(runner: CaseRunner, runs: Iterable[CaseRun], width: int, on_done: OnDone) -> None:
-    """Run these cases, at most `width` at a time, and call `on_done` with each, never concurrently.
+    """Run these cases, at most `width` concurrently, and call `on_done` with each, one at a time.
 
-    If anything raises, KeyboardInterrupt included, the runner is stopped and every thread has ended when this returns.
+    If anything raises, even KeyboardInterrupt, the runner is stopped and every thread has ended on return.
     """
     pending = iter(runs)
     taking, reporting = threading.Lock(), threading.Lock()
@@ -136,16 +135,16 @@ def run_in_threads(runner: CaseRunner, runs: Iterable[CaseRun], width: int, on_d
 
 
 def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, width: int, on_done: OnDone) -> None:
-    """Run these cases in `count` processes, at most `width` at a time, and call `on_done` with each.
+    """Run these cases in `count` processes, at most `width` concurrently, and call `on_done` with each.
 
-    One interpreter alone starts hooks slower than several cores run them. A case whose process died has a problem that
-    says so. No process is left running, whatever this raises.
+    One interpreter starts hooks slower than several cores run them. A case whose process died has a problem that says
+    so. No process is left running, whatever this raises.
     """
     from multiprocessing import connection, get_context  # 15 ms, only for many cases
 
-    context = get_context("fork")  # the runner and its cases need not be pickled
+    context = get_context("fork")  # runner and cases need no pickling
     size = -(-len(runs) // MAX_CHUNKS)
-    queue, end = os.pipe()  # no lock that a process could die with
+    queue, end = os.pipe()  # no lock for a process to die with
     os.write(end, b"".join(start.to_bytes(INDEX_SIZE) for start in range(0, len(runs), size)))
     os.close(end)
     left = set(range(len(runs)))
@@ -161,7 +160,7 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
         open_ends = list(workers)
         while open_ends:
             for ready in connection.wait(open_ends, SIGNALS_SEEN_AFTER):
-                assert isinstance(ready, connection.Connection)  # noqa: S101  # not one of the other things it can wait for
+                assert isinstance(ready, connection.Connection)  # noqa: S101  # of the types it can wait for
                 try:
                     index, *result = ready.recv()
                 except (EOFError, OSError):  # OSError in the middle of a result
@@ -186,7 +185,7 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
 def _work(
     runner: CaseRunner, runs: Sequence[CaseRun], pending: Iterable[CaseRun], width: int, results: Connection
 ) -> None:
-    os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which passes it on
+    os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which forwards it
     indices = {id(run): index for index, run in enumerate(runs)}
 
     def report(run: CaseRun) -> None:
@@ -203,7 +202,7 @@ def _work(
 
 
 def _take_chunks(queue: int, runs: Sequence[CaseRun], size: int) -> Iterator[CaseRun]:
-    """Yield the cases of every chunk that no other process has taken."""
+    """Yield the cases of every chunk not taken by another process."""
     while data := os.read(queue, INDEX_SIZE):
         start = int.from_bytes(data)
         yield from runs[start : start + size]
@@ -212,10 +211,10 @@ def _take_chunks(queue: int, runs: Sequence[CaseRun], size: int) -> Iterator[Cas
 class CaseRunner:
     """Runs cases, at most `at_once` processes at a time. `close` removes its temporary directory.
 
-    Safe to use from many threads, and in forked processes, which share the directory and only `stop` it.
+    Safe in threads and in forked processes, which share the directory and only `stop` it.
 
-    `config` is a configuration to use instead of the files around the cases; `directory` is where to look for one where
-    a file of cases has none around it (outside of a repository, directories above a file are not searched).
+    `config` replaces the files around the cases; `directory` is where to look for a config if a file has none around it
+    (outside a repository, its parent directories are not searched).
     """
 
     def __init__(
@@ -237,18 +236,18 @@ class CaseRunner:
         self._homes: dict[bool, list[str]] = {False: [], True: []}
 
     def close(self) -> None:
-        """End every running hook and remove the temporary directory."""
+        """End all hooks and remove the temporary directory."""
         self.stop()
         shutil.rmtree(self._temporary, ignore_errors=True)
 
     def stop(self) -> None:
-        """End every running hook; run no more."""
+        """End all hooks and run no more."""
         self._pool.close()
         self._background_pool.close()
         self._coprocesses.close()
 
     def config_for(self, directories: Iterable[str], config: str | None = None) -> CaseConfig:
-        """Return that of the one file `config`, or the first configuration there is in the directories.
+        """Return the config of the file `config`, or the first one in the directories.
 
         If there is none, the first directory's says so.
         """
@@ -263,9 +262,9 @@ class CaseRunner:
         return found[0]
 
     def prepare(self, case: Case, agent: str | None = None) -> list[CaseRun]:
-        """Return a case ready to `run`, as an agent if one is given: with its configuration or its problems.
+        """Return a case ready to `run`, as an agent if given, with its config or its problems.
 
-        If a hook with `serve` may run, there is a second run in which its program is kept.
+        If a hook with `serve` may run, a second run keeps its program.
         """
         run = CaseRun(case, agent, problems=list(map(str, case.problems)))
         if run.problems:
@@ -278,23 +277,23 @@ class CaseRunner:
         return [run, dataclasses.replace(run, warm=True)]
 
     def run(self, run: CaseRun) -> CaseRun:
-        """Run what `prepare` returned, compare the result with what is expected, and return it. Raises nothing."""
+        """Run what `prepare` returned, compare the result with the expected one, and return it. Raises nothing."""
         if run.problems or run.config is None:
             return run
-        turn = self._warm_turn if run.warm else nullcontext()  # at the same time each would have a program of its own
+        turn = self._warm_turn if run.warm else nullcontext()  # concurrently, each would need its own program
         try:
             with turn:
                 run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
             run.problems = [f"{run.case.where}: {one_line(str(error))}"]
-        except Exception as error:  # the other cases are run
+        except Exception as error:  # the other cases still run
             run.problems = [f"{run.case.where}: cannot be run: {type(error).__name__}: {error}"]
         else:
             run.differences = compare(expect, run.result)
         return run
 
     def _fire_case(self, run: CaseRun, config: CaseConfig) -> tuple[CaseResult, Mapping[str, object]]:
-        """Return the result of a case, and what is expected of it with placeholders expanded."""
+        """Return a case's result, and the expected one with placeholders expanded."""
         case = run.case
         event = config.resolve_event(case.event)
         hooks = config.select_hooks(case.hooks)
@@ -324,9 +323,9 @@ class CaseRunner:
         hooks: frozenset[str] | None = None,
         sandbox: Sandbox,
     ) -> CaseResult:
-        """Fire an event (canonical name), for all hooks of the configuration or some, and return the result.
+        """Fire an event (canonical name) for all or some hooks of the config, and return the result.
 
-        With an `agent`, the context is converted to the agent's message and back, and the result is what it sees.
+        With an `agent`, the context is converted to its message and back, and the result is what the agent sees.
         """
         module = message = None
         if agent is not None:
@@ -355,9 +354,9 @@ class CaseRunner:
         return as_agent_sees_it(result, response)
 
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
-        """Run `setup` as if it were a hook. Raises CannotRunError when it fails.
+        """Run `setup` like a hook. Raises CannotRunError on failure.
 
-        It runs with our PATH: a case may hide every program from its hooks.
+        It has our PATH: a case may hide every program from its hooks.
         """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
         table = HookTable([hook])
@@ -392,7 +391,7 @@ class CaseRunner:
         return state
 
     def _make_sandbox(self, run: CaseRun, config: CaseConfig) -> Sandbox:
-        """Return a sandbox with a home of its own, and with a directory that holds the case's files if it has any."""
+        """Return a sandbox with its own home and a directory for the case's files, if any."""
         case, directory = run.case, None
         if case.temporary:
             directory = self._new_directory()
@@ -414,14 +413,13 @@ class CaseRunner:
         return directory
 
     def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
-        """Reuse a home that is still empty: creating and removing one takes longer than many hooks run."""
+        """Reuse a still empty home: a new one takes longer than many hooks."""
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
             self._homes[sandbox.coprocesses is not None].append(sandbox.home)
 
 
 def _serves(case: Case, config: CaseConfig) -> bool:
-    """Return whether hooks with `serve` may run in a case."""
     try:
         event, names = config.resolve_event(case.event), case.hooks
     except CannotRunError:

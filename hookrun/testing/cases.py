@@ -1,4 +1,4 @@
-"""Find files of cases, read them into `Case` objects and report every mistake with its position."""
+"""Find and read files of cases, and report every mistake with its position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hookrun.text import UserError, did_you_mean, one_of, quote
 
 
 class Either(Shape):
-    """A value of a shape, or one of another type, which stays as it is."""
+    """A value of a shape, or an unchecked one of another type."""
 
     def __init__(self, shape: Shape, other: type) -> None:
         super().__init__(shape.says, shape.schema)
@@ -116,10 +116,10 @@ FILE_FIELDS = (
 """The top-level fields of a test file."""
 
 MERGED_FIELDS = frozenset({"context", "env", "files"})
-"""Objects of a case that are merged key by key into those of `defaults`."""
+"""Objects of a case merged key by key into those of `defaults`."""
 
 WORKDIR = "${WORKDIR}"
-"""The placeholder for the case's own directory in strings of its context, environment and expectations."""
+"""The placeholder for the case's directory in context, environment and expectations."""
 
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
 """Fields that give a case a temporary working directory."""
@@ -132,8 +132,8 @@ class Case:
     """One case: the event to fire, its context and environment, and the expected result.
 
     `hooks` limits the run to these hooks, None runs all. The case runs once as each of `agents`, or once as a program.
-    `temporary` gives it a working directory of its own, in which `setup` runs before the event. `reads` are the other
-    files it was read from. A case with `problems` cannot be run.
+    `temporary` gives it its own working directory, in which `setup` runs before the event. `reads` are other files it
+    was read from. A case with `problems` cannot run.
     """
 
     file: CaseFile
@@ -163,7 +163,7 @@ class Case:
         return f"{self.file.shown}:{line}:{column}"
 
     def place(self, *steps: str | int) -> Location:
-        """Return a place in the case to report problems at."""
+        """Return a place in the case for problems."""
         return Location(self.file.document, ("cases", self.index, *steps), self.problems)
 
 
@@ -171,8 +171,8 @@ class Case:
 class CaseFile:
     """A file of cases, as far as it could be read.
 
-    `config` is the absolute path of the config file it names, `shown` the path in messages. `document` is empty where
-    the file cannot be read. `problems` are those of the file itself; each case has its own.
+    `config` is the absolute path of the config file it names, `shown` the path in messages. `document` is empty if it
+    cannot be read. `problems` are the file's own; each case has others.
     """
 
     path: str
@@ -193,7 +193,7 @@ class CaseFile:
 
 
 def load(path: str, shown_as: str | None = None) -> CaseFile:
-    """Return a file of cases as far as it can be read, with its problems and those of its cases."""
+    """Return a file of cases as far as it is readable, with all problems."""
     shown, path = shown_as or path, os.path.abspath(path)
     file = CaseFile(path, shown, Document.from_data(shown, {}))
     try:
@@ -312,15 +312,15 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
 
 
 POLL_INTERVAL = 0.3
-"""Seconds between two looks at files, while waiting until one changes."""
+"""Seconds between checks of the files for a change."""
 TIMESTAMP_LAG = 10_000_000
 """Nanoseconds by which a file's time may lag behind the clock."""
 SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
-"""Directories that are not searched, because they hold no files of the project itself."""
+"""Directories without files of the project itself, not searched."""
 
 
 class NoCaseFileError(UserError, LookupError):
-    """A given path does not exist or is not a file of cases."""
+    """A path is missing or no file of cases."""
 
 
 def find_case_files(paths: Iterable[str]) -> list[str]:
@@ -351,17 +351,17 @@ def _below(directory: str) -> Iterator[str]:
 
 
 def _is_foreign(directory: str) -> bool:
-    """Return whether a directory holds no files of the project itself, as a nested checkout or a submodule."""
+    """Return whether a directory is foreign to the project, as a nested checkout or a submodule."""
     return os.path.basename(directory) in SKIPPED_DIRECTORIES or os.path.lexists(os.path.join(directory, ".git"))
 
 
 def load_all(paths: Iterable[str]) -> list[CaseFile]:
-    """Return every file of cases at these paths, read. Raises NoCaseFileError."""
+    """Return the files of cases at these paths, read. Raises NoCaseFileError."""
     return [load(path) for path in find_case_files(paths)]
 
 
 def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
-    """Return the cases whose name, or `file: name`, matches the pattern: a substring or a glob, None for all."""
+    """Return the cases whose name, or `file: name`, matches a substring or glob, or all."""
     cases = [case for file in files for case in file.cases]
     if pattern is None:
         return cases
@@ -370,9 +370,9 @@ def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
 
 
 def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> list[str]:
-    """Wait until a file has changed since a time (nanoseconds), or a test file at these paths is new or gone.
+    """Return the paths changed since a time (nanoseconds), waiting for a change.
 
-    Returns the paths that changed.
+    A new or removed test file at these paths counts.
     """
     before = _state(paths, files)
     changed = [path for path, each in before.items() if each is not None and each[-1] > since - TIMESTAMP_LAG]

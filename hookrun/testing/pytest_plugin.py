@@ -1,6 +1,6 @@
-"""The pytest plugin: collects files of cases as tests, and gives a project's own tests a fixture that fires events.
+"""The pytest plugin: collects files of cases as tests; its fixture fires events in a project's own tests.
 
-Every pytest run loads this where hookrun is installed, so it imports the rest of hookrun only when it is used.
+Every pytest run loads this if hookrun is installed, so it imports the rest on use.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Cases(pytest.File):
     """A file of cases."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for each case and agent. Raises CollectError for a file that cannot be read."""
+        """Yield a test for each case and agent. Raises CollectError if the file cannot be read."""
         from hookrun.testing.cases import load
 
         file = load(str(self.path), self.nodeid or self.path.name)
@@ -58,7 +58,7 @@ class OneCase(pytest.Item):
     """One case, as one agent or as a program."""
 
     def __init__(self, *, case: Case, agent: str | None, **kwargs: object) -> None:
-        super().__init__(**kwargs)  # type: ignore[arg-type]  # what pytest gives every node
+        super().__init__(**kwargs)  # type: ignore[arg-type]  # pytest's
         self._case = case
         self._agent = agent
 
@@ -71,12 +71,12 @@ class OneCase(pytest.Item):
                 raise NotPassedError(run)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-        """Return the report of a case that did not pass; for anything else, pytest's own."""
+        """Return the report of a failed case; for anything else, pytest's own."""
         if isinstance(excinfo.value, NotPassedError):
             from hookrun.testing.report import failure_lines
 
             return "\n".join(failure_lines(excinfo.value.run))
-        return str(super().repr_failure(excinfo, style))  # type: ignore[arg-type]  # pytest's own value
+        return str(super().repr_failure(excinfo, style))  # type: ignore[arg-type]  # pytest's
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the position of the case."""
@@ -96,8 +96,8 @@ def runner_of(config: pytest.Config) -> CaseRunner:
 class Hookrun:
     """The pytest fixture: fires events for the project's hooks around a test.
 
-    `home` is the HOME of the hooks, empty at first and kept between fires. Nothing of the account's is read or written,
-    and no hook needs approval.
+    `home` is the hooks' HOME, initially empty and kept between events. The account's files are neither read nor
+    written, and no hook needs approval.
     """
 
     def __init__(self, runner: CaseRunner, directories: Sequence[Path], home: Path) -> None:
@@ -119,11 +119,11 @@ class Hookrun:
     ) -> CaseResult:
         """Fire an event and return the result: `action`, `message`, `args`, `fired`, `failures` and more.
 
-        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields go by their names. Only the hooks
-        named by `hook` run, by default all. With `agent`, the result is what that agent sees. `env` is merged into the
-        environment of the hooks. `config` is a declaration file to use instead of the project's.
+        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields have their own names. `hook` names
+        the only hooks to run, by default all. With `agent`, the result is what it sees. `env` is merged into the hooks'
+        environment. `config` is a declaration file to use instead of the project's.
 
-        Raises ValueError for an unknown event, hook or agent, and for a configuration that cannot be read.
+        Raises ValueError for an unknown event, hook or agent, and for an unreadable config.
         """
         from hookrun.testing.sandbox import CannotRunError, Sandbox
 

@@ -1,4 +1,4 @@
-"""Report a test run: to a terminal, as plain lines, as JSON, or as the JUnit XML that CI servers read."""
+"""Report a test run: on a terminal, as plain lines, as JSON, or as JUnit XML for CI servers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ STYLES = {
     "-": "red",
     "+": "green",
 }
-"""First word of a line, or first character of an indented one -> its style on a terminal."""
+"""A line's first word, or an indented one's first character -> its terminal style."""
 MAX_CONTEXT = 4000
-"""Characters of a context that are written into the command that reproduces a case."""
+"""Limit on a context's characters in the command that reproduces a case."""
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold in any form."""
 
 
 def styled(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield each line of a report with its style."""
+    """Yield a report's lines with their styles."""
     for line in lines:
         word = line.split(" ", 1)[0] if not line.startswith(" ") else line.lstrip()[:1]
         yield line, STYLES.get(word, "")
@@ -40,9 +40,9 @@ def styled(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 def report_lines(
     done: TestRun, coverage: Coverage | None, updated: Updated | None, *, verbose: bool = False, missing: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of a test run; after an update, only the failures that could not be updated.
+    """Yield a test run's lines; after an update, only the failures that could not be updated.
 
-    `verbose` adds the tests that passed, `missing` what no test covers. Tests that did not run because of
+    `verbose` adds passed tests, `missing` what no test covers. Tests that did not run because of
     `TestRun.config_problems` are only counted.
     """
     for problem in done.problems:
@@ -74,7 +74,7 @@ def _summary(done: TestRun, updated: int) -> str:
 
 
 def failure_lines(run: CaseRun) -> Iterator[str]:
-    """Yield the report of a test that did not pass: differences, hooks, their stderr, and how to reproduce it."""
+    """Yield a failed test's report: differences, hooks, their stderr, and how to reproduce it."""
     if run.problems:
         yield from (f"ERROR {one_line(problem)}" for problem in run.problems)
         return
@@ -94,7 +94,7 @@ def failure_lines(run: CaseRun) -> Iterator[str]:
 
 
 def difference_lines(found: Difference) -> Iterator[str]:
-    """Yield the lines of a difference: the expected value with `-`, the actual one with `+`."""
+    """Yield a difference's lines: the expected value with `-`, the actual one with `+`."""
     expected, actual = as_lines(found.expected), as_lines(found.actual)
     if max(len(expected), len(actual)) > 1 and all(
         isinstance(each, dict | list) for each in (found.expected, found.actual)
@@ -123,7 +123,7 @@ def _hooks_that_ran(result: CaseResult) -> str:
 
 
 def reproduce_command(run: CaseRun) -> str:
-    """Return the command line that fires the same event and explains which hooks ran and why."""
+    """Return the command that fires the same event and explains which hooks ran and why."""
     case, config = run.case, run.config
     context = json.dumps(run.result.context if run.result is not None else case.context, ensure_ascii=False)
     if len(context) > MAX_CONTEXT:
@@ -136,7 +136,7 @@ def reproduce_command(run: CaseRun) -> str:
 
 
 def as_json(done: TestRun, coverage: Coverage | None, *, ok: bool, updated: int = 0) -> dict[str, object]:
-    """Return the test run as a JSON object; `ok` and `updated` are those after an update."""
+    """Return the test run as a JSON object; `ok` and `updated` are as after an update."""
     data: dict[str, object] = {
         "ok": ok,
         "passed": len(done.results) - done.failed,
@@ -170,7 +170,7 @@ def _case_to_json(run: CaseRun) -> dict[str, object]:
 
 
 def as_junit(done: TestRun) -> bytes:
-    """Return the test run as JUnit XML in UTF-8: a suite for each file, a test case for each case and agent."""
+    """Return the run as JUnit XML in UTF-8: a suite per file, a test case per case and agent."""
     import xml.etree.ElementTree as ET
 
     root = ET.Element("testsuites", name="hookrun test", time=f"{done.seconds:.3f}")
@@ -211,7 +211,7 @@ def _add_junit_case(suite: ET.Element, run: CaseRun) -> None:
 
 
 def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
-    """Append an element and return it; of its text and attributes, what XML cannot hold is escaped."""
+    """Append and return an element, escaping what XML cannot hold in its text and attributes."""
     element = parent.makeelement(tag, {name: _xml_text(value) for name, value in attributes.items()})
     element.text = text and _xml_text(text)
     parent.append(element)

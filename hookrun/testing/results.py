@@ -1,4 +1,4 @@
-"""Hold the results of cases, compare them with what was expected, and compute what they cover."""
+"""Hold cases' results, compare them with the expected ones, and compute what they cover."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from hookrun.testing.sandbox import CaseConfig
 
 MAX_LINE = 100
-"""Characters of a list that a difference shows on one line."""
+"""Limit on the characters of a list on one line of a difference."""
 MAX_STDERR_LINES = 10
-"""Lines of a hook's stderr that are shown: the last ones."""
+"""Limit on the last lines shown of a hook's stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookFailure:
-    """A hook that failed, the kind of failure, and its detail."""
+    """A failed hook, the kind of failure, and its detail."""
 
     hook: str
     kind: str
@@ -40,9 +40,8 @@ class CaseResult:
 
     `verdict` is the combined verdict. `action`, the messages and `args` (the tool's arguments after all hooks, by
     hookrun's names) are its own or, with an agent, what the agent sees. `fired` are the hooks that ran, in order, each
-    once. `degraded` names what the agent does not support and sees as something else. `files` are those files of the
-    case's directory that something is expected of, None for one that does not exist. `context` is what the first hook
-    got.
+    once. `degraded` names what the agent does not support and sees differently. `files` are the case directory's files
+    with expectations, None for a missing one. `context` is what the first hook got.
     """
 
     verdict: Verdict
@@ -65,7 +64,7 @@ class CaseResult:
         return self.action in {"continue", "allow", "modify"}
 
     def stderr(self) -> list[tuple[str, str]]:
-        """Return the hooks that wrote to stderr, each with the last lines."""
+        """Return the last lines that each hook wrote to stderr."""
         found = []
         for run in self.runs:
             text = run.outcome.stderr.decode("utf-8", "replace").rstrip()
@@ -75,7 +74,7 @@ class CaseResult:
 
 
 def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> CaseResult:
-    """Return the result for a combined verdict and the runs it was combined from."""
+    """Return the result for a combined verdict and its runs."""
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
     result.runs = runs
@@ -90,7 +89,7 @@ def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[
 def as_agent_sees_it(result: CaseResult, answer: AgentResponse) -> CaseResult:
     """Change a result to what an agent sees of it and return it.
 
-    An agent gets the message of an action that allows the call as context; it stays the message here.
+    An agent gets an allowing action's message as context; here it stays the message.
     """
     reply = answer.reply
     result.action, result.degraded = reply.action, list(dict.fromkeys(answer.degraded))
@@ -112,14 +111,14 @@ def _original_args(context: dict[str, object]) -> dict[str, object] | None:
 
 
 NO_EXPECTATION = "expect"
-"""The key of the difference for a case without expectations."""
+"""The difference's key for a case without expectations."""
 
 TEXTS = ("message", "additional_context", "system_message")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An unmet expectation: its key, the expected and the actual value, and an explanation if needed."""
+    """An unmet expectation: its key, the expected and actual values, and an explanation if needed."""
 
     key: str
     expected: object
@@ -133,7 +132,7 @@ class Difference:
 
 
 def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference]:
-    """Return the unmet expectations, including an unexpected failure of a hook and a case without expectations."""
+    """Return the unmet expectations, also for an unexpected hook failure and a case without expectations."""
     if not expect:
         why = "no expected results: `hookrun test --update` writes these"
         return [Difference(NO_EXPECTATION, {}, default_expectation(result), why)]
@@ -156,7 +155,7 @@ def actual_expectation(key: str, result: CaseResult) -> object:
 
 
 def default_expectation(result: CaseResult) -> dict[str, object]:
-    """Return the expectations to write for a case that has none: the action, and what belongs to it."""
+    """Return the expectations to write for a case without any: the action, and what belongs to it."""
     keys = ["action", *(key for key in TEXTS if getattr(result, key) is not None)]
     if result.action == "modify":
         keys.append("args")
@@ -166,12 +165,11 @@ def default_expectation(result: CaseResult) -> dict[str, object]:
 
 
 def escape_glob(text: str) -> str:
-    """Return the glob that matches exactly this text."""
+    """Return the glob that matches only this text."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
 def _difference(key: str, expected: object, result: CaseResult) -> Difference | None:
-    """Return how a result differs from one expectation, None if it meets it."""
     actual: object = _kinds(result) if key == "failure" else getattr(result, key)
     why = ""
     if key == "action":
@@ -220,9 +218,9 @@ def as_lines(value: object) -> list[str]:
 class CaseRun:
     """One run of a case, as an agent or, with `agent` None, as a program.
 
-    A case of hooks with `serve` runs twice; in a `warm` run their programs are kept for the next cases.
-    Either `problems` says why it could not be run, a line each, or `result` is its result and `differences` what is not
-    as expected. `config` is the configuration it ran with, `directory` the case's own directory, which is removed.
+    A case of hooks with `serve` runs twice; a `warm` run keeps their programs for the next cases. Either `problems`
+    says why it could not run, a line each, or `result` is its result and `differences` what differs from the expected
+    one. `config` is its configuration, `directory` the case's own directory, which is removed.
     """
 
     case: Case
@@ -241,13 +239,13 @@ class CaseRun:
 
     @property
     def name(self) -> str:
-        """The name of the case, of the agent if it is run as one, and whether its programs are kept."""
+        """The name of the case and of its agent, and whether its programs are kept."""
         return " ".join((self.case.name, *(f"[{each}]" for each in (self.agent, self.warm and "warm") if each)))
 
 
 @dataclass(repr=False, slots=True)
 class TestRun:
-    """The results of all cases in order, the problems of files of cases, and how many seconds it took."""
+    """All cases' results in order, problems of files of cases, and the seconds taken."""
 
     results: list[CaseRun]
     problems: list[Diagnostic]
@@ -260,18 +258,18 @@ class TestRun:
 
     @property
     def configured(self) -> list[CaseRun]:
-        """The results of all cases but those whose configuration has errors."""
+        """The results except of cases whose config has errors."""
         return [run for run in self.results if run.config is None or not run.config.problems]
 
     @property
     def config_problems(self) -> list[str]:
-        """The errors of the configurations, a line each, each once."""
+        """The configs' errors, a line each, each once."""
         configs = (run.config for run in self.results if run.config is not None)
         return list(dict.fromkeys(problem for config in configs for problem in config.problems))
 
     @property
     def files(self) -> set[str]:
-        """The files that affected the results, other than files of cases."""
+        """The files, other than files of cases, that affected the results."""
         found: set[str] = set()
         for run in self.results:
             found.update(run.case.reads)
@@ -312,12 +310,12 @@ class HookCoverage:
 
     @property
     def summary(self) -> list[str]:
-        """The missing things to show: for a hook that never ran, nothing else."""
+        """The missing items to show: for a hook that never ran, nothing else."""
         return [RAN] if RAN in self.missing else self.missing
 
 
 class Coverage:
-    """The coverage of a test run over all hooks of the configurations it ran with."""
+    """The coverage of a test run over all hooks of its configs."""
 
     def __init__(self, results: Iterable[CaseRun]) -> None:
         self._hooks: dict[Key, HookCoverage] = {}
@@ -344,7 +342,7 @@ class Coverage:
 
     @property
     def hooks(self) -> list[HookCoverage]:
-        """Every hook, in the order of the configuration."""
+        """Every hook, in config order."""
         return list(self._hooks.values())
 
     @property
@@ -381,12 +379,12 @@ class Coverage:
 
 
 def hook_key(hook: Hook) -> Key:
-    """Return what identifies a hook, also in another process."""
+    """Return a hook's identity, also in another process."""
     return hook.source, hook.line, hook.name
 
 
 def _wanted(hook: Hook) -> Iterable[str]:
-    """Yield what cases should cover of a hook: actions only if the hook can block or modify."""
+    """Yield what cases should cover of a hook: actions only if it can block or modify."""
     yield RAN
     if hook.matcher is not None and len(hook.matcher) > 1:
         yield from (_matcher(pattern) for pattern in hook.matcher)

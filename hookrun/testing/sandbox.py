@@ -1,4 +1,4 @@
-"""Isolate cases: a configuration without the user's own, a sandbox, and a run in it that leaves no record."""
+"""Isolate cases: a config without the user's own, a sandbox, and a run in it that leaves no record."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class CannotRunError(ValueError):
 
 @dataclass(eq=False, repr=False, slots=True)
 class CaseConfig:
-    """The config that cases run with: a project's `hooks` in order, its `root` and its own events.
+    """The config of cases: a project's `hooks` in order, its `root` and its own events.
 
-    With `problems` (a line each) it is not known. `files` are all files that affect it, or would if they existed;
-    `found` is whether one exists. `rootless` means that there is no project, and a case's directory serves as one.
+    With `problems` (a line each) it is unknown. `files` are all that affect it, or would if they existed; `found` is
+    whether one exists. `rootless` means that there is no project: a case's directory serves as one.
     """
 
     root: str
@@ -75,9 +75,9 @@ class CaseConfig:
 
 
 def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
-    """Return the configuration of the project around a directory, or of the one file `config`.
+    """Return the config of the project around a directory, or of the one file `config`.
 
-    The managed and user layers are left out: a project's tests have the same results on every machine.
+    It omits the managed and user layers: a project's tests have the same results on every machine.
     """
     found = find(directory, home_or_empty() or "/", config=config)
     found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
@@ -99,9 +99,9 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
 
 
 def config_from_data(data: Mapping[str, object], root: str | None = None) -> CaseConfig:
-    """Return the configuration that a coder.json with this object would be.
+    """Return the config of this object as a coder.json.
 
-    `root` is the project's. Without one a case's own directory is the project, or an empty one if it has none.
+    `root` is the project's; without it, the project is a case's own directory, or an empty one.
     """
     document = Document.from_data("declarations in memory", data)
     settings, wrong = validate_settings(document, document.top.get("hookrun", {}), "project")
@@ -112,15 +112,14 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
 
 
 HOME = "${HOME}"
-"""The placeholder for the account's home in values of `env`."""
+"""The placeholder for the account's home in `env`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """Where a case runs: its temporary `directory`, None for the project's, its `home` and environment variables.
 
-    `project` is the root of the project if it is not that of the configuration. `coprocesses` keeps programs for other
-    cases.
+    `project` is the project's root if it differs from the config's. `coprocesses` keeps programs for other cases.
     """
 
     directory: str | None
@@ -134,7 +133,7 @@ class Sandbox:
         return value if self.directory is None else expand_placeholders(value, {WORKDIR: self.directory})
 
     def read_files(self, paths: object) -> dict[str, str | None]:
-        """Return the content of these files of the directory, None for one that does not exist."""
+        """Return these files' content from the directory, None for a missing one."""
         found: dict[str, str | None] = {}
         if isinstance(paths, dict) and self.directory is not None:
             for name in map(str, paths):
@@ -144,14 +143,14 @@ class Sandbox:
 
 
 def write_files(directory: str, files: Mapping[str, str]) -> None:
-    """Write files, by their relative paths, into a directory; one that begins with `#!` is a program."""
+    """Write files by relative path into a directory; one that begins with `#!` is executable."""
     for name, text in files.items():
         path = os.path.join(directory, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         if text.startswith("#!"):
-            os.chmod(path, 0o755)  # noqa: S103  # in a directory of our own
+            os.chmod(path, 0o755)  # noqa: S103  # in our own directory
 
 
 def expand_placeholders(value: Any, words: Mapping[str, str]) -> Any:
@@ -168,7 +167,7 @@ def expand_placeholders(value: Any, words: Mapping[str, str]) -> Any:
 
 
 def home_or_empty() -> str:
-    """Return the account's home directory, empty if it has none."""
+    """Return the account's home directory, or ""."""
     try:
         return home_directory()
     except NoHomeError:
@@ -181,7 +180,7 @@ class CaseEnvironment(HookEnvironment):
     env: Mapping[bytes, bytes] = {}
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
-        """Return the environment of one run: the case's variables override all but those that describe the fire."""
+        """Return a run's environment: the case's variables override all but those that describe the run."""
         own = self.own_variables(hook, marker)
         declared = {os.fsencode(name) for name in hook.env or {}}
         own |= {name: value for name, value in self.env.items() if name in declared or name not in own}
@@ -189,10 +188,10 @@ class CaseEnvironment(HookEnvironment):
 
 
 class CaseFire:
-    """A run in a sandbox that collects the failures of its background hooks.
+    """A run in a sandbox that collects its background hooks' failures.
 
-    `state` is that of all runs with one configuration. No hook needs approval: the home has no trust store. Failures
-    are not logged: they are part of the case's result.
+    `state` is shared by all runs with one config. No hook needs approval: the home has no trust store. Failures are not
+    logged: they are part of the case's result.
     """
 
     def __init__(
@@ -217,7 +216,7 @@ class CaseFire:
         return self._fire.run_sync()
 
     def background_failures(self, count: int) -> list[HookFailure]:
-        """Wait until `count` background hooks have finished and return those that failed."""
+        """Wait for `count` background hooks and return those that failed."""
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
@@ -230,7 +229,7 @@ class CaseFire:
         return environment
 
     def _collect(self, hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> None:
-        """Collect the result of a background hook; called in another thread."""
+        """Collect a background hook's result; called in another thread."""
         record = audit.background_record(hook, outcome, context)
         kind = record.get("failure")
         failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None

@@ -1,4 +1,4 @@
-"""Write files of cases: actual results as expectations (`--update`), and a recorded run as a case (`--from-log`)."""
+"""Write files of cases: actual results as expectations (`--update`), recorded runs as cases (`--from-log`)."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from hookrun.testing.sandbox import expand_placeholders
 from hookrun.text import UserError
 
 Update = tuple[Case, list[tuple[KeyPath, object]], int]
-"""A case, the changes that make it pass, and the number of its results that did not."""
+"""A case, the changes that make it pass, and the number of its failed results."""
 
 LAST = "last"
-"""Selects the newest run that was recorded with its context, instead of an id."""
+"""Instead of an id: the newest run recorded with its context."""
 LEFT_OUT = frozenset(
     {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
 )
-"""Fields of a context that a case holds elsewhere, or that belong to one run or one machine."""
+"""Context fields that a case holds elsewhere, or that belong to one run or machine."""
 HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your own ~/.config/hookrun/hooks.json'
 
 
 class NoCaseError(UserError, LookupError):
-    """The run does not exist, or its case cannot be written; the message says what to do."""
+    """The run is missing, or its case cannot be written; the message says what to do."""
 
 
 @dataclass(slots=True)
 class Updated:
-    """The number of results that were updated, and why others could not be, a line each."""
+    """The number of updated results, and why others could not be, a line each."""
 
     results: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 def update(runs: Iterable[CaseRun]) -> Updated:
-    """Write the actual result of each case that failed into its file. A case that cannot be edited stays unchanged."""
+    """Write each failed case's actual result into its file. A case that cannot be edited stays unchanged."""
     updated = Updated()
     by_file: dict[CaseFile, dict[Case, list[CaseRun]]] = {}
     for run in runs:
@@ -64,7 +64,7 @@ def update(runs: Iterable[CaseRun]) -> Updated:
 
 
 def _changes(case: Case, runs: list[CaseRun]) -> list[tuple[KeyPath, object]]:
-    """Return the changes that make a case pass. Raises EditError if its agents have different results."""
+    """Return the changes that make a case pass. Raises EditError if its agents' results differ."""
     at: KeyPath = ("cases", case.index, "expect")
     keys = list(dict.fromkeys(each.key for run in runs for each in run.differences))
     if NO_EXPECTATION in keys:
@@ -73,7 +73,7 @@ def _changes(case: Case, runs: list[CaseRun]) -> list[tuple[KeyPath, object]]:
 
 
 def _expectation(key: str | None, runs: list[CaseRun]) -> object:
-    """Return the expectation for this key, None for the whole, that all runs of a case meet. Raises EditError."""
+    """Return the expectation for this key (None: the whole) that all runs of a case meet. Raises EditError."""
     values: list[object] = []
     for run in runs:
         if (result := run.result) is not None:
@@ -117,7 +117,7 @@ def _check_unchanged(file: CaseFile) -> None:
 
 
 def case_from_log(home: str, request_id: str) -> dict[str, object]:
-    """Return the case of a recorded run, named by the beginning of its id or LAST. Raises NoCaseError."""
+    """Return the case of the recorded run with this beginning of its id, or LAST. Raises NoCaseError."""
     last = request_id == LAST
 
     def wanted(run: FireRecords) -> bool:
@@ -155,12 +155,12 @@ def _known(fields: dict[str, object]) -> dict[str, object]:
 
 
 def case_as_text(case: dict[str, object], path: str = "a.yaml") -> str:
-    """Return the text of a new file with this case, in the format that the name of the file asks for."""
+    """Return a new file's text with this case, in the format of the file name."""
     return editor_for(path, "").add(("cases",), case).text
 
 
 def append_case(path: str, case: dict[str, object]) -> None:
-    """Append a case to a file of cases, creating the file if needed. Raises NoCaseError."""
+    """Append a case to a file of cases, created if missing. Raises NoCaseError."""
     if not is_case_file(path):
         raise NoCaseError(f"{path}: the name must end in .hooktest.yaml, .hooktest.yml or .hooktest.json")
     try:

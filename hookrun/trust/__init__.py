@@ -1,1 +1,1 @@
-"""Decide which hooks of untrusted projects may run: the user's approvals, bound to bytes, and what is disabled."""
+"""Decide which hooks of untrusted projects may run: approvals bound to bytes, and disabled hooks."""

@@ -1,4 +1,4 @@
-"""Check before and after each hook whether the user allows it: decisions, approvals, unchanged files."""
+"""Check before and after each hook that the user allows it: decisions, approvals, unchanged files."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class UserDecisions:
-    """The user's decisions in one run: hooks that are denied, disabled or paused, and with `need_approval` approvals.
+    """The user's decisions in one run: denied, disabled and paused hooks and, with `need_approval`, approvals.
 
-    A project's hook must then be approved, and stay unchanged while it runs. `given` are digests approved for this run
-    only, besides those of the store and of the user's settings. `off` maps the names of skipped hooks to the reason.
-    Inspection stops at `deadline` (a time of the monotonic clock) or once `is_interrupted` returns true.
+    A project's hook must then be approved and stay unchanged while it runs. `given` are digests approved for this run
+    only, besides the stored ones and those in the user's settings. `off` maps skipped hooks to the reason. Inspection
+    stops at `deadline` (monotonic clock) or once `is_interrupted` returns true.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class UserDecisions:
 
     @property
     def inspector(self) -> HookInspector:
-        """The inspector, created for the first hook that is inspected."""
+        """The inspector, created for the first inspected hook."""
         if self._inspector is None:
             from hookrun.trust.digest import HookInspector
 
@@ -78,7 +78,7 @@ class UserDecisions:
         return why
 
     def reason_off(self, hook: Hook) -> str | None:
-        """Return why a hook is switched off, or None, without recording it in `off`."""
+        """Return the same without recording it in `off`."""
         if hook.layer == "managed":
             return None
         pause = active_pause(self._store.paused, hook.name)
@@ -104,7 +104,7 @@ class UserDecisions:
         return [f"{name}: {why}" for name, why in self.off.items()]
 
     def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, judging by its declaration alone, or None; reads no file."""
+        """Return why the declaration alone forbids the hook, or None; reads no file."""
         if not self.need_approval or hook.layer not in UNTRUSTED_LAYERS:
             return None
         if hook.error is not None:
@@ -114,7 +114,7 @@ class UserDecisions:
         return self._unapproved(hook)
 
     def check_before(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, or None. Call it right before the hook starts."""
+        """Return why the hook may not run, or None. Call it right before the start."""
         if hook.layer not in UNTRUSTED_LAYERS or (self.need_approval and hook.error is not None):
             return None
         if self._store_error is not None:
@@ -128,10 +128,10 @@ class UserDecisions:
         examined = self.inspector.inspect(hook, declared)
         if examined.problem is not None:
             return self._problem(examined.problem)
-        # An agent that starts in an untrusted repository must not run its code.
+        # An agent started in an untrusted repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
-        # From the inspection that decided, right before the start: check_after compares the files with these.
+        # The deciding inspection, right before the start: check_after compares the files with it.
         self._running[id(hook)] = examined
         return None
 
@@ -143,9 +143,9 @@ class UserDecisions:
         return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
-        """Return the outcome of a finished hook, without its answer if its files have changed since it started.
+        """Return a finished hook's outcome, without its answer if its files have changed since the start.
 
-        A block stays a block, with a reason of ours: whoever can write the script cannot undo it.
+        A block stays a block, with our reason: whoever can write the script cannot undo it.
         """
         examined = self._running.pop(id(hook), None)
         changed = self._changed(hook, examined) if examined is not None else ""
@@ -154,7 +154,7 @@ class UserDecisions:
         from hookrun.claude import interpret
 
         answer, _ = interpret(hook, outcome, self._environment.event, {})
-        # The output may come from whoever replaced the files.
+        # The output may be from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")
         if isinstance(answer, Verdict) and PRECEDENCE[answer.action] >= PRECEDENCE["ask"]:
@@ -162,7 +162,6 @@ class UserDecisions:
         return outcome
 
     def _changed(self, hook: Hook, before: Inspection) -> str:
-        """Return which files have changed, appeared or disappeared since the hook started."""
         from hookrun.trust.hook_files import files_of
 
         try:
@@ -176,7 +175,7 @@ class UserDecisions:
             return f"files that cannot be inspected ({error})"
 
     def _unapproved(self, hook: Hook, files: list[LocalFile] | None = None) -> Failure:
-        """Return the failure of a hook that is not approved; `files` are its files, if they were inspected."""
+        """Return the failure of an unapproved hook; `files` are its files, if inspected."""
         if self._approved_here is None:
             approved = self._store.approved.values()
             self._approved_here = {each["name"] for each in approved if each["root"] == self.root}
@@ -199,7 +198,7 @@ class UserDecisions:
 
 
 def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
-    """Return whether an entry of the store names a hook of the project at `root`, or one of this digest anywhere.
+    """Return whether a store entry names a hook of the project at `root`, or one of this digest anywhere.
 
     By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
     """
@@ -211,8 +210,7 @@ def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
 def active_pause(pauses: list[Pause], name: str) -> Pause | None:
     """Return the pause that applies to a hook now, or None.
 
-    A pause that begins in the future was set before the clock was set back: it has ended. One longer than MAX_PAUSE
-    was not written by hookrun.
+    A pause that begins in the future has ended: the clock was set back. One longer than MAX_PAUSE is not hookrun's.
     """
     if not pauses:
         return None

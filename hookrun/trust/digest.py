@@ -1,4 +1,4 @@
-"""Compute and cache the digest of a hook: a SHA-256 of its declaration, its location and the bytes of its files."""
+"""Compute and cache hook digests: SHA-256 of declaration, location and file bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORM = f"hookrun trust {RULE}"
 PREFIX = "sha256:"
 
 LARGEST = 256 << 20
-"""Limit on the size of a file."""
+"""Limit on a file's size."""
 
 CHUNK = 1 << 20
 
@@ -35,7 +35,7 @@ SYSTEM = (
     *("/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/", "/System/"),
     *("/etc/", "/proc/", "/sys/"),
 )
-"""Directories of the system, whose files change with updates."""
+"""System directories, whose files change with updates."""
 
 FOR_PEOPLE = frozenset({"description", "metadata"})
 """Fields that do not affect what runs, when, or how."""
@@ -47,22 +47,22 @@ IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allo
 """Lists whose order does not matter."""
 
 LABELS = frozenset({"base", "home", "own", "twins"})
-"""Keys of `claude` that depend on the project's place and on other hooks."""
+"""Keys of `claude` that depend on the project's place and other hooks."""
 
 
 class UnreadableFileError(Exception):
-    """A file of a hook that cannot be hashed; the message says why."""
+    """A hook's file cannot be hashed; the message says why."""
 
 
 NOT_READ = "its files were not read"
-"""How a problem begins that says nothing about whether a hook can be approved."""
+"""How a problem begins that leaves open whether a hook can be approved."""
 
 
 class Budget:
-    """The limits of one run on inspecting hooks that may not be approved: time, hooks, files, bytes.
+    """One run's limits on inspecting hooks that may not be approved: time, hooks, files, bytes.
 
-    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS, and at most half of the time left
-    when it begins. `is_interrupted` returns whether a signal has asked the run to end.
+    `deadline` is a time of the monotonic clock; inspection takes at most SECONDS and half the time left when it begins.
+    `is_interrupted` returns whether a signal has asked the run to end.
     """
 
     SECONDS, LEAST = 2.0, 0.1
@@ -80,7 +80,7 @@ class Budget:
         self._bytes = self.BYTES
 
     def begin(self) -> None:
-        """Begin to inspect a hook. Raises UnreadableFileError if a limit is reached, as `spend` does."""
+        """Begin to inspect a hook. Raises UnreadableFileError at a limit, as `spend` does."""
         self._begun = monotonic()
         self.spend()
 
@@ -89,7 +89,7 @@ class Budget:
         self._seconds -= monotonic() - self._begun
 
     def spend(self, *, hooks: int = 0, files: int = 0, read: int = 0) -> None:
-        """Count hooks that are hashed, files that are opened, bytes that were read."""
+        """Count hashed hooks, opened files and bytes read."""
         self._hooks -= hooks
         self._files -= files
         self._bytes -= read
@@ -106,8 +106,8 @@ class Budget:
 def declaration(hook: Hook, root: str, home: str) -> str:
     """Return the canonical text of a declaration.
 
-    It has the file, relative to the project's root, and every significant field that differs from its default, no
-    matter whether the hook, `defaults` or an included file sets it.
+    It has the file, relative to the project's root, and every significant field without its default, set by the hook,
+    `defaults` or an included file.
     """
     return _declared_in(place(hook.source, root, home), hook)
 
@@ -133,10 +133,10 @@ def _settled(name: str, value: object) -> object:
 def digest_of(
     declared: str, files: Iterable[LocalFile], root: str, owners: Owners, budget: Budget | None = None
 ) -> str:
-    """Return the digest of a hook: `sha256:` and 64 hexadecimal digits.
+    """Return a hook's digest: `sha256:` and 64 hexadecimal digits.
 
-    `declared` is the result of `declaration`. System files outside the project are left out; for a link of the
-    project to one, its target is included. Raises UnreadableFileError, also when the budget is used up.
+    `declared` is the result of `declaration`. System files outside the project are left out; a project's link to one
+    includes its target. Raises UnreadableFileError, also when the budget is used up.
     """
     real_root = owners.resolve_and_check(root)[0]
     contents: list[list[str]] = []
@@ -151,14 +151,14 @@ def digest_of(
 
 
 def sum_of_text(text: str) -> str:
-    """Return the SHA-256 of a text in ASCII."""
+    """Return the SHA-256 of an ASCII text."""
     made = sha256()
     made.update(text.encode("ascii"))
     return made.hexdigest()
 
 
 def sum_of(file: LocalFile, budget: Budget | None = None) -> str:
-    """Return the SHA-256 of a file that has not changed since it was found. Raises UnreadableFileError."""
+    """Return the SHA-256 of a file unchanged since it was found. Raises UnreadableFileError."""
     made = sha256()
     if budget is not None:
         budget.spend(files=1)
@@ -182,7 +182,7 @@ def sum_of(file: LocalFile, budget: Budget | None = None) -> str:
 
 
 def sha256() -> Hash:
-    """Return a new SHA-256 of the bare C implementation: importing `hashlib` costs more than hashing."""
+    """Return a new SHA-256 in bare C: importing `hashlib` costs more than hashing."""
     for name in ("_sha2", "_sha256"):  # Python 3.12 and later, 3.11
         try:
             made: Hash = __import__(name).sha256()
@@ -197,11 +197,11 @@ def sha256() -> Hash:
 VERSION = 1
 
 MOST_HOOKS = 1000
-"""Limit on cached digests of a project."""
+"""Limit on a project's cached digests."""
 
 
 class DigestCache:
-    """A cache of digests by declaration and file identities. Unreadable entries are computed again."""
+    """A cache of digests by declaration and file identities. Unreadable entries are recomputed."""
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
@@ -217,26 +217,26 @@ class DigestCache:
             pass
 
     def digest(self, declared: str, files: list[LocalFile]) -> str | None:
-        """Return the digest of a declaration with these files, None if it is not cached."""
+        """Return the cached digest of a declaration with these files, or None."""
         known = self._known.get(declared)
         if isinstance(known, list) and known[1:] == [file.to_list() for file in files] and isinstance(known[0], str):
             return known[0]
         return None
 
     def last_digest(self, declared: str) -> str | None:
-        """Return the cached digest of a declaration, whatever its files are now, or None if it is not cached."""
+        """Return a declaration's cached digest, whatever its files are now, or None."""
         known = self._known.get(declared)
         return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
-        """Add a digest, unless a file is so young that its times might not show another change."""
+        """Add a digest unless a file's times are too recent to show another change."""
         now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
             self._changed = True
 
     def keep(self) -> None:
-        """Write new digests to disk; failure to do so is ignored."""
+        """Write new digests to disk, ignoring failure."""
         if not self._changed:
             return
         from hookrun.config.cache_writer import write
@@ -252,7 +252,7 @@ class DigestCache:
 class Inspection:
     """A hook's `digest` and `files`, or the `problem` that prevents its approval.
 
-    `variables_and_directory` are the environment and the directory in which its files were looked for.
+    `variables_and_directory` are the environment and directory in which its files were looked for.
     """
 
     __slots__ = ("digest", "files", "problem", "variables_and_directory")
@@ -271,7 +271,7 @@ class Inspection:
 
 
 class HookInspector:
-    """Inspects hooks of the project at `root`: their files, whether other accounts can change them, their digest.
+    """Inspects hooks of the project at `root`: files, who else can change them, digest.
 
     `owners` are accounts, besides this one and root, whose files are trusted. `limits` are those of a Budget, if any.
     """
@@ -293,7 +293,7 @@ class HookInspector:
         self._approved: dict[tuple[str, str], set[str]] | None = None
 
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
-        """Return the hook's declaration if it is one that was approved, whatever its files are now, else None."""
+        """Return the hook's declaration if approved, whatever its files are now, else None."""
         if self._approved is None:
             self._approved = {}
             for each in store.approved.values():
@@ -303,7 +303,7 @@ class HookInspector:
         if known is None:
             return None
         declared = _declared_in(file, hook)
-        # With the digest of the last run most declarations need no hashing; "" is from a version that stored none.
+        # With the last run's digest most declarations need no hashing; "" is from versions that stored none.
         if self._cache().last_digest(declared) in store.approved or "" in known:
             return declared
         return declared if sum_of_text(declared) in known else None
@@ -311,7 +311,7 @@ class HookInspector:
     def inspect(self, hook: Hook, declared: str | None = None) -> Inspection:
         """Return the hook's current state, with a cached digest if no file has changed.
 
-        `declared` is the hook's `declaration`, if known.
+        `declared` is its `declaration`, if known.
         """
         try:
             if self._budget is not None:

@@ -1,4 +1,4 @@
-"""Find the files of a hook: the code that its command or module names, and those under `files`."""
+"""Find a hook's files: the code that its command or module names, and those under `files`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from hookrun.state import Identity
 
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
-"""Files that an interpreter reads when it is given a directory."""
+"""Files that an interpreter reads in a directory it is given."""
 
 NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".json", ".node", ".ts")
 
 MOST_LOOKED_AT = 10_000
-"""Limit on directory entries read for the globs of one hook."""
+"""Limit on directory entries read for a hook's globs."""
 
 LONGEST_NAME = 255
 """Bytes of a name in a directory (NAME_MAX, limits.h)."""
 
 UNCHECKED = 1
-"""Flags of a compiled Python module that is loaded without checking its source (PEP 552)."""
+"""Flags of a compiled Python module loaded without checking its source (PEP 552)."""
 
 SHEBANG_LINE = 256
 DEEPEST = 4
@@ -38,13 +38,13 @@ DEEPEST = 4
 
 
 class UnfitFilesError(Exception):
-    """A hook has too many files, or one that is not a regular file, and cannot be approved; the message says why."""
+    """A hook has too many files, or an irregular one, and cannot be approved; the message says why."""
 
 
 class LocalFile:
-    """A file of a hook: its `label` in the digest, its `path`, its `identity` when it was found.
+    """A hook's file: its `label` in the digest, its `path`, its `identity` when found.
 
-    The label is the path from the project's root, so that it stays the same when the project moves.
+    The label is the path from the project's root, so that it survives a move of the project.
     """
 
     __slots__ = ("identity", "label", "path")
@@ -62,10 +62,10 @@ class LocalFile:
 def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> list[LocalFile]:
     """Return the files of a hook that runs in `cwd` with this environment in the project at `root`.
 
-    They include system files that the hook names. Raises UnfitFilesError.
+    They include named system files. Raises UnfitFilesError.
     """
     finder = _Finder(hook, environment, cwd, root)
-    # A hook that runs in the agent's working directory may name files that exist only in the project's root.
+    # A hook in the agent's working directory may name files that exist only in the project's root.
     for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
         for reference in hook.words or ():
             kind, _, value = reference.partition(":")
@@ -83,7 +83,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
 
 class _Finder:
     def __init__(self, hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> None:
-        # Outside of Claude's dialect the variable may be unset; its file is then looked up in the root.
+        # Outside Claude's dialect the variable may be unset; its file is then looked up in the root.
         self._environment = {b"CLAUDE_PROJECT_DIR": os.fsencode(root), **environment}
         self._root = root
         self._on_path = _path_within(root, environment, cwd)
@@ -96,7 +96,7 @@ class _Finder:
         return expand(word, self._environment, cwd)
 
     def add(self, path: str, *, sure: bool = True) -> int:
-        """Add a regular file; return the type of the path (S_IFMT), 0 if it does not exist."""
+        """Add a regular file; return the path's type (S_IFMT), 0 if it does not exist."""
         path = _plain(path)
         label = _label(path, self._root)
         if label in self.found:
@@ -117,7 +117,7 @@ class _Finder:
         return kind
 
     def is_state(self, path: str) -> bool:
-        """Return whether the declaration lists a file under `state`, so that the hook may change it."""
+        """Return whether the declaration lists a file under `state`: the hook may change it."""
         path = _plain(path)
         return any(within(path, each) for each in self._state)
 
@@ -151,7 +151,7 @@ class _Finder:
                 self.program(word, cwd, depth + 1)
 
     def _is_within_really(self, path: str) -> bool:
-        """Return whether a file is in the project; a virtual environment's link to a system interpreter is not."""
+        """Return whether a file is in the project, unlike a virtual environment's link to a system interpreter."""
         return os.path.exists(path) and within(os.path.realpath(path), os.path.realpath(self._root))
 
     def node(self, value: str, cwd: str) -> None:
@@ -194,11 +194,11 @@ class _Finder:
         for path in self.matching(self.expand(value, cwd)):
             self._if_code(path)
 
-    def unread(self, value: str, cwd: str) -> None:  # noqa: ARG002  # one of a table
+    def unread(self, value: str, cwd: str) -> None:  # noqa: ARG002  # for the table
         raise UnfitFilesError(value)
 
     def _if_code(self, path: str) -> None:
-        """Add an argument of a program if it looks like code, or is configuration that git tracks."""
+        """Add a program's argument if it looks like code or is configuration tracked by git."""
         path = _plain(path)
         try:
             status = os.stat(path)
@@ -224,12 +224,12 @@ class _Finder:
         if not within(path, top):
             return False
         name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
-        if data[4:8] == COMPRESSED:  # version 4 stores only the ends of the names
+        if data[4:8] == COMPRESSED:  # version 4 stores only the ends of names
             return name.rpartition(b"/")[2] + b"\0" in data
         length = min(len(name), 0xFFF)
         at = data.find(name + b"\0")
         while at > 0:
-            # The two bytes before a name are its length; an entry with more flags has those in between.
+            # A name follows two bytes of length; entries with more flags have those in between.
             flags = (data[at - 2 : at], data[at - 4 : at - 2])
             if any(int.from_bytes(each, "big") & 0xFFF == length for each in flags):
                 return True
@@ -237,7 +237,7 @@ class _Finder:
         return False
 
     def matching(self, path: str) -> Iterator[str]:
-        """Yield the files of a glob. `*` matches in one directory, `**` in any below; a directory means all of it."""
+        """Yield a glob's files. `*` matches in one directory, `**` in any below; a directory means all in it."""
         return _below("", [part for part in path.split("/") if part not in ("", ".")], self._looked_at)
 
 
@@ -269,7 +269,7 @@ def _plain(path: str) -> str:
 
 
 def _label(path: str, root: str) -> str:
-    """Return a plain path from the root of the project, or the whole path if it is outside."""
+    """Return a plain path from the project's root, or the whole path outside it."""
     return path[len(root.rstrip("/")) + 1 :] if within(path, root) else path
 
 
@@ -282,14 +282,14 @@ def place(source: str, root: str, home: str) -> str:
 
 
 def _path_within(root: str, environment: Mapping[bytes, bytes], cwd: str) -> list[str]:
-    """Return the directories of PATH inside the project, whose programs are files of the project."""
+    """Return the PATH directories inside the project, whose programs are its files."""
     directories = os.fsdecode(environment.get(b"PATH", b"")).split(":")
     paths = [os.path.normpath(os.path.join(cwd, each)) for each in directories]
     return [path for path in paths if within(path, root)]
 
 
 def within(path: str, root: str) -> bool:
-    """Return whether a normalized path is the directory or lies in it."""
+    """Return whether a normalized path is the directory or in it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
@@ -320,7 +320,7 @@ def _main_of(path: str) -> str | None:
 
 
 def _git_index(root: str) -> tuple[str, bytes]:
-    """Return the top of the repository that holds a directory, and its index; two empty ones if there is none."""
+    """Return the top of the repository around a directory, and its index; both empty without one."""
     top = root
     while not os.path.lexists(f"{top}/.git"):
         if top == "/":
@@ -338,7 +338,7 @@ def _git_index(root: str) -> tuple[str, bytes]:
 
 
 def _modules(name: str, directory: str) -> Iterator[str]:
-    """Yield the files that Python may load for a module and its packages from this directory, or run with `-m`."""
+    """Yield the files of this directory that Python may load for a module and its packages, or run with `-m`."""
     from _imp import extension_suffixes
 
     suffixes = (".py", ".pyc", *extension_suffixes())
@@ -355,7 +355,7 @@ def _modules(name: str, directory: str) -> Iterator[str]:
 
 
 def _unchecked(directory: str, part: str) -> Iterator[str]:
-    """Yield compiled forms of a module that Python loads without checking the source."""
+    """Yield a module's compiled forms that Python loads without checking the source."""
     try:
         names = sorted(os.listdir(f"{directory}/__pycache__"))
     except (OSError, ValueError):
@@ -398,7 +398,7 @@ def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[s
 
 
 def _entries(directory: str, looked_at: list[int]) -> list[tuple[str, bool]]:
-    """Return the names in a directory, without .git, and whether each is a real directory."""
+    """Return the names in a directory except .git, and whether each is a real directory."""
     try:
         with os.scandir(directory or "/") as entries:
             found = sorted((each.name, each.is_dir(follow_symlinks=False)) for each in entries if each.name != ".git")

@@ -1,6 +1,6 @@
-"""Summarize for the user and the model which hooks did not run because of the project's config.
+"""Summarize for the user and the model which hooks the project's config kept from running.
 
-Loaded only when such a hook exists: a project can have thousands.
+Loaded only if there is such a hook: a project can have thousands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = ("untrusted", "declaration")
 """Failures of hooks that did not run because of the project's config."""
 
 MAX_NAMED = 20
-"""Hooks that are named; the others are only counted."""
+"""Limit on the hooks named; the others are counted."""
 
 
 def combine_failures(
@@ -29,10 +29,10 @@ def combine_failures(
     root: str,
     is_new: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Replace the messages of failed hooks of the project at `root`, to the user and to the model, by one summary.
+    """Replace the messages of failed hooks of the project at `root`, to user and model, by one summary.
 
-    `is_new` returns whether the user has not yet seen a cause. Where an unapproved hook blocks, the text also names
-    the unapproved hooks `behind` it and has the model ask the user.
+    `is_new` returns whether the user has not yet seen a cause. If an unapproved hook blocks, the text also names the
+    unapproved hooks `behind` it and has the model ask the user.
     """
     failed = [run for run in runs if run.failure is not None and run.failure.kind in KINDS]
     if not failed:
@@ -53,14 +53,14 @@ def combine_failures(
 
 
 def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[Hook, Failure]]:
-    """Return the unapproved hooks that did not run because the chain had ended."""
+    """Return the unapproved hooks that the chain did not reach."""
     hooks = [candidates.hook(index) for index, status in chain.statuses.items() if status.endswith(HAD_ENDED)]
     refused = [(hook, trust.refusal(hook)) for hook in hooks if hook.mode != "off" and trust.reason_off(hook) is None]
     return [(hook, why) for hook, why in refused if why is not None]
 
 
 def _text(failures: list[tuple[Hook, Failure]]) -> str:
-    """Return one line per cause of the first MAX_NAMED failures, and one line that counts the others."""
+    """Return a line for each cause of the first MAX_NAMED failures, and one that counts the others."""
     names: dict[tuple[str, str], list[str]] = {}
     for hook, failure in failures[:MAX_NAMED]:
         names.setdefault((failure.kind, failure.detail), []).append(hook.name)

@@ -1,4 +1,4 @@
-"""Read and change the user's decisions about the hooks of one project."""
+"""Read and change the user's decisions about a project's hooks."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 LOCK = "trust.lock"
 MAX_APPROVED = 5000
-"""Limit on stored digests; the oldest are dropped. Digests of other branches are not needed again."""
+"""Limit on stored digests; the oldest are dropped. Other branches' digests are no longer needed."""
 MAX_SHOWN = 60
-"""Characters of a part of a command that is shown."""
+"""Limit on the characters shown of a part of a command."""
 
 
 class NotAllowedError(UserError):
@@ -45,12 +45,12 @@ class NotAllowedError(UserError):
 
 
 class UnknownHookError(UserError, LookupError):
-    """The project has no hook of this name; the message suggests a similar one."""
+    """The project has no such hook; the message suggests a similar name."""
 
 
 @dataclass
 class ProjectHook:
-    """A hook of a project, its inspection, and the user's decision about it."""
+    """A project's hook, its inspection, and the user's decision about it."""
 
     hook: Hook
     inspection: Inspection
@@ -63,7 +63,7 @@ class ProjectHook:
 
 
 class Project:
-    """The hooks configured for a directory, and the user's decisions about those that need approval.
+    """A directory's hooks, and the user's decisions about those that need approval.
 
     Raises StoreError if the stored decisions cannot be trusted or, when deciding, cannot be written.
     """
@@ -103,7 +103,7 @@ class Project:
         return ProjectHook(hook, inspection, self._state(hook, inspection))
 
     def named(self, name: str) -> list[ProjectHook]:
-        """Return the hooks of this name that need approval. Raises UnknownHookError if there is none."""
+        """Return the hooks of this name that need approval. Raises UnknownHookError if there are none."""
         found = [hook for hook in self.untrusted_hooks if hook.name == name]
         if not found:
             raise self._unknown(name)
@@ -112,17 +112,17 @@ class Project:
     def _unknown(self, name: str) -> UnknownHookError:
         declared = self.declarations
         own = next((hook for hook in declared.hooks if hook.name == name), None)
-        if own is not None:  # of a layer that needs no approval
+        if own is not None:  # its layer needs no approval
             message = f"{quote(name)} is no hook of this project, but of the {own.layer} config"
             return UnknownHookError(f"{message}\nhint: set `mode` to `off` in {relative_path(own.source)}")
         other = "`hookrun list` lists the hooks"
-        if declared.problems:  # it may be in a file that cannot be read
+        if declared.problems:  # it may be in an unreadable file
             other = "the config has errors: run `hookrun validate`"
         hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
         return UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
 
     def last_approved(self, hook: Hook) -> str | None:
-        """Return the digest under which the hook was last approved in this project, or None."""
+        """Return the digest last approved for the hook in this project, or None."""
         root, source = os.path.realpath(self.root), place(hook.source, self.root, self.home)
         here = [
             (each["time"], digest)
@@ -132,7 +132,7 @@ class Project:
         return max(here)[1] if here else None
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
-        """Return the words of a hook's command that name data, which may change, and those known only at run time."""
+        """Return the command's words that name data, which may change, and those known only at run time."""
         hook = found.hook
         variables, cwd = self.environment.variables_and_directory(hook)
         covered = {os.path.realpath(file.path) for file in found.inspection.files}
@@ -146,7 +146,7 @@ class Project:
         return data, [truncate(part.replace(UNKNOWN, "..."), MAX_SHOWN) for part in unknown]
 
     def paused_until(self, hook: Hook) -> str | None:
-        """Return the local time at which a hook's pause ends, or None if it is not paused."""
+        """Return the local time when a hook's pause ends, or None."""
         pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
         return clock(pause["until"]) if pause is not None else None
 
@@ -164,13 +164,13 @@ class Project:
 
     @contextmanager
     def changing(self) -> Iterator[Store]:
-        """Yield the store to be changed, and write it at the end."""
+        """Yield the store to change, and write it at the end."""
         with locked_store(self.home, self.owners) as store:
             yield store
         self.store = store
 
     def approve(self, found: ProjectHook, texts: Texts) -> None:
-        """Approve a hook as inspected; `texts` is what the user was shown."""
+        """Approve a hook as inspected; `texts` is what the user saw."""
         with self.changing() as store:
             self._lift(store, found)
             store.approved[found.digest] = {
@@ -203,7 +203,7 @@ class Project:
             return self._lift(store, found) > 0
 
     def forget(self, *, digests: set[str], roots: set[str]) -> int:
-        """Forget the decisions about these digests and about the projects at these roots; return their number."""
+        """Forget the decisions about these digests and the projects at these roots; return their number."""
 
         def is_meant(digest: str, root: str) -> bool:
             return digest in digests or os.path.realpath(root) in roots
@@ -222,7 +222,6 @@ class Project:
 
 
 def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:
-    """Remove hooks from those that are denied or disabled; return the number of entries removed."""
     before = len(store.denied) + len(store.disabled)
     store.denied = [each for each in store.denied if not is_meant(each)]
     store.disabled = [each for each in store.disabled if not is_meant(each)]
@@ -231,9 +230,9 @@ def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:
 
 @contextmanager
 def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
-    """Yield an account's store to be changed, and write it unless the block raises. Other writers wait meanwhile.
+    """Yield an account's store to change, and write it unless the block raises. Other writers wait meanwhile.
 
-    Raises StoreError if the store cannot be trusted or written; then it stays as it was.
+    Raises StoreError, with the store unchanged, if it cannot be trusted or written.
     """
     where = home + DATA_DIR
     try:
@@ -269,7 +268,7 @@ def _text(store: Store) -> str:
 def require_terminal(purpose: str) -> None:
     """Raise NotAllowedError unless the user is at a terminal.
 
-    An agent that tries hard can open a terminal itself: this stops the plain case.
+    It stops the plain case: an agent that tries hard can open a terminal.
     """
     refuse_if_run_by_agent(purpose)
     if not (is_terminal(0) and is_terminal(2)):
@@ -277,7 +276,7 @@ def require_terminal(purpose: str) -> None:
 
 
 def refuse_if_run_by_agent(purpose: str) -> None:
-    """Raise NotAllowedError if, judging by the environment, an agent or a hook runs this process."""
+    """Raise NotAllowedError if the environment says that an agent or a hook runs this process."""
     for name in (*env_markers(), NESTING.decode()):
         if os.environ.get(name):
             cause = f"{name} is set, so an agent or a hook runs this command"

@@ -1,4 +1,4 @@
-"""Store the files of a hook when it is approved, to name and show only the changes next time."""
+"""Store a hook's files at its approval, to name and show only the changes next time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookrun.trust.hook_files import LocalFile
 from hookrun.trust.store import RULE, Store
 
 LARGEST_FILE = 64 << 10
-"""Limit on the bytes of a file that is stored and shown; of a larger one only the size is."""
+"""Limit on the bytes of a stored and shown file; of a larger one, only the size is."""
 
 LARGEST = 512 << 10
 """Limit on the bytes stored for a hook."""
@@ -24,13 +24,13 @@ PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
 """How the text of a file begins that is not stored in full."""
 
 Texts = dict[str, str]
-"""Name -> text of the declaration and of every file of the hook."""
+"""Name -> text of the declaration and each file of the hook."""
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file, or lines in brackets if it is binary, too large or unreadable.
+    """Return a file's text, or lines in brackets if it is binary, too large or unreadable.
 
-    The lines contain its digest, so that a changed file of the same size shows as changed.
+    The lines contain its digest, so that a change of the same size shows.
     """
     try:
         with open(path, "rb") as file:
@@ -47,7 +47,7 @@ def text_of(path: str) -> str:
 
 
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
-    """Store what was approved. A failure is ignored: the next review then shows everything."""
+    """Store what was approved. Failure is ignored: the next review shows everything."""
     from hookrun.config.cache_writer import write  # rarely needed
 
     kept: Texts = {}
@@ -62,7 +62,7 @@ def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
 
 
 def read(home: str, digest: str) -> Texts | None:
-    """Return what was approved under a digest, or None if it was not stored."""
+    """Return what was approved under a digest, or None if not stored."""
     try:
         with open(_path(home, digest), encoding="ascii") as file:
             data = json.load(file)
@@ -74,7 +74,7 @@ def read(home: str, digest: str) -> Texts | None:
 def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list[str]:
     """Return the labels of files that are new, gone or changed since they were stored under `before`.
 
-    Files that are not stored in full are compared by size only.
+    Files not stored in full are compared by size.
     """
     changed = []
     labels = set()
@@ -93,7 +93,7 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
 
 
 def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
-    """Return what changed since a hook was last approved in this project, naming the files. It must have been."""
+    """Return what changed since a hook's last approval in this project, naming the files. There must be one."""
     _, last = max(
         (each["time"], digest)
         for digest, each in store.approved.items()
@@ -109,7 +109,7 @@ def change_since_approval(home: str, store: Store, name: str, root: str, files: 
 
 
 def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
-    """Return the names of the files that are new, gone or changed as part of a sentence; "" if none is."""
+    """Return the names of new, gone or changed files as part of a sentence, or ""."""
     first, second = ({file.label: file.to_list() for file in files} for files in (before, now))
     return named([label for label in {**first, **second} if first.get(label) != second.get(label)])
 
@@ -118,7 +118,7 @@ MOST_NAMED = 3
 
 
 def named(labels: list[str]) -> str:
-    """Return the names of files as part of a sentence; "" if there are none."""
+    """Return the names of files as part of a sentence, or ""."""
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
     return ", ".join(labels[:MOST_NAMED]) + more
 

@@ -1,4 +1,4 @@
-"""Read the user's decisions about hooks from a private, versioned file of the account.
+"""Read the user's decisions about hooks from the account's private, versioned file.
 
 `Owners` checks who could replace a file: owner and mode of every component of its path, link by link.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     class Approved(TypedDict):
         """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
 
-        `declaration` is the SHA-256 of its declaration alone, so that no file of one never approved is hashed. It is
-        empty in what older versions wrote.
+        `declaration` is its declaration's SHA-256, so that files of one never approved are not hashed; older versions
+        left it empty.
         """
 
         name: str
@@ -49,23 +49,23 @@ if TYPE_CHECKING:
 
 
 VERSION = 1
-"""Version of the file's format."""
+"""Version of the file format."""
 
 RULE = 2
 """Version of the rule for what an approval covers."""
 
 MAX_PAUSE = 24 * 3600
-"""Seconds of the longest pause: a hook that should be off for longer is disabled or removed."""
+"""Limit on a pause in seconds: for longer, a hook is disabled or removed."""
 
 MOST_LINKS = 40
-"""Limit on links in one path, as in path_resolution(7)."""
+"""Limit on links in a path, as in path_resolution(7)."""
 
 NAME = "trust.json"
 AGAIN = "then approve your hooks again"
 
 
 class StoreError(UserError):
-    """The store cannot be trusted, so it is ignored as a whole; the message says why and what to do."""
+    """The store cannot be trusted and is ignored as a whole; the message says why and what to do."""
 
 
 class Store:
@@ -81,7 +81,7 @@ class Store:
 
 
 def load(home: str, owners: Iterable[int] = ()) -> Store:
-    """Return the decisions, an empty store if there are none. Raises StoreError if they cannot be trusted.
+    """Return the decisions, empty if there are none. Raises StoreError if they cannot be trusted.
 
     `owners` are accounts, besides this one and root, that may own the directories above it.
     """
@@ -135,7 +135,7 @@ def read(fd: int, where: str) -> Store:
 
 
 def _text(fd: int, path: str) -> str | None:
-    """Return the content of the file, or None. Raises StoreError if others could have written it."""
+    """Return the file's content, or None. Raises StoreError if others could have written it."""
     try:
         return read_own(NAME, fd).decode("ascii")
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _text(fd: int, path: str) -> str | None:
 
 
 def _store(data: object) -> Store:
-    """Return the store of parsed data. Raises KeyError, TypeError, ValueError or AttributeError if it is invalid."""
+    """Return the store of parsed data. Raises KeyError, TypeError, ValueError or AttributeError if invalid."""
     if not isinstance(data, dict) or data["version"] != VERSION:
         raise ValueError("not a store")
     store = Store()
@@ -189,8 +189,8 @@ def _text_of(value: object) -> str:
 class Owners:
     """The trusted accounts: this one, root, and `more`.
 
-    Whoever can write to a directory can replace the files in it, so every directory of a path is checked. Directories
-    with the sticky bit (/tmp) are exempt: accounts cannot remove each other's files there.
+    Whoever can write to a directory can replace its files, so every directory of a path is checked. Directories with
+    the sticky bit (/tmp) are exempt: accounts cannot remove each other's files there.
     """
 
     def __init__(self, more: Iterable[int] = ()) -> None:
@@ -198,9 +198,9 @@ class Owners:
         self._fine: set[str] = set()
 
     def resolve_and_check(self, path: str) -> tuple[str, str | None]:
-        """Return the target of an absolute path with links resolved, and the first problem on the way.
+        """Return an absolute path with links resolved, and the first problem on the way.
 
-        The problem is a clause that says what to do; None if there is none.
+        The problem is a clause with what to do, or None.
         """
         rest = path.split("/")[::-1]
         at = ""
@@ -231,7 +231,7 @@ class Owners:
         return at or "/", wrong
 
     def _look(self, path: str) -> tuple[str | None, str | None]:
-        """Return the link's target if the path is a link, and the problem with the path."""
+        """Return the target if the path is a link, and the problem with the path."""
         try:
             status = os.lstat(path)
             if not S_ISLNK(status.st_mode):
@@ -267,7 +267,7 @@ def _wrong_mode(path: str, status: os.stat_result) -> str | None:
 
 
 def _is_owners_own(gid: int, uid: int) -> bool:
-    """Return whether the owner is the only member of a group, as with user private groups."""
+    """Return whether the owner is a group's only member, as with user private groups."""
     from grp import getgrgid
     from pwd import getpwuid
 
@@ -279,7 +279,7 @@ def _is_owners_own(gid: int, uid: int) -> bool:
 
 
 def owners_in(settings: Mapping[str, object]) -> list[int]:
-    """Return the user ids of the `trusted_owners` of settings, given by name or number; unknown ones are left out."""
+    """Return the user ids of the settings' `trusted_owners`, by name or number; unknown ones are left out."""
     names = settings.get("trusted_owners")
     if not isinstance(names, list) or not names:
         return []

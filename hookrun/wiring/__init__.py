@@ -1,1 +1,1 @@
-"""Install hookrun into the settings of coding agents, and remove it byte for byte."""
+"""Install hookrun into coding agents' settings, and remove it byte for byte."""

@@ -1,4 +1,4 @@
-"""Note in an agent's own configuration that hookrun's hooks are trusted, for agents that ask this of each hook."""
+"""Mark hookrun's hooks as trusted for agents that require it of each hook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookTrust:
-    """What the agent wants to find in its configuration before it runs one hook: a table with a digest."""
+    """What the agent requires in its configuration to run one hook: a table with a digest."""
 
     event: str
     table: TableKey
@@ -35,15 +35,15 @@ class HookTrust:
 
 
 def trust_format(agent: Agent) -> TrustFormat | None:
-    """Return how the agent keeps the trust of each hook; None if it asks for none."""
+    """Return how the agent stores trust in each hook, or None if it requires none."""
     module = agent.INSTALL.get("hook_trust")
     return None if module is None else cast("TrustFormat", import_module(module))
 
 
 def required_trust(file: HookFile, now: ExistingFile, agent: Agent, *, by_any_path: bool = False) -> list[HookTrust]:
-    """Return the trust that hookrun's hooks in a file need; none if the agent asks for none. Raises FileError.
+    """Return the trust that a file's hookrun hooks need, if the agent requires any. Raises FileError.
 
-    With `by_any_path` they need it under each path that the file's directory goes by.
+    With `by_any_path` they need it under each path of the file's directory.
     """
     form, trusts = trust_format(agent), []
     if form is None or not isinstance(file, SettingsFile):
@@ -62,7 +62,7 @@ def required_trust(file: HookFile, now: ExistingFile, agent: Agent, *, by_any_pa
 
 
 class TrustConfig:
-    """The agent's configuration, of which the trust of hookrun's hooks is a part: `trusts` belong in, `stale` out."""
+    """The agent's configuration with trust in hookrun's hooks: `trusts` to add, `stale` to remove."""
 
     mode = 0o600
 
@@ -72,12 +72,12 @@ class TrustConfig:
         self._stale = [each for each in stale if each not in trusts]
 
     def read(self, now: ExistingFile) -> Toml:
-        """Return the file as TOML. Raises FileError with the place of what is not valid."""
+        """Return the file as TOML. Raises FileError with the place of a fault."""
         text = now.text()
         with problems_in(self.path, text):
             return Toml(text)
 
-    def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:  # noqa: ARG002  # the trusts say it all
+    def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:  # noqa: ARG002  # the trusts have it all
         """Return the text with the trust in it."""
         config = self._without(self.read(now), self._stale)
         with problems_in(self.path, now.text()):
@@ -86,7 +86,7 @@ class TrustConfig:
         return config.text
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
-        """Return the text without the trust; None if there was no file and nothing is left."""
+        """Return the text without the trust, or None if there was no file and nothing is left."""
         text = self._without(self.read(now), [*self._trusts, *self._stale]).text
         return text if before is not None or text.strip() else None
 
@@ -102,6 +102,6 @@ class TrustConfig:
         return self.read(now).data
 
     def has_ours(self, now: ExistingFile) -> bool:
-        """Return whether some of the trust is granted."""
+        """Return whether any of the trust is granted."""
         config = self.read(now)
         return any(each.is_granted(config) for each in [*self._trusts, *self._stale])

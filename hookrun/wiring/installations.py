@@ -1,6 +1,6 @@
 """Find agents on this machine, and a hookrun that may be deleted at any time.
 
-The latter is in uv's or pipx's cache, or in a temporary directory.
+Such a hookrun is in uv's or pipx's cache, or in a temporary directory.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from hookrun.files import is_within, read_or_none
 from hookrun.wiring.wired_command import HookrunProgram
 
 TIMEOUT = 10.0
-"""Seconds for a program to print what it is asked for."""
+"""Limit in seconds on a program that prints what it is asked for."""
 
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
-"""How the file CACHEDIR.TAG of a cache begins (https://bford.info/cachedir): uv and pipx put it into theirs."""
+"""How a cache's CACHEDIR.TAG begins (https://bford.info/cachedir), as in uv's and pipx's."""
 
 
 def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
-    """Return the cache or temporary directory that holds a hookrun or its interpreter, None if it lasts.
+    """Return the cache or temporary directory with a hookrun or its interpreter, None if it lasts.
 
-    `home` is that of the settings which name it.
+    `home` is that of the settings that name it.
     """
     named = (program.python, program.main)
     files = {*named, *map(os.path.realpath, named)}  # also a link into a cache: `uv pip install --link-mode symlink`
@@ -42,7 +42,7 @@ def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
 
 
 def _directories(home: str) -> Iterator[str]:
-    """Return the directories that are cleaned; those that a program must be asked for come last."""
+    """Return directories that are cleaned, those that a program must print last."""
     yield from _temporary_directories(home)
     variables = os.environ
     account = os.path.expanduser("~")
@@ -67,9 +67,9 @@ def _directories(home: str) -> Iterator[str]:
 
 
 def _temporary_directories(home: str) -> list[str]:
-    """Return TMPDIR and the system's.
+    """Return TMPDIR and the system's temporary directories.
 
-    Not the system's one that holds the home as well as TMPDIR: that is a sandbox, which is removed as a whole.
+    One of the system's that holds both the home and TMPDIR is left out: that is a sandbox, removed as a whole.
     """
     own = os.environ.get("TMPDIR")
     found = [os.path.abspath(own)] if own else []
@@ -81,7 +81,7 @@ def _temporary_directories(home: str) -> list[str]:
 
 
 def _printed_by(program: str, *arguments: str) -> Iterator[str]:
-    """Return the absolute path that a program prints; none where it is not on PATH or prints something else."""
+    """Return the absolute path that a program prints; none if it is missing or prints something else."""
     path = shutil.which(program)
     printed = _output(os.path.abspath(path), *arguments) if path is not None else ""
     if os.path.isabs(printed):
@@ -95,7 +95,7 @@ def _output(*command: str) -> str:
 
 
 def run_for_output(command: Sequence[str], cwd: str) -> subprocess.CompletedProcess[bytes] | None:
-    """Return the finished command; None if it cannot be started or takes longer than TIMEOUT."""
+    """Return the finished command, or None if it cannot start or exceeds TIMEOUT."""
     try:
         return subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False, cwd=cwd
@@ -105,9 +105,9 @@ def run_for_output(command: Sequence[str], cwd: str) -> subprocess.CompletedProc
 
 
 def _tagged_cache(program: HookrunProgram) -> str | None:
-    """Return the directory above a program's environment that says that it is a cache (`uvx --cache-dir`).
+    """Return the directory above a program's environment that is tagged as a cache (`uvx --cache-dir`).
 
-    The environment's own tag does not count: uv and virtualenv put one into every environment, against backups.
+    The environment's own tag does not count: uv and virtualenv tag every environment, against backups.
     """
     directory = os.path.dirname(os.path.dirname(os.path.dirname(program.python)))
     while directory != os.path.dirname(directory):
@@ -124,7 +124,7 @@ def lasting_installation() -> str:
 
 
 def _source() -> str:
-    """Return what this hookrun was installed from, as pip takes it: a file, an address, or its name for PyPI."""
+    """Return this hookrun's source for pip: a file, an address, or its name on PyPI."""
     try:
         data = json.loads(distribution("hookrun").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
@@ -142,20 +142,20 @@ def _source() -> str:
 
 VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
 MAX_PARENTS = 8
-"""How many directories above its program an agent's package.json may lie."""
+"""Limit on the directories from an agent's program up to its package.json."""
 
 
 class InstalledAgent(NamedTuple):
-    """An agent's program on this machine, and its version; None if it is unknown."""
+    """An agent's program on this machine, and its version, or None."""
 
     program: str
     version: str | None
 
 
 def find_installed(program: str) -> InstalledAgent | None:
-    """Return the agent whose program has this name on PATH, None if there is none.
+    """Return the agent whose program has this name on PATH, or None.
 
-    Its version is that of its npm package; only without one the program is run, to print it.
+    Its version is that of its npm package; only without one, the program is run to print it.
     """
     path = shutil.which(program)
     return None if path is None else InstalledAgent(path, _package_version(path) or _printed_version(path))

@@ -1,15 +1,16 @@
 """Plan and write the launchers: the files in hookrun's data directory that agents' settings name.
 
-`AGENT` is the compiled client where hookrun has it, else a script; launcher.conf says what it starts, and `gone` prints
-an agent's answer where that is missing. For an agent that starts a command without a shell there is a link to it for
-each event, `AGENT.EVENT`: without arguments, which another agent that runs the same hooks would leave out.
+`AGENT` is the compiled client if hookrun has it, else a script; launcher.conf names what it starts, and `gone` prints
+an agent's answer if that is missing. For an agent that starts commands without a shell, each event has a link to it,
+`AGENT.EVENT`, because another agent that runs the same hooks would leave out arguments.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from hookrun.wiring.plan import InstallRequest
 
 GONE = "gone"
-"""The name of the script that answers where hookrun is missing."""
+"""The script that answers if hookrun is missing."""
 
 SCRIPT = """\
 #!/bin/sh
 # Written by `hookrun install {agent}`; the next install overwrites changes.
 event=${{0##*/{agent}}}
-[ "$event" ] && set -- "${{event#.}}" --home "${{0%/.local/share/hookrun/*}}" "$@"
+[ "$event" ] && home=${{0%/.local/share/hookrun/*}} && set -- "${{event#.}}" --home "${{home:-/}}" "$@"
 [ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
 [ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
 echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
@@ -60,14 +61,14 @@ exit 0
 
 
 def why_unusable(home: str) -> str | None:
-    """Return why no launcher can be written and run below a home, None if it can."""
+    """Return why no launcher can be written and run below a home, or None."""
     directory = home + DATA_DIR
     while not os.path.lexists(directory):
         directory = os.path.dirname(directory)
     if not os.access(directory, os.W_OK | os.X_OK) or not os.path.isdir(directory):
         return f"{home}{DATA_DIR} cannot be written"
     for each in filter(os.path.exists, (home, directory)):
-        if os.stat(each).st_uid != os.geteuid():  # with sudo: the account itself could not run the launcher
+        if os.stat(each).st_uid != os.geteuid():  # with sudo, the account itself could not run the launcher
             return f"{each} belongs to another account"
     if os.statvfs(directory).f_flag & getattr(os, "ST_NOEXEC", 0):
         return f"{directory} is on a file system that runs no programs (noexec)"
@@ -75,7 +76,7 @@ def why_unusable(home: str) -> str | None:
 
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
-    """Return the commands that answer an agent's event once the file at `path` is gone: continue, and warn the user."""
+    """Return commands that answer an agent's event once the file at `path` is gone: continue, warn the user."""
     text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
     answer = static_answer(agent, event, Reply(user_message=text))
     return fallback_commands(answer) if answer else fallback_commands(stderr=text)
@@ -83,10 +84,10 @@ def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LauncherChange(FileChange):
-    """The change of a file in the data directory, which has just this mode afterwards.
+    """The change of a file in the data directory, which then has exactly this mode.
 
-    `is_ours` says that there is such a file of the account already, and no link. `links` are those to it that are
-    missing, or that are to be removed with it. `served_home` is the home whose servers end once the file is removed.
+    `is_ours` says that the account already has the file, not as a link. `links` are those to it that are missing, or to
+    be removed with it. `served_home` is the home whose servers end with the file.
     """
 
     is_ours: bool = field(default=True, kw_only=True)
@@ -95,7 +96,7 @@ class LauncherChange(FileChange):
 
     @property
     def differing(self) -> str | None:
-        """What is not as it should be: the file, by its bytes, mode or owner, else the first of the links."""
+        """The first difference: the file, by bytes, mode or owner, else a link."""
         if self.after != self.now.data or (self.after is not None and not self.is_ours):
             return self.path
         return next(iter(self.links), None)
@@ -130,7 +131,7 @@ class LauncherChange(FileChange):
 def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     """Return the changes with which an agent's launcher starts a program; none for a project. Raises FileError.
 
-    The last one is launcher.conf, after which the launchers of all agents start it.
+    The last is launcher.conf, after which all agents' launchers start it.
     """
     if request.launcher is None:
         return []
@@ -145,9 +146,9 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
 
 
 def renew_launchers(home: str, command: list[str]) -> None:
-    """Rewrite the launchers of a home that another version of hookrun has written. Raises OSError and FileError.
+    """Rewrite a home's launchers from another version of hookrun. Raises OSError and FileError.
 
-    They start `command`. A compiled one may not understand the server of this version.
+    They start `command`. A compiled one may not understand this version's server.
     """
     for name in AGENTS:
         launcher = _launcher(load(name), command)
@@ -173,7 +174,7 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         existing(path),
         data,
         mode,
-        directories=[home + DATA_DIR],  # which goes if the user has decided nothing
+        directories=[home + DATA_DIR],  # removed if the user has decided nothing
         is_generated=not is_conf,
         is_ours=is_ours,
         served_home=home if is_conf else None,
@@ -191,7 +192,7 @@ def _leads_to(link: str, name: str) -> bool:
 
 
 def _launcher(agent: Agent, command: list[str]) -> bytes:
-    """Return the compiled client where hookrun has it, else a script that starts the command."""
+    """Return the compiled client if hookrun has it, else a script that starts the command."""
     client = compiled_client()
     if client is not None:
         with open(client, "rb") as file:
@@ -209,7 +210,7 @@ def _quoted(command: list[str]) -> dict[str, str]:
 
 
 def _gone_script(program: HookrunProgram) -> str:
-    """Return the script with the answers of all agents, as few as there are different ones."""
+    """Return the script with all agents' answers, each different one once."""
     patterns: dict[str, list[str]] = {}
     for agent in map(load, AGENTS):
         for event in agent.EVENTS:
@@ -219,12 +220,12 @@ def _gone_script(program: HookrunProgram) -> str:
     return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program.cold_command()))
 
 
-def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[FileChange]) -> list[LauncherChange]:
-    """Return the changes that remove an agent's launcher after these, and with the last one what all need.
+def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:
+    """Return the changes that remove an agent's launcher after these and, with the last one, what all need.
 
-    It stays while the settings in another directory of the agent name it. Raises FileError.
+    It stays while a line in these files, or the settings in another directory of the agent, name it. Raises FileError.
     """
-    if request.scope != "user":
+    if request.scope != "user" or why_kept(request, changes) is not None:
         return []
     agent, home, without = request.agent, request.location.home, {each.path for each in changes}
     if any(
@@ -238,8 +239,27 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Iterable[File
     return [each for each in removals if each.has_effect]
 
 
+def why_kept(request: InstallRequest, changes: Iterable[FileChange]) -> str | None:
+    """Return a warning that a line still names an agent's launcher after these changes, None if none does.
+
+    Any line counts: without the launcher it would run no hook, in some agents silently.
+    """
+    path = launcher_file.path_in("", request.agent.NAME)
+    if request.scope != "user" or not os.path.lexists(request.location.home + path):
+        return None
+    launcher = re.compile(os.fsencode(path.replace("/", r"\\?/") + "(?![a-z0-9_-])"))  # JSON may write `/` as `\/`
+    for each in changes:
+        found = launcher.search(each.after or b"")
+        if found is not None:
+            line = found.string.count(b"\n", 0, found.start()) + 1
+            kept = files.relative_path(request.location.home + path)
+            hint = f"remove the line, then run {request.command('uninstall')} again"
+            return f"{files.relative_path(each.path)}:{line} still names {kept}, so that stays\nhint: {hint}"
+    return None
+
+
 def describe(request: InstallRequest, before: HookrunProgram | None) -> str | None:
-    """Return what the user should know: there is no launcher, or launchers no longer start the program `before`."""
+    """Return a note for the user: no launcher, or launchers no longer start the program `before`."""
     if request.scope != "user":
         return None
     reason = why_unusable(request.location.home)

@@ -1,4 +1,4 @@
-"""Keep what install wrote to each file, and the bytes that it found there, which uninstall restores."""
+"""Keep what install wrote to each file and the bytes it found, which uninstall restores."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 
 VERSION = 1
-"""The version of the manifest that this hookrun writes, and the newest that it reads."""
+"""The manifest version that this hookrun writes, and the newest it reads."""
 
 
 @dataclass(slots=True)
 class LedgerEntry:
-    """One file that install wrote, with the digests of what it wrote and of what it found (None: no file).
+    """A file that install wrote, with the digests of what it wrote and found (None: no file).
 
     `scopes` are those with a part in it: "user", or "project" and its root. `directories` are those that install
     created, the uppermost first.
@@ -33,20 +33,20 @@ class LedgerEntry:
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 of some bytes in hexadecimal."""
+    """Return the hexadecimal SHA-256."""
     return sha256(data).hexdigest()
 
 
 class Ledger:
-    """The entries of one account, each under the real path of its file. Changes are written at once."""
+    """An account's entries, each under its file's real path. Changes are written at once."""
 
     def __init__(self, home: str) -> None:
-        """Read them. Raises FileError when they cannot be understood."""
+        """Read them. Raises FileError if they are invalid."""
         self.directory = home + state.STATE_DIR + "/backups"
         self.path = self.directory + "/manifest.json"
         self.entries: dict[str, LedgerEntry] = {}
         self.from_here: list[str] = []
-        """The programs of hookrun's that the user installed with `--from-here`, though they may be cleaned away."""
+        """The hookrun programs installed with `--from-here`, though they may be cleaned away."""
         self._read()
 
     def _read(self) -> None:
@@ -71,7 +71,7 @@ class Ledger:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes of the account out, and read again what they have written. Raises FileError."""
+        """Keep the account's other processes out and reread what they wrote. Raises FileError."""
         with ExitStack() as stack:
             try:
                 state.make_private_dir(self.directory)
@@ -82,12 +82,12 @@ class Ledger:
             yield
 
     def unchanged(self, path: str, data: bytes | None) -> LedgerEntry | None:
-        """Return the entry of a file whose bytes are those that install wrote, None for any other."""
+        """Return the entry of a file whose bytes install wrote, else None."""
         entry = self.entries.get(path)
         return entry if entry is not None and data is not None and entry.written == digest(data) else None
 
     def original(self, entry: LedgerEntry) -> bytes | None:
-        """Return what was there before install; None if that was no file. Raises FileError if it is lost."""
+        """Return the bytes from before install, None for no file. Raises FileError if they are lost."""
         if entry.original is None:
             return None
         path = f"{self.directory}/{entry.original}"
@@ -97,8 +97,8 @@ class Ledger:
         return data
 
     def keep(self, path: str, entry: LedgerEntry, original: bytes | None) -> None:
-        """Note what is about to be written to `path`, and keep a copy of what is there. Raises FileError."""
-        # As bytes: to remove hookrun's entries does not undo adding them, for several texts lead to the same result.
+        """Record the coming write to `path`, and keep a copy of the present file. Raises FileError."""
+        # As bytes: removing hookrun's entries does not undo adding them, as several texts give the same result.
         if original is not None and not os.path.exists(f"{self.directory}/{digest(original)}"):
             file_change.write_file(f"{self.directory}/{digest(original)}", original, 0o600)
         self.entries[path] = entry
@@ -111,7 +111,7 @@ class Ledger:
             self._write()
 
     def forget(self, path: str) -> None:
-        """Drop the entry of a file, and the copy of what was there. Raises FileError."""
+        """Drop a file's entry and its copy of the original. Raises FileError."""
         if self.entries.pop(path, None) is not None:
             self.from_here = self.from_here if self.entries else []
             self._write()

@@ -1,4 +1,4 @@
-"""Plan what installs hookrun into an agent or removes it: which events, which command lines, which files change."""
+"""Plan how to install hookrun into an agent or remove it: events, lines, file changes."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
     "`pipx install hookrun`, then run `hookrun trust` in the project"
 )
-"""The message of a project's settings for users without hookrun."""
+"""The message in a project's settings for users without hookrun."""
 
 UNKNOWN_ORIGINAL = "{}"
-"""Taken for the original of a file that the ledger does not know: not missing, so that uninstall leaves the file."""
+"""The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file."""
 
 
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return the agent's events, by its names, that hookrun's events `declared` need."""
+    """Return the agent's events, by its names, that hookrun's `declared` events need."""
     wanted = set(declared)
     sources = {native for event, natives in agent.SYNTHESIZED_FROM.items() if event in wanted for native in natives}
     return [
@@ -52,36 +52,36 @@ def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
 
 
 def all_events(agent: Agent) -> list[str]:
-    """Return all events of the agent that hookrun can be installed for."""
+    """Return all the agent's events that hookrun can be installed for."""
     return events_for(agent, set(agent.EVENTS.values()))
 
 
 def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return those of hookrun's events that the agent has nothing for."""
+    """Return those of hookrun's events that the agent lacks."""
     known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
     return sorted(set(declared) - known)
 
 
 def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
-    """Return those of hookrun's events for which the agent documents an event, but never sends it."""
+    """Return hookrun's events for which the agent documents an event but never sends it."""
     unsent = set(agent.INSTALL.get("unsent", ()))
     return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
 
 
 def newest_measured(agent: Agent) -> str:
-    """Return the newest version of the agent that was tested."""
+    """Return the newest tested version of the agent."""
     versions: list[str] = re.findall(r"\d+(?:\.\d+)+", agent.TESTED_VERSIONS)
     return max(versions, key=version_number)
 
 
 def version_number(text: str) -> list[int]:
-    """Return the numbers of a version, to compare it with others; what follows a `-` or `+` does not count."""
+    """Return a version's numbers for comparison, without what follows a `-` or `+`."""
     return [int(part) for part in re.split(r"[-+]", text)[0].split(".")]
 
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """What to install hookrun into, an agent in a scope of a home and project, and the program that runs it."""
+    """An agent in a scope of a home and project to install into, and hookrun's program."""
 
     agent: Agent
     scope: str
@@ -90,29 +90,29 @@ class InstallRequest:
 
     @property
     def place(self) -> str:
-        """The scope as the ledger has it: a project's with its root, for files that several projects write to."""
+        """The ledger's scope: a project's with its root, for files shared by several projects."""
         return f"project {self.location.project}" if self.scope == "project" else self.scope
 
     def command(self, verb: str, *options: str) -> str:
-        """Return a command about this scope, and about the home that `--home` named, as a message proposes it."""
+        """Return a command about this scope and `--home`, as proposed in messages."""
         home = ["--home", self.location.home] if not self.location.variables else []
         scope = ["--scope", self.scope] if self.scope != "user" else []
         return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options, *home])}`"
 
     @property
     def within(self) -> str | None:
-        """The directory that the agent's file may not lead out of."""
+        """The directory that must contain the agent's file."""
         return self.location.project if self.scope == "project" else None
 
     @property
     def launcher(self) -> str | None:
-        """The launcher that the user's settings name; None in a project's, and where there can be none."""
+        """The launcher in the user's settings, or None: in a project's, or if there can be none."""
         if self.scope == "project" or launchers.why_unusable(self.location.home) is not None:
             return None
         return launcher_file.path_in(self.location.home, self.agent.NAME)
 
     def line(self, event: str, when_missing: str = WARN) -> WiredLine:
-        """Return the command line for an event; in a project's settings one that is the same on every machine."""
+        """Return an event's command line, for a project the same on every machine."""
         seconds = timeout_for(self.agent, event)
         if self.scope == "project":
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
@@ -133,7 +133,7 @@ class InstallRequest:
         return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
-        """Return the files that hold these events."""
+        """Return the files with these events."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.location, events)
 
 
@@ -145,7 +145,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     if agent.INSTALL["form"] == "plugin":
         return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
     notifies = event == notifying_event(agent)
-    # The model gets it too when a session starts, for runs without a terminal; if only the model can get it, once.
+    # The model also gets it at session start, for runs without a terminal; if only the model can, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
     context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
     reply = Reply(user_message=MISSING if notifies else None, context=context)
@@ -155,7 +155,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
 
 
 def notifying_event(agent: Agent) -> str:
-    """Return the agent's event for notifying the user, or else the model: the least frequent one that can."""
+    """Return the agent's least frequent event that can notify the user, or else the model."""
     for capability in ("user_message", "context"):
         for event in ("session_start", "user_prompt_submit", "stop", "pre_tool_use"):
             for native, name in agent.EVENTS.items():
@@ -171,7 +171,7 @@ def _can(agent: Agent, event: str, capability: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class InstallChange(FileChange):
-    """The change of a file to which the `scope` of an agent contributes.
+    """A change of a file to which an agent's `scope` contributes.
 
     `original` is what uninstall will restore, None for no file.
     """
@@ -182,7 +182,7 @@ class InstallChange(FileChange):
 
 
 def wired_events(request: InstallRequest) -> list[WiredEvent]:
-    """Return what fires hookrun, by install or by hand. Raises FileError where the settings cannot be read."""
+    """Return what fires hookrun, installed or handwritten. Raises FileError for unreadable settings."""
     targets = request.targets(all_events(request.agent))
     return [each for target in targets for each in target.wired(existing(target.path))]
 
@@ -190,9 +190,9 @@ def wired_events(request: InstallRequest) -> list[WiredEvent]:
 def plan_install(
     request: InstallRequest, events: Iterable[str], ledger: Ledger, when_missing: str | None = None
 ) -> list[InstallChange]:
-    """Return the changes that install these events and update those installed before. Raises FileError.
+    """Return the changes that install these events and update those installed. Raises FileError.
 
-    `when_missing` is WARN or BLOCK for a project's settings; None leaves it as it is there, WARN by default.
+    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default.
     """
     already = [each for each in wired_events(request) if each.is_ours]
     every = [event for event in request.agent.EVENTS if event in {*events, *(each.event for each in already)}]
@@ -202,16 +202,16 @@ def plan_install(
 
 
 def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange | None:
-    """Return the change after which the agent trusts hookrun's hooks as `hooks` leaves them. Raises FileError.
+    """Return the change with which the agent trusts the hooks that `hooks` leaves. Raises FileError.
 
-    None for an agent that asks for no such trust.
+    None for an agent that requires no trust.
     """
     config = _trust_config(request, hooks)
     return None if config is None else _plan_add(request, config, {}, ledger)
 
 
 def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChange]:
-    """Return the changes that remove hookrun, and the trust in it, from an agent in a scope. Raises FileError."""
+    """Return the changes that remove hookrun, with its trust, from an agent's scope. Raises FileError."""
     targets = request.targets(all_events(request.agent))
     changes = [_plan_remove(request, target, ledger) for target in targets]
     config = _trust_config(request, changes[0])
@@ -219,7 +219,7 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 
 
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
-    """Return the agent's configuration with the trust that its hooks need after a change, and needed before it."""
+    """Return the agent's configuration with the trust that its hooks need after and before the change."""
     form = trust_format(request.agent)
     if form is None:
         return None
@@ -233,7 +233,6 @@ def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig 
 
 
 def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, WiredLine], ledger: Ledger) -> InstallChange:
-    """Return what puts hookrun into a file."""
     now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     after = now.encoded(target.add(now, lines))
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
@@ -246,10 +245,10 @@ def _plan_add(request: InstallRequest, target: Target, lines: Mapping[str, Wired
 
 
 def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger) -> InstallChange:
-    """Return what removes hookrun from a file.
+    """Return the change that removes hookrun from a file.
 
-    The file gets its bytes from before install back if it has not changed since and they hold the same data as what is
-    left of it, which is not so if another project contributes to it.
+    It restores the bytes from before install if the file has not changed since and they hold the same data as the rest
+    of it, unlike in a file to which another project contributes.
     """
     now = existing(target.path, None if isinstance(target, TrustConfig) else request.within)
     known, entry = ledger.entries.get(now.path), ledger.unchanged(now.path, now.data)
@@ -263,7 +262,7 @@ def _plan_remove(request: InstallRequest, target: Target, ledger: Ledger) -> Ins
 
 
 def _without_hookrun(target: Target, now: ExistingFile, ledger: Ledger) -> bytes | None:
-    """Return a file without hookrun's part; None if nothing is left of it."""
+    """Return a file without hookrun's part, or None if nothing is left."""
     known = ledger.entries.get(now.path)
     if known is None:
         before: str | None = UNKNOWN_ORIGINAL
@@ -275,7 +274,7 @@ def _without_hookrun(target: Target, now: ExistingFile, ledger: Ledger) -> bytes
 
 
 def record_original(change: InstallChange, ledger: Ledger) -> None:
-    """Keep a file's original before install writes the file. Raises FileError.
+    """Keep a file's original before install writes it. Raises FileError.
 
     If the process is killed in between, the ledger has an entry that no file matches, which does no harm.
     """
@@ -290,7 +289,7 @@ def record_original(change: InstallChange, ledger: Ledger) -> None:
 def forget_original(change: InstallChange, ledger: Ledger) -> None:
     """Update the ledger after uninstall has written a file. Raises FileError.
 
-    The original of a file in which several scopes have a part is kept until the last of them is removed.
+    A file's original is kept until the last scope with a part in it is removed.
     """
     known = ledger.entries.get(change.path)
     if known is None or change.scope not in known.scopes:

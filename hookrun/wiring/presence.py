@@ -1,6 +1,6 @@
-"""Find out whether another installation than the calling one answers an event.
+"""Find out whether an installation other than the calling one answers an event.
 
-Runs ask, and the answer is mostly no, so what reads settings is imported where it is used.
+Runs ask, and the answer is mostly no, so imports that read settings are local.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
-    """Return whether hookrun is installed for the event in the directories that only this agent reads.
+    """Return whether hookrun is installed for the event in directories that only this agent reads.
 
-    If so, the message that arrives through another agent's settings is ignored, so that no hook runs twice. Unreadable
-    files are ignored, too: a hook that runs twice is better than one that does not run.
+    If so, the message that arrives through another agent's settings is ignored, so that no hook runs twice. So are
+    unreadable files: running a hook twice is better than not at all.
     """
     directories = [each.format(home=home, project=project) for each in agent.INSTALL.get("own_hooks", ())]
     paths = [f"{each}/{name}" for each in directories for name in next(os.walk(each), ("", [], []))[2]]
@@ -39,19 +39,19 @@ def _fires(agent: Agent, path: str, event: str) -> bool:
     except (FileError, ValueError):
         return False
     is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
-    # A handler in a group does not count: the group's matcher may leave out this call.
+    # A handler in a group does not count: the group's matcher may exclude this call.
     direct = [each for each in found if len(each.path) == len((*TOP, "event", 0))]
     return not is_off and any(native_event(agent, each.event) == event for each in direct)
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
-    """Return whether hookrun in the user's own settings answers the agent at this event (by the agent's name of it).
+    """Return whether hookrun in the user's settings answers the agent at this event (agent's name).
 
-    The environment is not believed: where it names the agent's directory elsewhere, both settings answer. So do they
-    where the user's command is gone, is kept from a part of the event, is about another home or not trusted by the
-    agent: twice is better than not at all.
+    The environment is not believed: if it moves the agent's directory, both settings answer. So do they if the user's
+    command is gone, excludes part of the event, is for another home or not trusted by the agent: twice is better than
+    not at all.
     """
-    # Read from the settings each time, never from our own records: the user may have removed hookrun.
+    # From the settings each time, never from our records: the user may have removed hookrun.
     spec = agent.INSTALL
     if not _names_hookrun(f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"):
         return False
@@ -70,7 +70,7 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
 
 
 def _names_hookrun(path: str) -> bool:
-    """Look only for our name: most files do not have it, and parsing one takes many imports."""
+    """Look only for our name: most files lack it, and parsing one takes many imports."""
     try:
         with open(path, "rb") as file:
             return b"hookrun" in file.read()

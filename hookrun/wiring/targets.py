@@ -1,6 +1,6 @@
-"""The files in which an agent reads hooks: where they are, and how hookrun's part is added, removed and read.
+"""The files with an agent's hooks: where they are, and how to add, remove and read hookrun's part.
 
-All that is not hookrun's is left alone.
+Everything else is left alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MATCH_ALL = ("", "*", ".*")
 """Matchers that exclude nothing."""
 
 FOREVER = 1e15
-"""A limit that no agent reaches: an integer in its settings may be larger than any float."""
+"""A limit that no agent reaches: an integer in its settings may exceed any float."""
 
 SCRIPT_TEXT = """\
 #!/bin/sh
@@ -42,7 +42,7 @@ SCRIPT_TEXT = """\
 
 @dataclass(frozen=True, slots=True)
 class InstallLocation:
-    """Whose home and which project to install into; `variables` may name agents' directories."""
+    """The home and project to install into; `variables` may name agents' directories."""
 
     home: str
     project: str
@@ -50,7 +50,7 @@ class InstallLocation:
 
     @property
     def named_home(self) -> str | None:
-        """The home as the command has to name it; None where it is the account's, which `hookrun fire` takes itself."""
+        """The home to name in the command; None for the account's, which `hookrun fire` takes."""
         try:
             return None if self.home == account_home() else self.home
         except NoHomeError:
@@ -58,20 +58,20 @@ class InstallLocation:
 
 
 def agent_directory(spec: InstallSpec, location: InstallLocation) -> str:
-    """Return an agent's directory: where its variable says, else in the home."""
+    """Return an agent's directory: from its variable, or in the home."""
     named = location.variables.get(spec.get("variable", ""), "")
     return named.rstrip("/") if os.path.isabs(named) else os.path.join(location.home, spec["directory"])
 
 
 def hooks_path(spec: InstallSpec, scope: str, location: InstallLocation) -> str:
-    """Return the file with hooks of a scope, with `{event}` in it where there are several."""
+    """Return a scope's hooks file, with `{event}` in it if there are several."""
     if scope == "user":
         return os.path.join(agent_directory(spec, location), spec["user"])
     return os.path.join(location.project, spec["project"])
 
 
 def resolve_path(path: str, spec: InstallSpec, location: InstallLocation) -> str:
-    """Return the path that a spec means: `~/` is the home, `{directory}/` the agent's, else it is from the root."""
+    """Return a spec's path: `~/` is the home, `{directory}/` the agent's, otherwise from the root."""
     if path.startswith("~/"):
         return os.path.join(location.home, path[2:])
     return os.path.join(location.project, path.replace("{directory}", agent_directory(spec, location)))
@@ -79,7 +79,7 @@ def resolve_path(path: str, spec: InstallSpec, location: InstallLocation) -> str
 
 @dataclass(frozen=True, slots=True)
 class WiredLine:
-    """The command line to install for an event, its words, and the agent's timeout for it in seconds."""
+    """An event's command line to install, its words, and the agent's timeout in seconds."""
 
     text: str
     argv: list[str]
@@ -88,9 +88,9 @@ class WiredLine:
 
 @dataclass(frozen=True, slots=True)
 class WiredEvent:
-    """What fires hookrun for one event: the command line and its meaning, the agent's timeout in seconds, its place.
+    """What fires hookrun for one event: command line and meaning, the agent's timeout in seconds, its place.
 
-    `only` is the matcher or condition that excludes a part of the event; empty where none does.
+    `only` is the matcher or condition that excludes part of the event, or "".
     """
 
     event: str
@@ -109,7 +109,7 @@ class WiredEvent:
 
 
 class HookFile:
-    """A file in which an agent reads hooks. Texts are without a byte-order mark; all methods raise FileError."""
+    """A file with an agent's hooks. Texts have no byte-order mark; all methods raise FileError."""
 
     mode = 0o644
 
@@ -118,19 +118,19 @@ class HookFile:
         self._agent = agent
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
-        """Return the text of the file with hookrun in it, for each of the events."""
+        """Return the file's text with hookrun for each of the events."""
         raise NotImplementedError
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
-        """Return the text without hookrun, None for no file; `before` is the text from before install."""
+        """Return the text without hookrun, None for no file; `before` is the text before install."""
         raise NotImplementedError
 
     def describe(self, now: ExistingFile) -> object:
-        """Return the file's data, which does not depend on how it is written."""
+        """Return the file's data, however it is written."""
         return now.text()
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return what fires hookrun in the file: hookrun's part, and handwritten lines."""
+        """Return what fires hookrun in the file: hookrun's part and handwritten lines."""
         raise NotImplementedError
 
     def has_ours(self, now: ExistingFile) -> bool:
@@ -141,7 +141,7 @@ class HookFile:
 def install_targets(
     agent: str, spec: InstallSpec, scope: str, location: InstallLocation, events: Iterable[str]
 ) -> list[HookFile]:
-    """Return the files that are written for these events, or that may have been."""
+    """Return the files that are or may have been written for these events."""
     path = hooks_path(spec, scope, location)
     if spec["form"] == "script":
         return [ScriptFile(agent, path.replace(EVENT, event), event) for event in events]
@@ -149,9 +149,9 @@ def install_targets(
 
 
 class SettingsFile(HookFile):
-    """Settings in JSON, of which hookrun's handlers are a part.
+    """JSON settings with hookrun's handlers among others.
 
-    Under `hooks` each event has a list: of groups with `hooks`, or where the agent's are not nested of handlers.
+    Under `hooks` each event has a list of groups with `hooks` or, for agents without nesting, of handlers.
     """
 
     def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
@@ -168,7 +168,7 @@ class SettingsFile(HookFile):
         return next((key for key, value in self._handler.items() if value == holder), "command")
 
     def read(self, now: ExistingFile) -> Json:
-        """Return the file as JSON. Raises FileError with the place of what is not valid."""
+        """Return the file as JSON. Raises FileError with the place of a fault."""
         return self._parsed(now.text())
 
     def _parsed(self, text: str) -> Json:
@@ -188,7 +188,7 @@ class SettingsFile(HookFile):
         return handler
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
-        """Return the text without hookrun's handlers; None if there was no file and nothing is left."""
+        """Return the text without our handlers, or None if there was no file and nothing is left."""
         left = self.remove_handlers(self.read(now), None if before is None else self._parsed(before))
         return None if before is None and left.data == {} and not left.text.strip(" \t\r\n{}") else left.text
 
@@ -197,16 +197,16 @@ class SettingsFile(HookFile):
         return self.read(now).data
 
     def has_ours(self, now: ExistingFile) -> bool:
-        """Return whether install wrote a handler, also one that was made void since."""
+        """Return whether install wrote a handler, even one made void since."""
         return bool(self.find_own(self.read(now)))
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the handlers that fire hookrun, without those that their agent does not accept."""
+        """Return the handlers that fire hookrun, except those that their agent rejects."""
         text = self.read(now)
         found = []
         for each in self.find_all(text):
             if self._starts_directly and not isinstance(each.handler.get("args", []), list):
-                continue  # Claude Code then runs no hook of the event, and does not say so (measured with 2.1.329)
+                continue  # Claude Code then silently runs no hook of the event (measured with 2.1.329)
             limit = each.handler.get(self._key("{limit}"))
             seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
             line, _ = line_and_column(text.text, text.offset(each.path))
@@ -219,11 +219,11 @@ class SettingsFile(HookFile):
     # --- the handlers in it
 
     def find_own(self, json: Json) -> list[WiredEntry]:
-        """Return the handlers that install wrote, in the order of the file."""
+        """Return the handlers that install wrote, in file order."""
         return [each for each in self.find_all(json) if each.command.is_ours]
 
     def find_all(self, json: Json) -> list[WiredEntry]:
-        """Return the handlers that fire hookrun for this agent, handwritten ones too, in the order of the file."""
+        """Return the handlers that fire hookrun for this agent, also handwritten, in file order."""
         found = []
         for path, handler in self._handlers(json):
             command = wired_command.read(self._line(handler), self._agent)
@@ -235,7 +235,7 @@ class SettingsFile(HookFile):
         return handler_line(handler) if self._starts_directly else handler.get(self._command)
 
     def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
-        """Yield the path of each handler, and the handler: also in groups where the agent only tolerates these."""
+        """Yield each handler with its path, also in groups where the agent only tolerates these."""
         for event, items in as_object(json.at(TOP)).items():
             for number, item in enumerate(items if isinstance(items, list) else ()):
                 path = (*TOP, event, number)
@@ -247,11 +247,11 @@ class SettingsFile(HookFile):
                 yield from (each for each in listed if isinstance(each[1], dict))
 
     def add_handlers(self, json: Json, wanted: Mapping[str, dict[str, object]]) -> Json:
-        """Return the file with one handler for each event as `wanted`; what is there already stays where it is.
+        """Return the file with one handler for each event as `wanted`; existing ones keep their place.
 
-        A matcher on one of ours is removed; if its group has other handlers, ours moves to a group of its own.
+        A matcher on one of ours is removed; if its group has other handlers, ours moves to its own group.
 
-        Raises FileError where there is something else than the agent itself would read.
+        Raises FileError for anything that the agent itself would not read.
         """
         self._check_form(json, wanted)
         if json.blank or not json.data:
@@ -272,7 +272,7 @@ class SettingsFile(HookFile):
         return json
 
     def _check_form(self, json: Json, events: Iterable[str]) -> None:
-        """Raise FileError where hooks for these events cannot be added."""
+        """Raise FileError if hooks for these events cannot be added."""
         if not isinstance(json.data, dict):
             raise self._form_error(json, (), "an object with the agent's settings")
         hooks = json.data.get("hooks", {})
@@ -295,11 +295,10 @@ class SettingsFile(HookFile):
         return json.remove(matcher)
 
     def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
-        """Return the file with one more handler, in a group of its own."""
         return json.add((*TOP, event), {"hooks": [handler]} if self._nested else handler)
 
     def remove_handlers(self, json: Json, before: Json | None) -> Json:
-        """Return the file without our handlers, and without what is then empty, unless that was in `before`."""
+        """Return the file without our handlers, and without what is then empty but not in `before`."""
         for found in reversed(self.find_own(json)):
             json = self._without(json, found.path, before)
         if before is None and json.data == self._first:
@@ -308,7 +307,7 @@ class SettingsFile(HookFile):
         return json
 
     def _without(self, json: Json, path: KeyPath, before: Json | None) -> Json:
-        """Return the file without one handler, and without its group, its event and `hooks` if they are then empty."""
+        """Return the file without a handler, and its group, event and `hooks` if then empty."""
         json = json.remove(path)
         if self._nested or len(path) > len(TOP) + 2:
             if json.at(path[:-1]):
@@ -323,7 +322,7 @@ class SettingsFile(HookFile):
 
 @dataclass(frozen=True, slots=True)
 class WiredEntry:
-    """One handler that fires hookrun: its event, its path in the file, its data, and what its command says."""
+    """A handler that fires hookrun: its event, its path in the file, its data, and its command's meaning."""
 
     event: str
     path: KeyPath
@@ -332,7 +331,7 @@ class WiredEntry:
 
 
 def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
-    """Return the path and value of what excludes a part of a handler's event: a matcher, or Claude Code's `if`."""
+    """Return the path and value that exclude part of a handler's event: a matcher, or Claude Code's `if`."""
     matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
     for path in (matcher, condition):
         value = json.at(path)
@@ -343,7 +342,7 @@ def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
 
 @contextmanager
 def problems_in(path: str, text: str) -> Iterator[None]:
-    """Raise FileError for the parser's error in a file, which is left as it is."""
+    """Raise FileError for a parser's error in a file, which is left as it is."""
     try:
         yield
     except ParseError as error:
@@ -353,10 +352,10 @@ def problems_in(path: str, text: str) -> Iterator[None]:
 
 
 class OwnedFile(HookFile):
-    """A file that is entirely hookrun's, as install wrote it, and removed as a whole. Any other file is left alone."""
+    """A file that is all hookrun's, as install wrote it, removed as a whole. Others are left alone."""
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
-        """Return the file for these events, or the text as it is where they need none."""
+        """Return the file for these events, or its text unchanged if they need none."""
         if now.data is not None and now.data.strip() and not self.has_ours(now):
             message = f"{self.path} was not written by hookrun, or has been changed since"
             raise FileError(f"{message}\nhint: declare what it does as a hook, move the file away, and install again")
@@ -367,7 +366,7 @@ class OwnedFile(HookFile):
         raise NotImplementedError
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
-        """Return None for a file of hookrun's, the text for any other."""
+        """Return None for hookrun's own file, else the text."""
         return None if self.has_ours(now) else now.text() if now.data is not None else before
 
 
@@ -385,7 +384,7 @@ class ScriptFile(OwnedFile):
         return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
-        """Return the script's command line; all of it where hookrun has not written it."""
+        """Return the script's command line; all of it if hookrun did not write it."""
         text = now.text() if now.data is not None else ""
         before, after = SCRIPT_TEXT.format(agent=self._agent, line="{line}").split("{line}")
         line = text[len(before) : len(text) - len(after)]

@@ -1,10 +1,10 @@
 """Write and read the shell line that an agent runs: hookrun, and the answer if hookrun is missing.
 
-In the user's settings the line names a launcher in hookrun's data directory, or hookrun by absolute paths where there
-can be no launcher; in a project's it finds hookrun where it is run.
+In the user's settings it names a launcher in hookrun's data directory, or hookrun by absolute paths if there can be no
+launcher; in a project's it finds hookrun at run time.
 
-A line is ours only if `install` could have written it, to the byte. Any other line that calls `hookrun fire` is
-handwritten: it counts as an installation, but is neither changed nor run.
+A line is ours only if `install` could have written every byte. Any other line that calls `hookrun fire` is handwritten:
+it counts as an installation, but is neither changed nor run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
 FALLBACK = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
-"""What a line of ours prints if hookrun is missing: any text, quoted as `shlex.quote` does it."""
+"""What our line prints if hookrun is missing: any text, quoted as by `shlex.quote`."""
 
 EXEC = "exec "
 
@@ -40,37 +40,37 @@ START = (
     "import sys;from _frozen_importlib_external import SourceFileLoader as S;del sys.argv[0];__file__=sys.argv[0];"
     'exec(S("__main__",__file__).get_code("__main__"))'
 )
-"""Runs the file that the next argument names as a script, but with its code from `__pycache__`, as a module has it."""
+"""Runs the next argument's file as a script, but with its code from `__pycache__`, like a module."""
 
 PACKAGE_DOOR = "/hookrun/__main__.py"
-"""How the path of hookrun's program ends."""
+"""The end of the path to hookrun's program."""
 
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
 WARN, BLOCK = "warn", "block"
-"""What a portable line does without hookrun: warn only, or also block the agent's tools."""
+"""What a portable line does without hookrun: only warn, or block the agent's tools, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookrunProgram:
-    """The interpreter and the file that it runs, both absolute paths."""
+    """The interpreter and its file, both absolute paths."""
 
     python: str
     main: str
 
     def missing(self) -> str | None:
-        """Return the one of the two that is missing or unusable; None if neither is."""
+        """Return which of the two is missing or unusable, or None."""
         if not os.access(self.python, os.X_OK):
             return self.python
         return None if os.path.isfile(self.main) else self.main
 
     @classmethod
     def started_by(cls, command: list[str]) -> HookrunProgram:
-        """Return the program of a command with which a launcher starts it, of whichever version of hookrun."""
+        """Return the program of a launcher's command, of any version of hookrun."""
         return cls(command[0], os.path.join(os.path.dirname(command[-2]), "__main__.py"))
 
     def cold_command(self) -> list[str]:
-        """Return the words with which a launcher starts it, up to `fire`."""
+        """Return a launcher's words to start it, up to `fire`."""
         start = os.path.join(os.path.dirname(self.main), "start.py")
         if os.path.isfile(start):
             return [self.python, "-I", "-S", "-X", "utf8", "-c", START, start, "fire"]
@@ -78,7 +78,7 @@ class HookrunProgram:
 
 
 def program_of(launcher: str) -> HookrunProgram | None:
-    """Return the program that a launcher starts; None where the file beside it does not say it."""
+    """Return the program that a launcher starts, or None if the file beside it does not say."""
     found = launcher_file.read(os.path.join(os.path.dirname(launcher), launcher_file.NAME))
     if found is None or found.command[-1] != "fire" or len(found.command) < len(("python", "file", "fire")):
         return None
@@ -87,9 +87,9 @@ def program_of(launcher: str) -> HookrunProgram | None:
 
 @dataclass(frozen=True, slots=True)
 class FireFlags:
-    """The arguments of `hookrun fire` in a line: the agent, the event (None: the payload names it) and options.
+    """A line's arguments of `hookrun fire`: the agent, the event (None: the payload names it) and options.
 
-    `deadline` is seconds. `scope` is "project" in a project's settings, `home` is given where it is not the account's.
+    `deadline` is in seconds. `scope` is "project" in a project's settings, `home` is set if not the account's.
     """
 
     agent: str
@@ -99,7 +99,7 @@ class FireFlags:
     home: str | None = None
 
     def arguments(self) -> list[str]:
-        """Return the arguments of hookrun."""
+        """Return hookrun's arguments."""
         words = ["fire", "--agent", self.agent]
         if self.event is not None:
             words.append(self.event)
@@ -112,24 +112,24 @@ class FireFlags:
         return words
 
     def launcher_arguments(self) -> list[str]:
-        """Return the arguments of the agent's launcher, which adds `fire` and the agent itself."""
+        """Return the launcher's arguments; it adds `fire` and the agent itself."""
         return self.arguments()[len(("fire", "--agent", self.agent)) :]
 
 
 def fallback_commands(stdout: str = "", stderr: str = "") -> str:
-    """Return the end of a line: the commands that print these and exit, if hookrun has been moved or removed."""
+    """Return a line's end: commands that print these and exit, if hookrun was moved or removed."""
     channels = ((stdout, ""), (stderr, " >&2"))
     printed = [f"printf '%s\\n' {shlex.quote(text.rstrip())}{to}" for text, to in channels if text]
     return "; ".join([*printed, "exit 0"])
 
 
 def this_program() -> HookrunProgram:
-    """Return the running hookrun. Raises FileError where its path cannot be written into settings.
+    """Return the running hookrun. Raises FileError if its path cannot be written into settings.
 
-    The interpreter's link is not followed: a virtual environment is made by it.
+    The interpreter's link is not followed: it makes a virtual environment.
     """
-    # A path, not a name to find on PATH, and __main__.py, not pip's script: it exists exactly as long as hookrun does,
-    # and finds its package wherever that lies, also under `python -I`.
+    # A path, not a name on PATH, and __main__.py, not pip's script: it exists as long as hookrun does, and finds its
+    # package anywhere, also under `python -I`.
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
     program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
     for path in (program.python, program.main):
@@ -138,7 +138,7 @@ def this_program() -> HookrunProgram:
 
 
 def _interpreter(path: str) -> str:
-    """Return the name of an interpreter that is the same whether it was started as `python` or `python3`."""
+    """Return an interpreter's name, the same for `python` and `python3`."""
     name = os.path.join(os.path.dirname(path), "python3")
     return name if os.path.exists(name) and os.path.samefile(name, path) else path
 
@@ -155,9 +155,9 @@ def _writable(path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PortableForm:
-    """What a portable line says beside the flags: the variable in which the agent names the project, and WARN or BLOCK.
+    """A portable line's content beside the flags: the agent's variable for the project, and WARN or BLOCK.
 
-    `message` is the answer to the agent where there is no hookrun; empty for none.
+    `message` is the answer to the agent without hookrun, or "".
     """
 
     variable: str = "PWD"
@@ -169,10 +169,10 @@ class PortableForm:
 class WiredCommand:
     """A command that fires hookrun for an agent, with these flags.
 
-    `install` writes it in one of three forms: with hookrun's absolute paths (`named`), with a `launcher` of the
-    account, or for a project (`form`), where hookrun is found when it runs. One without any is handwritten; `plain`
-    says of it that hookrun can be started and that nothing around the call keeps its answer from the agent, as far as
-    that can be seen. A `direct` one is the launcher's link for the event, alone: the agent starts it without a shell.
+    `install` writes it in one of three forms: with hookrun's absolute paths (`named`), with the account's `launcher`,
+    or for a project (`form`), finding hookrun at run time. One without any is handwritten; `plain` says that hookrun
+    can be started and, as far as can be seen, nothing around the call keeps its answer from the agent. A `direct` one
+    is only the launcher's link for the event: the agent starts it without a shell.
     """
 
     flags: FireFlags
@@ -184,7 +184,7 @@ class WiredCommand:
 
     @property
     def words(self) -> list[str]:
-        """The command as install writes it, in a project neither with a path of hookrun nor a home; none by hand."""
+        """The command as install writes it, without hookrun's path and a home in a project; none by hand."""
         if self.form is not None:
             arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
             return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
@@ -192,7 +192,7 @@ class WiredCommand:
             return [f"{self.launcher}.{self.flags.event}"]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
-        # `-I`: nothing of the working directory or the environment is imported.
+        # `-I`: imports nothing from the working directory or environment.
         return [] if self.named is None else [self.named.python, "-I", self.named.main, *self.flags.arguments()]
 
     def line(self, fallback: str | None) -> str:
@@ -205,7 +205,7 @@ class WiredCommand:
             _writable(path)
         if fallback is not None:
             return f"{self.begin()}; {fallback}"
-        # `exec` spares the process that a shell would wait with.
+        # `exec` spares the process in which a shell would wait.
         return f"{EXEC if self.launcher is not None and not self.direct else ''}{shlex.join(self.words)}"
 
     def begin(self) -> str:
@@ -218,7 +218,7 @@ class WiredCommand:
 
     @cached_property
     def program(self) -> HookrunProgram | None:
-        """The program that it names, or that its launcher starts; None where that is not known."""
+        """The program that it names or its launcher starts, or None if unknown."""
         return self.named if self.launcher is None else program_of(self.launcher)
 
     @property
@@ -228,11 +228,11 @@ class WiredCommand:
 
     @property
     def answers(self) -> bool:
-        """Whether the program is there, and the line nothing but its call."""
+        """Whether the program exists, and the line is only its call."""
         return self.plain if self.program is None and self.launcher is None else self.missing() is None
 
     def missing(self) -> str | None:
-        """Return the file that is missing or unusable of those that the command needs, as far as they are known."""
+        """Return the first missing or unusable file of those that the command is known to need."""
         started = [self.launcher, self.words[0]] if self.launcher is not None else []
         for path in started:
             if not (os.path.isfile(path) and os.access(path, os.X_OK)):
@@ -243,7 +243,7 @@ class WiredCommand:
 
 
 def read(text: object, agent: str) -> WiredCommand | None:
-    """Return how a shell line fires hookrun for this agent; None if it does not."""
+    """Return how a shell line fires hookrun for this agent, or None."""
     if not isinstance(text, str) or "hookrun" not in text:
         return None
     ours = _of_line(text, agent) if SAFE.fullmatch(text) else None
@@ -251,7 +251,7 @@ def read(text: object, agent: str) -> WiredCommand | None:
 
 
 def read_handwritten(text: str, agent: str) -> WiredCommand | None:
-    """Return how a shell line that install has not written fires hookrun for this agent; None if it does not."""
+    """Return how a handwritten shell line fires hookrun for this agent, or None."""
     for call in fire_calls(text):
         if call.agent == agent:
             flags = _flags(call.arguments)
@@ -261,7 +261,7 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 
 
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
-    """Return how the words of a command fire hookrun for this agent, if install could have made them; else None."""
+    """Return how a command that install could have written fires hookrun for this agent, or None."""
     launcher = LAUNCHER_PATH.fullmatch(words[0]) if words else None
     if words[1:2] == ["-c"]:
         found = _portable(words)
@@ -299,13 +299,13 @@ def _launcher(words: list[str], launcher: re.Match[str]) -> WiredCommand | None:
 
 
 def _of_line(text: str, agent: str) -> WiredCommand | None:
-    """Return what a line says that `WiredCommand.line` could have written."""
+    """Return the meaning of a line that `WiredCommand.line` could have written."""
     if not text.startswith("test -x "):
         call = text.removeprefix(EXEC)
         found = read_argv(_words(call), agent) if call.startswith(("/bin/sh -c ", "/", "'/")) else None
         if found is None or found.named is not None or shlex.join(found.words) != call:
             return None
-        return found if call == text or found.launcher is not None else None  # a launcher's line began without it once
+        return found if call == text or found.launcher is not None else None  # older launcher lines lack EXEC
     words = _words(text)
     command = words[words.index("exec") + 1 : words.index(";")] if "exec" in words and ";" in words else []
     found = read_argv(command, agent)
@@ -316,7 +316,7 @@ def _of_line(text: str, agent: str) -> WiredCommand | None:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a shell line, `;` being one; none where a quote is left open."""
+    """Return a shell line's words, `;` being one; none if a quote is left open."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -327,7 +327,7 @@ def _words(text: str) -> list[str]:
 
 
 def _flags(words: list[str]) -> FireFlags | None:
-    """Return the flags in the arguments of `hookrun fire`; None where one of them is not as `FireFlags` has it."""
+    """Return the flags in the arguments of `hookrun fire`, or None if any is not in FireFlags."""
     values: dict[str, str] = {}
     event = None
     rest = iter(words)
@@ -347,7 +347,7 @@ def _flags(words: list[str]) -> FireFlags | None:
 
 
 def _is_there(program: str) -> bool:
-    """Return whether the program of a handwritten line can be run, by its path or by its name on PATH."""
+    """Return whether a handwritten line's program can run, by its path or its name on PATH."""
     if "/" in program:
         return os.path.isabs(program) and os.access(program, os.X_OK)
     directories = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import hookrun as package
 from tests.cli.wiring import BEFORE_TOOL, before_tool, run_line, wired_line
+from tests.conftest import copy_package
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -32,8 +32,7 @@ TOLD_AS = {
 def elsewhere(tmp_path: Path) -> Path:
     """Return a directory with a copy of hookrun in it."""
     directory = tmp_path / "a copy"
-    source = Path(package.__file__).parent
-    shutil.copytree(source, directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(directory / "hookrun")
     return directory
 
 

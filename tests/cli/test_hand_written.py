@@ -15,7 +15,17 @@ from hookrun.wiring.wired_command import (
     this_program,
 )
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher_conf, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import (
+    ALL,
+    BEFORE_TOOL,
+    before_tool,
+    launcher,
+    launcher_conf,
+    run_line,
+    settings_file,
+    tree,
+    wired_line,
+)
 from tests.wiring.texts import launcher_line, shell_line
 
 if TYPE_CHECKING:
@@ -128,6 +138,38 @@ def test_the_proof_starts_no_program_that_a_project_names(project: Project, thro
     not_tried = [each["cause"] for each in _findings(project, "claude") if each["found"].startswith("not tried")]
     assert any(why in cause for cause in not_tried)
     assert not (project.root / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["if true; then LAUNCHER PreToolUse; fi", "LAUNCHER.PreToolUse --cold x", "~/.local/share/hookrun/claude Stop"],
+)
+def test_a_launcher_that_a_line_by_hand_names_stays(project: Project, line: str) -> None:
+    """It would run no hook without; once the line is gone, uninstall removes the launcher, and says so."""
+    assert hookrun(project, "install", "claude").status == 0
+    kept, path = launcher(project, "claude"), settings_file(project, "claude")
+    settings = json.loads(path.read_bytes())
+    handler = {"type": "command", "command": line.replace("LAUNCHER", str(kept))}
+    settings["hooks"]["PreToolUse"].append({"hooks": [handler]})
+    path.write_text(json.dumps(settings, indent=2))
+    planned = hookrun(project, "uninstall", "claude", "--dry-run")
+    done = hookrun(project, "uninstall", "claude")
+    (number,) = [at for at, text in enumerate(path.read_text().splitlines(), 1) if "/hookrun/claude" in text]
+    for each in (planned, done):
+        assert f".claude/settings.json:{number} still names .local" in (each.stdout + each.stderr).replace("~/", "")
+    assert kept.with_name("claude.PreToolUse").exists()
+    assert launcher_conf(project).exists()
+
+    path.write_text("{}")
+    files = [str(kept), str(kept.with_name("gone")), str(launcher_conf(project))]
+    assert hookrun(project, "uninstall", "claude", "--dry-run", "--json").json["removed"] == files
+    done = hookrun(project, "uninstall", "claude", "--json")
+    assert done.json["removed"] == files
+    assert "removed the leftover" in str(done.json["notes"])
+    assert not kept.exists()
+    path.write_text(json.dumps(settings))
+    assert "still names" not in hookrun(project, "uninstall", "claude").stderr, "what is not there does not stay"
+    assert "claude: not installed, nothing changed" in hookrun(project, "uninstall", "claude").stdout
 
 
 @pytest.mark.parametrize("agent", ["cline", "opencode"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 
+from tests.conftest import copy_package
 from tests.live.driver import put
 from tests.live.model import say
-from tests.live.run import PACKAGE, Agent
+from tests.live.run import Agent
 
 DONE = say("all-is-done")
 
@@ -71,7 +72,7 @@ def test_a_slow_hook_at_the_end_of_a_session_ends_in_time(agent: Agent) -> None:
 def test_a_hookrun_that_was_moved_away_stops_nothing(agent: Agent) -> None:
     """The tool runs, on every agent; what is wired says that hookrun is gone, where the agent says anything."""
     old, new = agent.place.home / "old", agent.place.home / "new"
-    shutil.copytree(PACKAGE, old / "hookrun", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(old / "hookrun")
     put(agent.place.hooks, {"hooks": [{"name": "guard", "event": "pre_tool_use", "command": "exit 2"}]})
     agent.install(package=old / "hookrun")
     assert agent.run(agent.driver.shell("echo hi > refused.txt"), DONE).files == {}

@@ -112,7 +112,8 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     yield made
     made.gate.close()
     for pid in made.processes():
-        os.kill(pid, 9)
+        with suppress(ProcessLookupError):  # it was just ending
+            os.kill(pid, 9)
     until(lambda: not made.processes())
     reap()
 

@@ -66,10 +66,13 @@ def told(outcome: Outcome) -> dict[str, object]:
 @pytest.mark.parametrize("what", LINES)
 def test_the_outcome_is_that_of_a_loop(bench: Bench, what: str) -> None:
     """Whether a hook is quick or slow, quiet or loud, obedient or not."""
-    timeout = 0.4 if what.startswith("too late") else 60
-    by_loop, by_itself = (told(way(task(bench, LINES[what], timeout=timeout))) for way in (_by_loop, run))
+    is_late = what.startswith("too late")
+    for timeout in (0.4, 4, 20) if is_late else (60,):
+        by_loop, by_itself = (told(way(task(bench, LINES[what], timeout=timeout))) for way in (_by_loop, run))
+        if by_loop["stdout"] and by_itself["stdout"]:  # on a slow machine it may be ended before it says anything
+            break
     assert by_itself == by_loop
-    assert (by_itself["failure"] is not None) is what.startswith("too late")
+    assert (by_itself["failure"] is not None) is is_late
 
 
 def _by_loop(task: Task) -> Outcome:

@@ -487,9 +487,10 @@ def test_a_change_of_an_imported_module_ends_the_process(
 
 def test_an_unasked_block_is_of_no_line(served: Served) -> None:
     """What is written before a line is no answer to it, even without an id."""
-    text = "answer(asked, None); os.write(1, b'')\n    time.sleep(0.2); print(json.dumps({'verdict': %s}), flush=True)"
-    hook = served.hook(SERVE % (text % BLOCK) + "\n    open('done', 'w').close()")
+    later = "while not os.path.exists('go'): time.sleep(0.01)\n    print(json.dumps({'verdict': %s}), flush=True)"
+    hook = served.hook(SERVE % f"answer(asked, None)\n    {later % BLOCK}\n    open('done', 'w').close()")
     assert served.verdict(hook).action == "continue"
+    (served.project / "go").touch()
     until = time.monotonic() + 30
     while not (served.project / "done").exists() and time.monotonic() < until:
         time.sleep(0.01)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import hookrun
+from tests.process.test_processes import until
 
 if TYPE_CHECKING:
     from tests.conftest import Fired, Project
@@ -101,7 +101,7 @@ def exits(context): sys.exit(0)
 def killed(context): os.kill(os.getpid(), 9)
 
 def runs_program(context): subprocess.run(["true"])
-def zombie(context): subprocess.Popen(["true"]); time.sleep(0.2)
+def zombie(context): os.waitid(os.P_PID, os.spawnlp(os.P_NOWAIT, "true", "true"), os.WEXITED | os.WNOWAIT)
 """
 UNDONE = (
     "nothing", "cwd", "umask", "environ", "whole_environ", "path", "stdout", "handlers", "blocked", "names",
@@ -249,10 +249,7 @@ def test_no_child_is_left_after_a_run(project: Project) -> None:
     project.hooks({"python": "guards:note"}, {"command": f"kill -9 {'$PPID'}; sleep 5", "name": "killer"})
     project.fire()
     waiting = int((project.root / "pid").read_text())
-    until = time.monotonic() + 5
-    while Path(f"/proc/{waiting}").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{waiting}").exists()
+    until(lambda: not Path(f"/proc/{waiting}").exists())
 
 
 TWO_EVENTS = """\
@@ -292,9 +289,10 @@ def test_a_killed_child_is_replaced(project: Project) -> None:
     """A child that is gone before the next hook, whatever ended it, costs no hook its run."""
     project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
     project.script("seen.py", SEEN)
+    ends = "while grep '^State' /proc/$(cat pid)/status 2>/dev/null | grep -qv Z; do :; done"
     project.hooks(
         {"python": "guards:note", "name": "first"},
-        {"command": "kill -9 $(cat pid); sleep 0.2", "name": "kill"},
+        {"command": f"kill -9 $(cat pid); {ends}", "name": "kill"},
         {"python": "seen:look", "name": "last"},
     )
     fired = project.fire()

@@ -117,9 +117,60 @@ def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
     assert answer(repository, "block_destructive_commands", "git wipe") is not None
 
 
-def test_without_git_a_line_is_judged_by_what_it_says(repository: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing fails where git cannot be run."""
-    configure(repository, {"alias.pf": "push --force"})
+@pytest.mark.parametrize("recipe", ["no_force_push", "block_destructive_commands", "protect_hooks:guard"])
+def test_without_git_a_line_is_judged_by_what_it_says(
+    repository: Account, monkeypatch: pytest.MonkeyPatch, recipe: str
+) -> None:
+    """An alias that cannot be looked up may stand for anything: it is blocked, and commands of git are not."""
+    configure(repository, {"alias.pf": "push --force", "remote.origin.push": "+main"})
     monkeypatch.setenv("PATH", str(repository.work))
-    assert answer(repository, "no_force_push", "git pf") is None
+    for line in ("git pf", "git -c a.b=c pf origin", "bash -c 'cd /tmp; git pf'"):
+        assert "Git cannot be run" in str(answer(repository, recipe, line))
+    for line in ("git -c alias.pf=status pf", "git status", "git push origin main", "git --version"):
+        assert answer(repository, recipe, line) is None
     assert answer(repository, "no_force_push", "git push -f") is not None
+
+
+CHECKOUT = "git checkout -- settings.json"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "line"),
+    [
+        ("protect_hooks:guard", CHECKOUT),
+        ("protect_hooks:guard", f"cd .git && {CHECKOUT}"),
+        ("protect_hooks:guard", f"cd / && git -C {{work}} {CHECKOUT[4:]}"),
+        ("protect_hooks:guard", f"cd /tmp && git --git-dir {{work}}/.git {CHECKOUT[4:]}"),
+        ("protect_hooks:guard", f"cd /tmp && GIT_DIR={{work}}/.git {CHECKOUT}"),
+        ("protect_files", CHECKOUT),
+        ("block_destructive_commands", "git clean -fdx"),
+    ],
+)
+@pytest.mark.parametrize("file", ["config", "config.worktree"])
+def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(
+    repository: Account, recipe: str, line: str, file: str
+) -> None:
+    """Only the file in the git directory counts, as git has it; what a call names itself comes first."""
+    line = line.format(work=repository.work)
+    repository.options(ask="")
+    tree = repository.home / (".claude" if "settings" in line else "")
+    own = repository.work / ".git" / file
+    before = own.read_text() if own.exists() else ""
+    for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
+        own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
+        assert answer(repository, recipe, line) is not None
+
+
+def test_a_work_tree_that_the_call_names_comes_before_the_configured_one(repository: Account) -> None:
+    """As git has it."""
+    configure(repository, {"core.worktree": f"{repository.home}/.claude"})
+    for line in ("git --work-tree=. {}", "GIT_WORK_TREE=. git {}", "git --work-tree . --git-dir .git {}"):
+        assert answer(repository, "protect_hooks:guard", line.format(CHECKOUT[4:])) is None
+    assert answer(repository, "protect_hooks:guard", CHECKOUT) is not None
+
+
+@pytest.mark.parametrize("recipe", ["protect_hooks:guard", "protect_files"])
+def test_a_line_that_sets_the_work_tree_may_change_all_in_it(repository: Account, recipe: str) -> None:
+    """What follows in the line is not known to write there."""
+    line = f"git config core.worktree {repository.home}/.claude && {CHECKOUT}"
+    assert answer(repository, recipe, line) is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.process.test_processes import until
 from tests.serve.warm_client import WarmClient
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ class RunningServer:
             stdin=subprocess.DEVNULL,
             umask=0o077,  # as of a server that a cold run has started
         )
-        until = time.monotonic() + 20
-        while not socket.exists():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        until(lambda: socket.exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.communicate()
+        until(lambda: self.children() != [])  # the first worker comes after the socket
 
     def client(self) -> WarmClient:
         """Return a client that is connected."""
@@ -42,13 +40,18 @@ class RunningServer:
 
     def children(self) -> list[int]:
         """Return the process ids of the workers."""
-        done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, check=False)
-        return [int(word) for word in done.stdout.split()]
+        return workers_of(self.process.pid)
 
     def end(self) -> bytes:
         """End it, and return what it wrote on stderr."""
         self.process.terminate()
         return self.process.communicate(timeout=20)[1]
+
+
+def workers_of(server: int) -> list[int]:
+    """Return the workers of a server; all are process ids."""
+    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server)], capture_output=True, check=False)
+    return [int(word) for word in done.stdout.split()]
 
 
 class WarmRun:

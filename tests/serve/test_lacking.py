@@ -15,6 +15,8 @@ import pytest
 
 from hookrun.serve import caller
 from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
+from hookrun.server_socket import listening
+from tests.serve.conftest import workers_of
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
@@ -41,6 +43,16 @@ from hookrun.fire import command
 def main(argv):
     raise ImportError("incomplete")
 command.main = main
+"""
+LATE = """
+import time
+from hookrun.serve import server
+def delayed(function):
+    def call(*arguments):
+        time.sleep(0.2)
+        return function(*arguments)
+    return call
+server._catch_signals, server.sign_lock = delayed(server._catch_signals), delayed(server.sign_lock)
 """
 IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
 
@@ -77,6 +89,12 @@ def send(client: WarmClient, project: Project, *argv: str, context: bytes = BASH
         client.request(["fire", *argv], project.environment(), streams, project.root)
 
 
+def sockets_of(pid: int) -> int:
+    """Return how many sockets a process has open."""
+    with os.scandir(f"/proc/{pid}/fd") as found:
+        return sum(os.readlink(each.path).startswith("socket:") for each in found)
+
+
 def cpu_seconds(pid: int) -> float:
     """Return how long a process has computed."""
     with open(f"/proc/{pid}/stat") as file:
@@ -106,6 +124,15 @@ def test_a_refusal_is_answered_though_the_server_is_gone(
         server.wait()
         assert client.answer() == 2
     assert capfd.readouterr().err == ""
+
+
+def test_a_server_is_known_and_can_be_ended_once_its_socket_is_there(start: Callable[..., Started]) -> None:
+    """Whatever takes long at its start: `serve --stop` would not see it, or leave its socket behind."""
+    server, path = start(LATE)
+    assert listening(str(path)) == (server.pid, "/")
+    server.terminate()
+    assert server.wait(20) == 0
+    assert not path.exists()
 
 
 @pytest.mark.slow
@@ -159,8 +186,8 @@ def test_callers_who_were_greeted_are_not_kept_without_a_process(
 ) -> None:
     """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
     server, path = start(NO_FORK + IMPATIENT)
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(server.pid)], capture_output=True, check=True)
-    (worker,) = map(int, done.stdout.split())
+    wait_for(lambda: workers_of(server.pid) != [])
+    (worker,) = workers_of(server.pid)
     os.kill(server.pid, signal.SIGSTOP)
     with WarmClient(path) as first, WarmClient(path) as second:
         path.with_suffix(".full").touch()
@@ -261,7 +288,7 @@ def test_a_server_without_descriptors_neither_spins_nor_ends(start: Callable[...
     """Callers are served again when there are some."""
     server, path = start()
     wait_for(lambda: is_greeted(path))
-    time.sleep(0.5)  # what it opens at its start is closed again
+    wait_for(lambda: sockets_of(server.pid) == 1 + len(workers_of(server.pid)))  # the connection is closed
     soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
     free = min(set(range(soft)).difference(map(int, os.listdir(f"/proc/{server.pid}/fd"))))
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (free, hard))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import select
 import shutil
@@ -17,6 +18,8 @@ from hookrun import launcher_file
 from hookrun.serve.watched_package import WatchedPackage
 from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
+from tests.conftest import copy_package
+from tests.serve.conftest import workers_of
 from tests.serve.test_lacking import is_idle
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
 from tests.serve.test_worker import alive, wait_for
@@ -36,8 +39,7 @@ if not os.path.exists({marker!r}):
 
 def copied(account: Account, directory: Path) -> tuple[Path, list[str]]:
     """Return a copy of the package that the account's launchers start, and the command."""
-    package = directory / "hookrun"
-    shutil.copytree(Path(START).parent, package, ignore=shutil.ignore_patterns("__pycache__", "*.code"))
+    package = copy_package(directory / "hookrun", "*.code")
     command = [*COMMAND[:-2], str(package / "start.py"), "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(command).text().encode())
     return package, command
@@ -48,9 +50,21 @@ def listens(account: Account) -> bool:
     return any(servers(str(account.home)))
 
 
+def may_start(account: Account) -> bool:
+    """Return whether a cold run may start a server, as none is just starting or could not start."""
+    try:
+        with open(lock_path(str(account.home))) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return lock.read() == ""
+    except FileNotFoundError:  # one with --foreground
+        return True
+    except BlockingIOError:
+        return False
+
+
 def started(account: Account) -> tuple[str, int]:
-    """Return socket and process of the one server of the home, once it listens."""
-    wait_for(lambda: listens(account))
+    """Return socket and process of the one server of the home, once it listens and its start is over."""
+    wait_for(lambda: listens(account) and may_start(account))
     (server,) = servers(str(account.home))
     return server
 
@@ -94,8 +108,8 @@ def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(accou
     package, command = copied(account, tmp_path)
     account.cold("off", command)
     path, pid = started(account)
-    done = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, check=True)
-    (worker,) = map(int, done.stdout.split())
+    wait_for(lambda: workers_of(pid) != [])
+    (worker,) = workers_of(pid)
     os.kill(worker, signal.SIGSTOP)
     for _ in range(2):
         with (package / "events.py").open("a") as file:

@@ -89,6 +89,28 @@ def clone(tmp_path: Path) -> Clone:
     return Clone(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("line", "others"),
+    [
+        ("uvx --from x hookrun@1", []),
+        ("npx hookrun", []),
+        ("pipx run --spec git+x hookrun", []),
+        ("uv tool run hookrun", []),
+        ("poetry run hookrun", []),
+        ("uv run --project . python -m hookrun", []),
+        ("python -X dev -m hookrun", []),
+        ("python3 -W ignore /a/hookrun/__main__.py", []),
+        ("uv run sh -c 'touch x; hookrun", ["touch"]),
+        ("touch x; uvx hookrun", ["touch"]),
+        ("touch x; /h/.local/share/hookrun/claude.Stop; true #", ["touch", "true"]),
+    ],
+)
+def test_what_starts_hookrun_is_no_other_program_and_no_second_call(line: str, others: list[str]) -> None:
+    """By whatever program that runs another one, and options of Python with a value."""
+    (call,) = fire_calls(f"{line} fire --agent claude" + "'" * (line.count("'")))
+    assert (call.agent, call.others) == ("claude", others)
+
+
 def test_it_can_be_written_into_any_shell() -> None:
     """It has nothing that sh, zsh and fish read differently within single quotes, and no line end."""
     assert {"'", "\n", "\\\\"}.isdisjoint(fire_call.SCRIPT)

@@ -227,7 +227,8 @@ def test_a_hook_without_shebang_run_by_the_shell_is_a_shell_script(project: Proj
 @pytest.mark.parametrize("start", ["sleep 300 &", "setsid sleep 300 &"])
 def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, start: str) -> None:
     """A hook that exits and leaves a child holding its stdout is heard while the child lives on, which is counted."""
-    project.hooks({"command": f"{start} echo '{BLOCK}'"})
+    has_begun = "until xargs -0 < /proc/$!/cmdline | grep -qx 'sleep 300'; do :; done"
+    project.hooks({"command": f"{start} {has_begun}; echo '{BLOCK}'"})
     fired = project.fire(reap=True)
     assert (fired.status, fired.verdict["message"]) == (2, "no")
     assert fired.left == ["sleep 300"]

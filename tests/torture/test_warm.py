@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import Project, records
+from tests.conftest import Project, copy_package, records
 from tests.process.bench import processes_in
 from tests.process.test_coprocesses import COUNT
 from tests.process.test_processes import until
-from tests.warm import START, WarmServer, children, descriptors, resident
+from tests.warm import WarmServer, children, descriptors, resident, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,8 +215,7 @@ def test_variables_of_a_project_lead_to_no_other_server(warm: Project, name: str
 
 def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Path) -> None:
     """The first caller after an upgrade runs cold, with the new code, and the server ends."""
-    package = tmp_path / "lib" / "hookrun"
-    shutil.copytree(START.parent, package)
+    package = copy_package(tmp_path / "lib" / "hookrun")
     with WarmServer(start=package / "start.py") as server:
         Project.server = server
         project = Project(tmp_path)
@@ -228,25 +227,29 @@ def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Pat
         Project.server = None
         [first, second] = ways(project)
         assert (done.returncode, first.get("warm"), second.get("warm")) == (2, True, None)
-        assert second["cold"] in {"outdated", "no-server"}  # the server may have seen it before
+        # the server may have seen it before, and be ending or gone
+        assert second["cold"] in {"outdated", "stopping", "no-greeting", "no-server"}
         server.reaper.wait(30)
 
 
 def test_a_server_that_nobody_calls_ends(tmp_path: Path) -> None:
     """And nothing of it is left: no worker, no socket, no program that is kept."""
-    with WarmServer("--idle", "0.5") as server:
-        Project.server = server
-        project = Project(tmp_path)
-        project.script("serve.py", COUNT)
-        project.hooks({"args": ["python3", "serve.py"], "serve": True})
-        assert project.fire(CONTEXT).action == "continue"
-        assert len(processes_in(project.root)) == 1
-        Project.server = None
-        family = server.family()
-        server.reaper.wait(60)
-        assert not server.socket.exists()
-        assert processes_in(project.root) == []
-        assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
+    for idle in ("0.5", "2", "8"):
+        with WarmServer("--idle", idle) as server:
+            Project.server = server
+            project = Project(tmp_path / idle)
+            project.script("serve.py", COUNT)
+            project.hooks({"args": ["python3", "serve.py"], "serve": True})
+            assert project.fire(CONTEXT).action == "continue"
+            kept, family = processes_in(project.root), server.family()
+            Project.server = None
+            server.reaper.wait(60)
+            assert not server.socket.exists()
+            assert processes_in(project.root) == []
+            assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
+        if kept:  # on a slow machine the server may end before it is called, or before this looks
+            break
+    assert len(kept) == 1
 
 
 @pytest.mark.slow
@@ -280,6 +283,7 @@ def test_ten_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
                     check=False,
                 )
                 assert done.returncode in {0, 1}, done
+            until(lambda: all(map(waits, server.family())))  # a run is answered before it is put away
             family = server.family()
             return len(family), sum(map(descriptors, family)), sum(map(resident, family))
 

@@ -22,7 +22,7 @@ from hookrun.wiring.targets import InstallLocation, WiredLine
 from hookrun.wiring.wired_command import HookrunProgram, this_program
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, before_tool, launcher, launcher_conf, run_line, settings_file, tree, wired_line
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_package
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -66,10 +66,8 @@ def line_in(home: Path) -> WiredLine:
 
 def copy_of_hookrun(directory: Path) -> HookrunProgram:
     """Copy the package, so that it can be moved away."""
-    shutil.copytree(
-        ROOT / "hookrun", directory / "hookrun", ignore=shutil.ignore_patterns("__pycache__", "boot.*.code")
-    )
-    return HookrunProgram(this_program().python, str(directory / "hookrun" / "__main__.py"))
+    package = copy_package(directory / "hookrun", "*.code")
+    return HookrunProgram(this_program().python, str(package / "__main__.py"))
 
 
 @pytest.mark.parametrize("by", ["itself", "shell"])
