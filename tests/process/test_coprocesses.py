@@ -62,10 +62,13 @@ class Served:
     def __init__(self, project: Path) -> None:
         self.project = project
         self.kept = Coprocesses(files_of)
+        self.working_dir = ""
 
     def hook(self, text: str, **fields: object) -> Hook:
         """Return the declaration of a Python script that serves."""
-        (self.project / "serve.py").write_text(text)
+        script = self.project / "serve.py"
+        if not script.exists() or script.read_text() != text:  # a file that was written to is another one
+            script.write_text(text)
         python = shutil.which("python3") or "python3"
         given: dict[str, object] = {"kind": "args", "target": [python, "serve.py"], "timeout": 20, **fields}
         words = [python, "serve.py"]
@@ -76,7 +79,8 @@ class Served:
 
     def run(self, hook: Hook, *, warm: bool = True, context: bytes = b'{"say":"hello"}\n') -> Outcome:
         """Run the hook once and return how it ended."""
-        environment = HookEnvironment({"event": "stop"}, project=str(self.project), request_id=os.urandom(8).hex())
+        fields = {"event": "stop", "working_dir": self.working_dir or str(self.project)}
+        environment = HookEnvironment(fields, project=str(self.project), request_id=os.urandom(8).hex())
         environment.coprocesses = self.kept if warm else None
         locks = str(self.project / "locks")
         runner = ProcessRunner(environment, locks=lambda: locks, on_background_end=lambda *_: None)
@@ -222,6 +226,33 @@ def test_another_environment_directory_or_umask_has_its_own(served: Served, monk
     (served.project / "sub").mkdir()
     (served.project / "sub" / "serve.py").write_text(COUNT)
     assert served.said(served.hook(COUNT, cwd="sub"))[1] == "1"
+
+
+def test_a_process_answers_in_its_own_directory_only(served: Served) -> None:
+    """With `cwd: event` one declaration runs wherever the agent is."""
+    script = str(served.project / "serve.py")
+    python = shutil.which("python3") or "python3"
+    hook = served.hook(COUNT, cwd="event", target=[python, script], look=[python, script], words=[f"path:{script}"])
+    first = served.said(hook)
+    (served.project / "sub").mkdir()
+    served.working_dir = str(served.project / "sub")
+    other = served.said(hook)
+    served.working_dir = ""
+    again = served.said(hook)
+    assert (first[1], other[1], again[1]) == ("1", "1", "2")
+    assert first[0] == again[0] != other[0]
+
+
+def test_a_replaced_program_answers_no_more(served: Served, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also one that is no file of the project."""
+    program = tmp_path_factory.mktemp("bin") / "serve"
+    for version in ("", "# changed\n"):
+        changed = program.with_name("new")
+        changed.write_text(f"#!{sys.executable}\n{COUNT}{version}")
+        changed.chmod(0o755)
+        changed.replace(program)
+        hook = served.hook("", target=[str(program)], look=[str(program)], words=[])
+        assert [served.said(hook)[1] for _ in range(2)] == ["1", "2"]
 
 
 def test_variables_of_one_run_are_in_no_environment(served: Served) -> None:
@@ -483,6 +514,11 @@ def test_a_change_of_an_imported_module_ends_the_process(
 
 
 # --- answers
+
+
+def test_no_program_knows_the_id_of_a_line_before_it_has_read_it() -> None:
+    """Otherwise it could answer in advance, whatever the line says."""
+    assert len({coprocess.Line(("project", "user", "file", "name")).number for _ in range(9)}) == 9
 
 
 def test_an_unasked_block_is_of_no_line(served: Served) -> None:
