@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import crash
+from hookrun import crash, state
 from hookrun.cli import log_filter
+from hookrun.fire.invocation import internal_error
 from tests.cli.command import hookrun
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
@@ -162,14 +165,28 @@ def test_an_agent_never_reads_a_traceback(project: Project) -> None:
     assert "Traceback" in crash_log(project.home).read_text()
 
 
+def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no home is given: HOME may be a project's."""
+    account, home = tmp_path / "account", tmp_path / "home"
+    for directory in (account, home):
+        directory.mkdir()
+    monkeypatch.setattr(state, "account_home", lambda: str(account))
+    monkeypatch.setenv("HOME", str(home))
+    assert str(crash_log(account)) in internal_error(failed("x"), None, for_agent=True)
+    assert str(crash_log(home)) in internal_error(failed("x"), None, for_agent=False)
+
+
 @pytest.mark.parametrize("arguments", [("pre_tool_use",), ("--agent", "claude")])
-def test_a_log_that_cannot_be_written_changes_nothing(project: Project, arguments: tuple[str, ...]) -> None:
-    """Neither the status nor the answer, but that no log is named."""
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_log_that_cannot_be_written_changes_nothing(
+    project: Project, make: Callable[[Path], None], arguments: tuple[str, ...]
+) -> None:
+    """Neither the status nor the answer, but that no log is named; nobody is waited for who would read a FIFO."""
     stdin = json.dumps(Agent("claude", project).shell())
     home = ("--home", str(project.home))
     written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))
     crash_log(project.home).unlink()
-    crash_log(project.home).mkdir()
+    make(crash_log(project.home))
     done = fire(project, *arguments, *home, stdin=stdin)
     named = f" (see {crash_log(project.home)})"
     assert (done.returncode, done.stdout, done.stderr) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
 
@@ -118,17 +118,7 @@ class RunFilter:
             there = self._at.next_command(f"hookrun {command}{options} --all-projects")
             return f"hint: other projects have some: `{there}`"
         latest = self._at.next_command("hookrun log --all-projects")
-        return "\n".join(self._suggestions()) or f"hint: `{latest}` shows the latest runs"
-
-    def _suggestions(self) -> Iterator[str]:
-        if "agent" in self._filters and self._filters["agent"] not in AGENTS:
-            near = closest(self._filters["agent"], AGENTS)
-            yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
-        if "hook" in self._filters:
-            hooks = [hook.name for hook in self._at.load().declarations.hooks]
-            near = closest(self._filters["hook"], hooks) if self._filters["hook"] not in hooks else None
-            if near:
-                yield f"hint: did you mean `--hook {near}`?"
+        return "\n".join(suggestions(self._at, self._filters)) or f"hint: `{latest}` shows the latest runs"
 
     def _in_project(self, header: Record) -> bool:
         project = header.get("project")
@@ -162,6 +152,19 @@ class RunFilter:
             hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
             message = f"{quote(self._filters[option])} is not a time\nhint: {hint}"
             raise click.BadParameter(message, param_hint=f"--{option}") from None
+
+
+def suggestions(at: Workspace, filters: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield a hint for each option that names no agent, or no hook, where no run is shown."""
+    agent, hook = filters.get("agent"), filters.get("hook")
+    if agent and agent not in AGENTS:
+        near = closest(agent, AGENTS)
+        yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
+    if hook:
+        hooks = [each.name for each in at.load().declarations.hooks]
+        near = closest(hook, hooks) if hook not in hooks else None
+        if near:
+            yield f"hint: did you mean `--hook {near}`?"
 
 
 def parse_time(text: str) -> datetime:

@@ -10,6 +10,7 @@ import click
 from hookrun import audit, audit_reader
 from hookrun.audit_reader import Record
 from hookrun.cli.commands import Workspace, command, home_option, hook_filters
+from hookrun.cli.log_filter import suggestions
 from hookrun.cli.printing import print_json, print_table
 from hookrun.events import resolve_event
 from hookrun.files import relative_path
@@ -97,17 +98,18 @@ def stats_command(
     if as_json or form == "json":
         print_json({**report.to_dict(), "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif report.empty and not hooks:
-        click.echo(_why_nothing(at.home, store.path, days, filtered=filtered))
+        click.echo(_why_nothing(at, store.path, days, filters))
     else:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
 
 
-def _why_nothing(home: str, database: str, days: float | None, *, filtered: bool) -> str:
-    if filtered and audit_reader.paths(home):
-        return "no matching entries\nhint: `hookrun stats` without filters shows all hooks"
+def _why_nothing(at: Workspace, database: str, days: float | None, filters: Mapping[str, str | None]) -> str:
+    if any(filters.values()) and audit_reader.paths(at.home):
+        hints = "\n".join(suggestions(at, filters)) or "hint: `hookrun stats` without filters shows all hooks"
+        return f"no matching entries\n{hints}"
     if days is not None and os.path.exists(database):
         return f"nothing of the last {days:g} days is in {database}; leave --days out for all that is"
-    return NOTHING.format(audit=audit.path(home), path=database)
+    return NOTHING.format(audit=audit.path(at.home), path=database)
 
 
 def _print(sections: Iterable[Section]) -> None:

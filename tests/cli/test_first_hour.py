@@ -126,8 +126,12 @@ def test_filters_that_select_nothing_are_not_an_empty_log(project: Project) -> N
     """Hooks have run, but not these."""
     project.hooks({"name": "guard", "command": "true"})
     project.fire(LS)
-    shown = hookrun(project, "stats", "--event", "stop").stdout
-    assert shown == "no matching entries\nhint: `hookrun stats` without filters shows all hooks\n"
+    for option, value, hint in (
+        ("--event", "stop", "`hookrun stats` without filters shows all hooks"),
+        ("--hook", "gard", "did you mean `--hook guard`?"),
+        ("--agent", "cluade", "did you mean `--agent claude`?"),
+    ):
+        assert hookrun(project, "stats", option, value).stdout == f"no matching entries\nhint: {hint}\n"
 
 
 def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:

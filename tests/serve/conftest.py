@@ -28,6 +28,7 @@ class RunningServer:
             [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(socket)],
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
+            umask=0o077,  # as of a server that a cold run has started
         )
         until(lambda: socket.exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.communicate()

@@ -321,6 +321,17 @@ def test_a_caller_in_another_sandbox_is_sent_away(
     assert caller.Surroundings().refusal(1, os.geteuid()) == reason
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root")
+def test_a_caller_with_another_root_directory_is_sent_away(tmp_path: Path) -> None:
+    """chroot(2) makes no namespace, but other files have the paths of a hook."""
+    code = f"import os; os.chroot({str(tmp_path)!r}); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as caught:
+        assert caught.stdout is not None
+        caught.stdout.readline()
+        assert caller.Surroundings().refusal(caught.pid, os.geteuid()) == "namespace"
+        caught.communicate(b"\n")
+
+
 def test_whether_a_process_is_sandboxed() -> None:
     """Only macOS can tell."""
     assert caller.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)

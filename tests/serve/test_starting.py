@@ -125,6 +125,7 @@ def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Acc
     assert int(str(server["memory"])) < 40 << 20
     assert os.readlink(f"/proc/{pid}/cwd") == "/"
     assert os.getsid(pid) == pid
+    assert Path(f"/proc/{pid}/environ").read_bytes() == f"HOME={account.home}\0PATH=/usr/bin:/bin\0".encode()
     assert [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1, 2)] == ["/dev/null"] * 3
     assert "running (pid" in account.hookrun("status")
     assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
@@ -342,12 +343,15 @@ def test_a_server_whose_socket_was_replaced_ends(account: Account) -> None:
     wait_for(account.socket.exists)
     (server,) = account.servers()
     account.socket.rename(account.socket.with_suffix(".old"))
-    try:
-        with WarmClient(account.socket.with_suffix(".old")) as client:
-            client.greeting()
-    except (ColdError, ConnectionError):  # it has seen the change before the call
-        pass
-    wait_for(lambda: not alive(int(str(server["pid"]))))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(account.socket))
+        try:
+            with WarmClient(account.socket.with_suffix(".old")) as client:
+                client.greeting()
+        except (ColdError, ConnectionError):  # it has seen the change before the call
+            pass
+        wait_for(lambda: not alive(int(str(server["pid"]))))
+    assert account.socket.exists()
 
 
 @pytest.mark.slow

@@ -37,6 +37,8 @@ def test_a_hook_sees_the_caller_s_directory_environment_and_umask(warm: WarmProj
         run = warm.fire("pre_tool_use", context=BASH, environment=environment)
         assert run.status == 2
         assert (warm.project.root / "seen").read_text().splitlines() == [str(warm.project.root), foo, "0022"]
+        directories = {os.readlink(f"/proc/{worker}/cwd") for worker in warm.server.children()}
+        assert str(warm.project.root) not in directories  # the caller may remove or unmount it
 
 
 @pytest.mark.sampled

@@ -54,6 +54,7 @@ def test_the_changed_bytes_of_a_line_run(tmp_path: Path, line: Line) -> None:
             "CLAUDE_PROJECT_DIR": str(project.root),
             "CLAUDE_PLUGIN_ROOT": str(project.root / "plugin"),
             **line.get("env", {}),
+            "TMPDIR": str(tmp_path),  # a line's own is /tmp, where another account may have left its file
         },
         input="{}\n",
         text=True,
