@@ -83,7 +83,7 @@ hookrun.__main__.main()
 def package(tmp_path: Path) -> Path:
     """Return a copy of hookrun, as a place that a file of compiled code can be written into."""
     return shutil.copytree(
-        PACKAGE, tmp_path / "installed" / "hookrun", ignore=shutil.ignore_patterns("boot.*.code", "*.tmp")
+        PACKAGE, tmp_path / "installed" / "hookrun", ignore=shutil.ignore_patterns("boot.*.code", "*.tmp", "*.pyc.*")
     )
 
 
