@@ -436,6 +436,14 @@ libc.execve({os.fsencode(launcher.program)!r}, words, (ctypes.c_char_p * 1)(None
     assert done.stderr == "hookrun: the launcher was started without its path, so no hook has run\n"
 
 
+def test_a_name_with_an_event_outside_of_a_home(launcher: Launcher) -> None:
+    """Its directory says which home it is for: another one is no home's, and its hooks are unknown."""
+    link = launcher.program.with_name("claude.Stop")
+    link.symlink_to("claude")
+    done = subprocess.run([link], input="a message", capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("gone|claude\n", "")
+
+
 def test_a_link_to_the_launcher(launcher: Launcher, tmp_path: Path) -> None:
     """Name and directory are the link's: a link elsewhere finds nothing there."""
     link = tmp_path / "codex"
