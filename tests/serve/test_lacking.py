@@ -20,6 +20,7 @@ from tests.serve.conftest import workers_of
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
 from tests.serve.test_worker import BASH, alive, wait_for
 from tests.serve.warm_client import ColdError, WarmClient
+from tests.warm import children
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +54,20 @@ def delayed(function):
         return function(*arguments)
     return call
 server._catch_signals, server.sign_lock = delayed(server._catch_signals), delayed(server.sign_lock)
+"""
+A_BUG = """
+from hookrun.fire import invocation
+def fail(*_):
+    raise ZeroDivisionError("a bug")
+invocation.EventFire.run = fail
+"""
+A_THREAD = """
+import threading, time
+from hookrun.fire import command
+def main(argv):
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    return 1
+command.main = main
 """
 IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
 
@@ -236,6 +251,23 @@ def test_a_run_that_cannot_be_loaded_refuses_nothing(
         client.greeting()
         send(client, project, "--agent", agent, "PreToolUse")
         assert client.answer() == status
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [A_BUG, A_THREAD])
+def test_a_worker_that_is_not_as_before_serves_no_more(
+    project: Project, start: Callable[..., Started], capfd: pytest.CaptureFixture[str], code: str
+) -> None:
+    """After a bug of ours, or with a thread that a run has left, another one takes over."""
+    server, path = start(code)
+    wait_for(lambda: children(server.pid) != [])
+    first = children(server.pid)
+    with WarmClient(path) as client:
+        client.greeting()
+        send(client, project, "pre_tool_use")
+        assert client.answer() == 1
+    wait_for(lambda: not set(first) & set(children(server.pid)))
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow
