@@ -28,7 +28,6 @@ def printed(python: str, module: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if not line.startswith("20")]
 
 
-@pytest.mark.slow
 def test_the_same_program_prints_the_same_on_both() -> None:
     """Continue, block, modify, a matcher that misses, a failing hook, no JSON, a timeout, no tool, None."""
     assert printed(sys.executable, "hookrun.compat.oats") == PRINTED.read_text().splitlines()
