@@ -183,7 +183,8 @@ def _configured_tree(directory: str | None, named: str | None) -> str:
     if own is None:
         return ""
     files = [read_or_none(f"{own}/{name}", MAX_SETTINGS) or b"" for name in ("config", "config.worktree")]
-    found = WORK_TREE.findall(os.fsdecode(b"\n".join(files)))
+    text = os.fsdecode(b"\n".join(files))
+    found = WORK_TREE.findall(text) if "worktree" in text.lower() else ()  # `re` takes as long to load as a recipe
     return os.path.join(own, found[-1].strip()) if found else ""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,6 +161,23 @@ def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes
     for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
         own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
         assert answer(repository, recipe, line) is not None
+
+
+def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repository: Account) -> None:
+    """They would take longer to load than a recipe takes to judge the line."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from hookrun.shell.git_call import _configured_tree\n"
+        "print([_configured_tree(sys.argv[2], None), 're' in sys.modules])"
+    )
+    root = str(Path(__file__).resolve().parent.parent.parent)
+
+    def found() -> str:
+        line = [sys.executable, "-I", "-S", "-c", code, root, str(repository.work)]
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert found() == "['', False]"
+    configure(repository, {"core.worktree": "/elsewhere"})
+    assert found() == "['/elsewhere', True]"
 
 
 def test_a_work_tree_that_the_call_names_comes_before_the_configured_one(repository: Account) -> None:
