@@ -247,7 +247,8 @@ def why_kept(request: InstallRequest, changes: Iterable[FileChange]) -> str | No
     path = launcher_file.path_in("", request.agent.NAME)
     if request.scope != "user" or not os.path.lexists(request.location.home + path):
         return None
-    launcher = re.compile(os.fsencode(path.replace("/", r"\\?/") + "(?![a-z0-9_-])"))  # JSON may write `/` as `\/`
+    name = re.escape(path).replace("/", r"\\?/")  # JSON may write `/` as `\/`
+    launcher = re.compile(os.fsencode(f"{name}(?![a-z0-9_-])"))
     for each in changes:
         found = launcher.search(each.after or b"")
         if found is not None:

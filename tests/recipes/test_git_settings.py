@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from tests.recipes.account import Account
@@ -169,10 +170,9 @@ def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repos
         "import sys; sys.path.insert(0, sys.argv[1]); from hookrun.shell.git_call import _configured_tree\n"
         "print([_configured_tree(sys.argv[2], None), 're' in sys.modules])"
     )
-    root = str(Path(__file__).resolve().parent.parent.parent)
 
     def found() -> str:
-        line = [sys.executable, "-I", "-S", "-c", code, root, str(repository.work)]
+        line = [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(repository.work)]
         return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
     assert found() == "['', False]"
