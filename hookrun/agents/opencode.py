@@ -94,6 +94,7 @@ EARLIER_TEMPLATES = frozenset(
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
         "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
         "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
+        "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
     }
 )
 """SHA-256 of earlier versions' templates: such a plugin is hookrun's, too."""

@@ -13,6 +13,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const parents = new Map() // a subagent's session -> the session that it works for
   const starts = new Map() // a session -> a promise of text for its first prompt
   const beside = new Map() // a tool call -> text for its result
+  const goingOn = new Map() // a session -> { part, stored }: the last part of its next prompt; to be called once that is stored
   const shown = new Set()
 
   const notify = async (text) => {
@@ -73,7 +74,11 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
 
   const goOn = async (session, answer) => {
     if (!answer.go_on) return
+    const stored = new Promise((resolve) => goingOn.set(session, { stored: resolve }))
     await client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text: answer.go_on }] } })
+    // It returns before the prompt is stored, which its hooks delay, and `opencode run` would end without it.
+    if (headless) await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())])
+    goingOn.delete(session)
   }
 
   const joined = (...texts) => texts.filter(Boolean).join("\n\n")
@@ -85,9 +90,14 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       if (event.type === "session.created") {
         if (info.parentID) parents.set(info.id, info.parentID)
         starts.set(session, fire(event.type, session, { hook: "event", event }).then((answer) => answer.context))
+      } else if (event.type === "message.part.updated") {
+        const { part } = event.properties
+        const next = goingOn.get(part.sessionID)
+        if (next?.part === part.id) next.stored()
       } else if (event.type === "session.idle") {
         if (!headless) await goOn(session, await fire(event.type, session, { hook: "event", event }))
       } else {
+        if (event.type === "session.error") goingOn.get(session)?.stored() // a plugin refused the prompt
         await fire(event.type, session, { hook: "event", event })
       }
     },
@@ -96,6 +106,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const session = input.sessionID
       const atStart = await starts.get(session)
       starts.delete(session)
+      const next = goingOn.get(session)
       let answer = {}
       if (!parents.has(session)) answer = await fire("chat.message", session, { hook: "chat.message", input, output })
       if (answer.refuse !== undefined) {
@@ -103,10 +114,12 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         throw new Error(answer.refuse)
       }
       const text = joined(atStart, answer.context)
-      if (!text) return
-      const messageID = output.message?.id ?? output.parts[0]?.messageID
-      const id = `prt_hookrun${Date.now()}${Math.random().toString(36).slice(2, 8)}`
-      output.parts.push({ id, type: "text", text, synthetic: true, messageID, sessionID: session })
+      if (text) {
+        const messageID = output.message?.id ?? output.parts[0]?.messageID
+        const id = `prt_hookrun${Date.now()}${Math.random().toString(36).slice(2, 8)}`
+        output.parts.push({ id, type: "text", text, synthetic: true, messageID, sessionID: session })
+      }
+      if (next) next.part = output.parts.at(-1).id
     },
 
     "tool.execute.before": async (input, output) => {

@@ -144,8 +144,14 @@ def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("headless", [False, True])
 def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool) -> None:
-    """With a terminal at session.idle; `opencode run` would be over by then, so there at the end of a text."""
-    project.hooks({"event": "stop", "command": says(action="block", message="run the tests")})
+    """With a terminal at session.idle; `opencode run` would be over by then, so there at the end of a text.
+
+    There it also waits until the prompt is stored: the run ends if no prompt is.
+    """
+    project.hooks(
+        {"event": "stop", "command": says(action="block", message="run the tests")},
+        {"name": "p", "event": "user_prompt_submit", "command": says(action="continue", additional_context="Monday")},
+    )
     text: list[object] = [
         "experimental.text.complete",
         {**SESSION, "messageID": "m1", "partID": "p1"},
@@ -155,6 +161,7 @@ def test_a_block_at_the_end_is_the_next_prompt(project: Project, headless: bool)
     assert results["prompts"] == [
         {"path": {"id": "s1"}, "body": {"parts": [{"type": "text", "text": "run the tests"}]}}
     ]
+    assert results["results"][0]["stored"] == int(headless)
 
 
 @pytest.mark.slow

@@ -58,3 +58,16 @@ def test_a_turn_that_is_not_done_goes_on(obeying: Agent) -> None:
     assert "reason-to-go-on" in ran.heard, ran
     assert (len(ran.model.requests), ran.files) == (2, {}), ran
     assert "two" in ran.stdout
+
+
+def test_a_turn_goes_on_though_the_hooks_of_the_prompt_take_their_time(agent: Agent) -> None:
+    """The reason is a prompt too where an agent takes it as one: the agent must not end before that prompt is there."""
+    slow = {"name": "slow", "event": "user_prompt_submit", "command": "sleep 1.5"}
+    once = 'cd "$HOME" && ! mkdir asked 2> /dev/null || { echo reason-to-go-on >&2; exit 2; }'
+    agent.declare(slow, {"name": "again", "event": "stop", "command": once})
+    ran = agent.run(say("one"), say("two"))
+    if agent.name in ENDS_ANYWAY:
+        assert len(ran.model.requests) == 1, ran
+        return
+    assert "reason-to-go-on" in ran.heard, ran
+    assert "two" in ran.stdout
