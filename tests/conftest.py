@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
@@ -46,6 +47,14 @@ for _number, _default in (
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of a test would compile hookrun anew
 
 gc.disable()  # Until all tests are collected: what that makes stays, and to look through it takes a third of the time.
+
+settings.register_profile(
+    "hookrun",
+    deadline=None,  # no test asserts a time, and a machine may be busy
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="HYPOTHESIS_DERANDOMIZE" in os.environ,  # a gate: the same commit gets the same answer
+)
+settings.load_profile("hookrun")
 
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 LAUNCHED = ("-I", "-S", "-X", "utf8", str(ROOT / "hookrun" / "start.py"))

@@ -260,7 +260,7 @@ def test_a_command_is_kept_short_and_without_credentials(project: Project, name:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(st.text("aB1 -_.:=/\n'", max_size=20), st.data())
 def test_the_quick_look_for_credentials_misses_none(around: str, data: st.DataObject) -> None:
     """What the table would take out, the look that saves reading the table finds."""

@@ -52,7 +52,7 @@ def found(home: Path) -> list[tuple[str, list[str]]]:
     ]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(LINES, st.integers(1, 12))
 def test_lines_are_those_of_the_file_backwards(parts: list[bytes], block: int) -> None:
     """Whatever the size of a block: split lines, empty ones, ones longer than a block, none at the end."""

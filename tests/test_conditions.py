@@ -59,7 +59,7 @@ def likely(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(likely())
 def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str]) -> None:
     """Patterns of every piece there is, with texts that nearly fit: the answer is that of fnmatchcase."""
@@ -68,7 +68,7 @@ def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str])
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.text(st.sampled_from("ab*?[]!-^&~|\\\n/"), max_size=12), st.text(letters, max_size=8))
 @example("[]]", "]")
 @example("[!]]", "a")
@@ -268,7 +268,7 @@ def conditions_on(draw: st.DrawFn, context: dict[str, object]) -> dict[str, list
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(contexts, st.data())
 def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], data: st.DataObject) -> None:
     """Any context, any dotted paths: `holds` is the reference, `when` needs it and `unless` forbids it."""
@@ -281,7 +281,6 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(contexts, st.data())
 def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], data: st.DataObject) -> None:
     """What was looked up for one hook does not change the answer to the next, in any order, asked again too."""
@@ -383,7 +382,7 @@ def test_an_index_of_thousands_of_digits_is_no_crash() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     contexts,
     st.sampled_from(["bash", "b", None]),
@@ -446,7 +445,6 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
     assert why.isprintable()
 
 
-@settings(deadline=None)
 @given(st.text(st.characters()) | trees)
 def test_what_is_shown_is_short_and_printable(value: object) -> None:
     """Whatever the value, people see at most the given number of printable ASCII characters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.audit import summarized
 from hookrun.credentials import FORMS, HIDDEN, KINDS, find_secrets, redact
@@ -177,14 +177,12 @@ def test_ordinary_text_is_left_as_it_is(text: str) -> None:
     assert redact(text) == text
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30), st.sampled_from(sorted(CREDENTIALS)), st.text(max_size=30))
 def test_a_credential_is_gone_whatever_is_around_it(before: str, kind: str, after: str) -> None:
     """Between any two texts, with a space to each side, no credential is left."""
     assert CREDENTIALS[kind] not in redact(f"{before} {CREDENTIALS[kind]} {after}")
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("abcdefghij klmno.,\n"), max_size=200))
 def test_plain_words_are_never_touched(text: str) -> None:
     """Small letters, spaces and stops alone hold no credential."""

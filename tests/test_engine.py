@@ -752,7 +752,7 @@ def without_changes(answers: Mapping[str, Json], hooks: Sequence[Hook]) -> dict[
     return {name: answer for name, answer in answers.items() if name not in guards or answer["action"] != "modify"}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(chains(), answers_of)
 def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[str, Json]) -> None:
     """Whatever a project's hooks change: of a call that continues, every enforcing hook of the user and of the managed
@@ -767,7 +767,7 @@ def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(chains(), answers_of)
 def test_any_chain_ends_the_same_each_time(hooks: list[Hook], answers: dict[str, Json]) -> None:
     """The same input gives the same answer, nobody runs twice but in the recheck, and an end is an end."""

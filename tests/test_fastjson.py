@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Never
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from hookrun import fastjson
 
@@ -154,7 +154,6 @@ anything = texts() | mutated() | soup | characters
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(values)
 def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
     """What dumps writes, loads reads back: same value, same types, same order of keys."""
@@ -163,7 +162,6 @@ def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
             assert repr(fastjson.loads(fastjson.dumps(value))) == repr(value)
 
 
-@settings(deadline=None)
 @given(anything)
 @example("1 ")
 @example("")
@@ -184,7 +182,6 @@ def test_loads_reads_and_refuses_what_json_does(text: str) -> None:
             assert result(fastjson.loads, text) == expected, part
 
 
-@settings(deadline=None)
 @given(anything, st.data())
 def test_scan_reads_and_refuses_what_json_does(text: str, data: st.DataObject) -> None:
     """Any text and any place in it: scan gives the value and the end that json gives, or ValueError as json."""
@@ -196,7 +193,6 @@ def test_scan_reads_and_refuses_what_json_does(text: str, data: st.DataObject) -
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(texts(), characters, characters)
 def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str) -> None:
     """A value with a comma after it is read from its place, and the end is the place of the comma."""
@@ -206,7 +202,6 @@ def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str
             assert (repr(value), end) == (repr(json.loads(text)), len(before) + len(text))
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         scalars | st.floats() | st.binary(max_size=2) | st.builds(object) | st.frozensets(st.integers(), max_size=1),
@@ -229,7 +224,6 @@ def test_dumps_writes_and_refuses_what_json_does(value: object) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(values)
 def test_dumps_is_ascii_on_one_line(value: object) -> None:
     """Whatever is written, no character of it needs an encoding or ends a line."""

@@ -6,7 +6,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from hookrun import verdicts
 
@@ -73,7 +73,6 @@ def reference_merge(target: object, patch: object) -> object:
     return target
 
 
-@settings(deadline=None)
 @given(values, values)
 def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object) -> None:
     """Any target and patch: the result is that of the RFC's own algorithm."""
@@ -82,7 +81,6 @@ def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object)
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(objects, objects)
 def test_neither_target_nor_patch_is_changed(target: dict[str, object], patch: dict[str, object]) -> None:
     """Merging, telling apart and applying leave what they were given as it was."""
@@ -95,7 +93,6 @@ def test_neither_target_nor_patch_is_changed(target: dict[str, object], patch: d
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(objects, objects, objects)
 def test_changes_applied_one_set_after_another_leave_the_sets_alone(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
@@ -108,21 +105,18 @@ def test_changes_applied_one_set_after_another_leave_the_sets_alone(
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(objects, objects)
 def test_applying_the_difference_gives_the_other(one: dict[str, object], other: dict[str, object]) -> None:
     """apply(a, diff(a, b)) is b, true and 1 and 1.0 told apart."""
     assert exact(verdicts.apply(one, verdicts.diff(one, other))) == exact(other)
 
 
-@settings(deadline=None)
 @given(objects)
 def test_nothing_differs_from_itself(value: dict[str, object]) -> None:
     """diff(a, a) is empty, of a copy as well."""
     assert list(verdicts.diff(value, copy.deepcopy(value))) == []
 
 
-@settings(deadline=None)
 @given(objects, objects)
 def test_each_change_is_a_real_one(one: dict[str, object], other: dict[str, object]) -> None:
     """A path is named once, as set with the new value or as removed, and only where the two are not the same."""
@@ -143,7 +137,6 @@ def test_values_that_python_calls_equal_are_told_apart(one: object, other: objec
     assert len(list(verdicts.diff({"a": one}, {"a": other}))) == 1
 
 
-@settings(deadline=None)
 @given(values, values)
 def test_same_means_the_same_json(one: object, other: object) -> None:
     """Two values are the same when they are written the same, the order of keys aside."""
@@ -152,7 +145,6 @@ def test_same_means_the_same_json(one: object, other: object) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(objects, objects, objects)
 def test_a_conflict_is_one_from_both_sides(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
@@ -162,7 +154,6 @@ def test_a_conflict_is_one_from_both_sides(
     assert bool(verdicts.conflicts(first, second)) is bool(verdicts.conflicts(second, first))
 
 
-@settings(deadline=None)
 @given(objects, objects)
 def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str, object]) -> None:
     """Two hooks that want the same are of one mind."""
@@ -171,7 +162,6 @@ def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str,
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(objects, objects, objects)
 def test_without_a_conflict_the_order_does_not_matter(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]

@@ -438,7 +438,7 @@ def says_continue(stdout: bytes) -> bool:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=600)
+@settings(max_examples=600)
 @given(
     st.binary(max_size=40) | near_misses() | st.sampled_from([b"", b" \n"]),
     st.binary(max_size=20),
@@ -590,7 +590,6 @@ def test_no_runs_are_continue() -> None:
     assert combine([]).to_dict() == {"action": "continue"}
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.builds(

@@ -1,4 +1,4 @@
-"""`hookrun fire`, the hot path: parse the command line and answer a person or a program.
+"""`hookrun fire`, the hot path: parse the command line and answer the user or a program.
 
 Each tool call pays for every import here: what a run without a matching hook does not need is imported where it is
 used. agent.py answers agents (`--agent`).
@@ -168,7 +168,7 @@ def agent_named(argv: list[str]) -> str | None:
 
 
 class ProgramFire:
-    """One run for a person or a program, from the command line to the exit status."""
+    """One run for the user or a program, from the command line to the exit status."""
 
     def __init__(self, options: FireOptions) -> None:
         self.options = options

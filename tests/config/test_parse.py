@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hookrun.config import document, parse, parse_yaml
 from hookrun.config.document import Diagnostic, SourceError, key_text, read
@@ -41,7 +41,6 @@ def trouble(path: Path, text: str | bytes) -> Diagnostic:
     return caught.value.problem
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(JSON, st.sampled_from([None, 1]))
 def test_json_is_read_as_json_says(value: object, indent: int | None) -> None:
     """Whatever JSON can hold comes back as the standard parser would give it."""

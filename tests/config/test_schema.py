@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS, schema
@@ -159,7 +159,7 @@ DECLARATIONS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(data=DECLARATIONS, layer=st.sampled_from(["project", "user"]))
 @example(data={"hooks": [{"event": "stop", "url": "http://localhost", "serve": False}]}, layer="user")
 def test_checker_and_schema_agree(

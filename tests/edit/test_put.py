@@ -131,7 +131,7 @@ def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
 
 
 @given(value=VALUES, name=st.sampled_from(["a.yaml", "a.json"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_value_can_be_written(value: object, name: str) -> None:
     """Set and added, in braces and in blocks; the editor itself makes sure that the text says it afterwards."""
     text = YAML if name == "a.yaml" else '{"cases": [{}, {"expect": {"action": 1}}]}'

@@ -150,7 +150,7 @@ def test_what_the_agent_measured(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(durations=st.integers(1, 200).flatmap(lambda n: st.lists(st.integers(0, 10**6), min_size=n, max_size=n)))
 @example(durations=list(range(17)))
 @example(durations=list(range(101)))

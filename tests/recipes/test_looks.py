@@ -408,9 +408,7 @@ DIRECTORIES = ("p", "", ".aws", ".config", "p/.git", "p/.git/hooks", ".claude")
     st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(1, 2)), max_size=3),
     st.sampled_from(DIRECTORIES),
 )
-@settings(
-    max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=500, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_look_hides_an_answer(
     linked: Answers, command: str, forms: list[str], changes: list[tuple[tuple[str, str], int]], directory: str
 ) -> None:

@@ -238,7 +238,7 @@ PARTS = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(PARTS, max_size=25), st.sampled_from(["", " "]))
 def test_no_line_makes_it_fail(parts: list[str], between: str) -> None:
     """Whatever an agent writes."""

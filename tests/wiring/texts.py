@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import strategies as st
 
 from hookrun.wiring.wired_command import FireFlags, HookrunProgram, WiredCommand, fallback_commands
 
@@ -38,9 +38,6 @@ def wired(agent: str, event: str, place: str = "/old") -> str:
     program = HookrunProgram(f"{place}/bin/python3", f"{place}/lib/hookrun/__main__.py")
     return shell_line(program, FireFlags(agent, event, 595.0), fallback_commands('{"systemMessage": "gone"}'))
 
-
-UNHURRIED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-"""How such tests are run: they write files, and a machine may be busy."""
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=6)
 SCALARS = st.one_of(
