@@ -292,7 +292,7 @@ def session_server() -> Iterator[WarmServer]:
     """Return the server of all warm tests of this process, which ends with it."""
     from tests.warm import WarmServer
 
-    with WarmServer() as server:
+    with WarmServer("--idle", "86400") as server:  # a slow machine may take longer to the next warm test than 900 s
         yield server
 
 

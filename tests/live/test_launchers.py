@@ -48,6 +48,7 @@ def test_a_launcher_that_was_removed_stops_nothing(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("what", ["launcher.conf", "gone"])
+@pytest.mark.may_be_cold({"no-launcher-file", "off"})  # a cold run writes the file anew, without the test's socket
 def test_without_a_file_beside_it_hooks_run_all_the_same(claude: Agent, what: str) -> None:
     """The launcher starts hookrun by what install wrote into the script beside it."""
     put(claude.place.hooks, {"hooks": [GUARD]})
@@ -56,6 +57,7 @@ def test_without_a_file_beside_it_hooks_run_all_the_same(claude: Agent, what: st
     assert claude.run(claude.driver.shell("echo hi > made.txt"), DONE).files == {}
 
 
+@pytest.mark.may_be_cold({"no-launcher-file", "off"})  # a cold run writes the file anew, without the test's socket
 def test_another_account_s_file_is_not_read(claude: Agent) -> None:
     """A launcher.conf with another mode names nothing that is run."""
     put(claude.place.hooks, {"hooks": [GUARD]})
