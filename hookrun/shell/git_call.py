@@ -176,14 +176,19 @@ def first_line(path: str) -> str:
     return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()
 
 
+def _settings(path: str) -> str:
+    return os.fsdecode(read_or_none(path, MAX_SETTINGS) or b"")
+
+
 def _configured_tree(directory: str | None, named: str | None) -> str:
     """Return the work tree that a repository's own settings name, "" if none: git takes it from no other settings."""
     here = absolute(named or ".", directory)
     own = here if named or here is None else git_directory(here)
     if own is None:
         return ""
-    files = [read_or_none(f"{own}/{name}", MAX_SETTINGS) or b"" for name in ("config", "config.worktree")]
-    text = os.fsdecode(b"\n".join(files))
+    text = _settings(f"{own}/config")
+    if "worktreeconfig" in text.lower():  # the extension without which git ignores the other file
+        text += f"\n{_settings(f'{own}/config.worktree')}"
     found = WORK_TREE.findall(text) if "worktree" in text.lower() else ()  # `re` takes as long to load as a recipe
     return os.path.join(own, found[-1].strip()) if found else ""
 

@@ -149,7 +149,7 @@ CHECKOUT = "git checkout -- settings.json"
         ("block_destructive_commands", "git clean -fdx"),
     ],
 )
-@pytest.mark.parametrize("file", ["config", "config.worktree"])
+@pytest.mark.parametrize("file", ["config", "config.worktree"])  # the latter by an extension of git's
 def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(
     repository: Account, recipe: str, line: str, file: str
 ) -> None:
@@ -157,11 +157,23 @@ def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes
     line = line.format(work=repository.work)
     repository.options(ask="")
     tree = repository.home / (".claude" if "settings" in line else "")
+    if file != "config":
+        configure(repository, {"core.repositoryFormatVersion": "1", "extensions.worktreeConfig": "true"})
     own = repository.work / ".git" / file
     before = own.read_text() if own.exists() else ""
     for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
         own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
         assert answer(repository, recipe, line) is not None
+
+
+def test_settings_that_git_does_not_read_hide_no_work_tree(repository: Account) -> None:
+    """Without its extension the second file counts for nothing."""
+    tree = repository.home / ".claude"
+    configure(repository, {"core.worktree": str(tree)})
+    (repository.work / ".git" / "config.worktree").write_text("[core]\n\tworktree = /elsewhere\n")
+    git = ["git", "-C", str(repository.work), "rev-parse", "--show-toplevel"]
+    assert subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() == str(tree)
+    assert answer(repository, "protect_hooks:guard", CHECKOUT) is not None
 
 
 def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repository: Account) -> None:
