@@ -34,7 +34,7 @@ class FireError(UserError):
 class FireInvocation:
     """One call of `hookrun fire`: the effective config, the deadline, the problems, the audit.
 
-    `agent` is the calling agent's name, None for a user or a program. A project may set an agent's environment, so
+    `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `warnings` are for people only. `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
@@ -309,7 +309,7 @@ class EventFire:
     # --- the user's decisions
 
     def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
-        """Return the decisions to check for each hook; for a user, only the disabled hooks.
+        """Return the decisions to check for each hook; for the user, only the disabled hooks.
 
         None if there are none and no hook for this event needs approval.
         """

@@ -173,11 +173,11 @@ def git_directory(directory: str) -> str | None:
 
 def first_line(path: str) -> str:
     """Return the first line of a small file, "" where it cannot be read."""
-    return os.fsdecode(read_or_none(path, MAX_LINE) or b"").partition("\n")[0].strip()
+    return _text(path, MAX_LINE).partition("\n")[0].strip()
 
 
-def _settings(path: str) -> str:
-    return os.fsdecode(read_or_none(path, MAX_SETTINGS) or b"")
+def _text(path: str, limit: int) -> str:
+    return os.fsdecode(read_or_none(path, limit) or b"")
 
 
 def _configured_tree(directory: str | None, named: str | None) -> str:
@@ -186,10 +186,13 @@ def _configured_tree(directory: str | None, named: str | None) -> str:
     own = here if named or here is None else git_directory(here)
     if own is None:
         return ""
-    text = _settings(f"{own}/config")
-    if "worktreeconfig" in text.lower():  # the extension without which git ignores the other file
-        text += f"\n{_settings(f'{own}/config.worktree')}"
-    found = WORK_TREE.findall(text) if "worktree" in text.lower() else ()  # `re` takes as long to load as a recipe
+    text = _text(f"{own}/config", MAX_SETTINGS)
+    folded = text.lower()
+    if "worktree" not in folded:  # `re` takes as long to load as a recipe
+        return ""
+    if "worktreeconfig" in folded:  # the extension without which git ignores the other file
+        text += "\n" + _text(f"{own}/config.worktree", MAX_SETTINGS)
+    found = WORK_TREE.findall(text)
     return os.path.join(own, found[-1].strip()) if found else ""
 
 

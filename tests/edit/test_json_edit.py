@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.config.parse import ParseError
 from hookrun.edit.json_edit import Json
-from tests.wiring.texts import written
+from tests.wiring.texts import FEWER_EXAMPLES, written
 
 OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=True), st.sampled_from(["one", "two"]))
 def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
     """A member that is added and removed leaves all other data and comments in place, in any text."""
@@ -26,7 +26,7 @@ def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=True))
 def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
     """What is added stands between the characters that were there: all of them are still there, in their order."""
@@ -35,7 +35,7 @@ def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=True))
 def test_set_changes_one_value(text: str) -> None:
     """Replacing one value changes no character outside of it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.config.parse import ParseError
 from hookrun.edit.toml_edit import Toml
+from tests.wiring.texts import FEWER_EXAMPLES
 
 KEY = ("hooks", "state", '/home/o "b"/.codex/hooks.json:pre_tool_use:0:0')
 BLOCKS = [
@@ -34,7 +35,7 @@ def texts(draw: st.DrawFn) -> str:
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
 
 
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(texts())
 def test_put_and_removed_gives_back_every_line(text: str) -> None:
     """A table that is put in and taken out leaves the text as it was, but for a line end at its end."""
@@ -47,7 +48,7 @@ def test_put_and_removed_gives_back_every_line(text: str) -> None:
     assert removed.text in {text, text + "\n", text + "\r\n"}
 
 
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(texts())
 def test_put_twice_changes_nothing(text: str) -> None:
     """What is there already is left as it is; another value changes that line only."""

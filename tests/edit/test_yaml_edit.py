@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.edit.json_edit import EditError
 from hookrun.edit.yaml_edit import Yaml
+from tests.wiring.texts import FEWER_EXAMPLES
 
 HOOK = {"name": "new", "event": "stop", "when": {"a.b": ["x", "y"]}}
 LINES = """\
@@ -126,7 +127,7 @@ HOOKS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(HOOKS, st.sampled_from([None, True, False]), st.booleans(), WORDS)
 def test_any_text_that_yaml_writes_can_be_edited(
     hooks: list[dict[str, object]], flow: bool | None, after: bool, word: str

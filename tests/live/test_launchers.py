@@ -30,6 +30,9 @@ SHOWN = {
 }
 """Where it is shown without a terminal, and the text. Qwen shows no message of a hook before a tool there."""
 
+WITHOUT_ITS_FILE = pytest.mark.may_be_cold({"no-launcher-file", "off"})
+"""A run that finds no launcher.conf of the account's writes it anew, without the test's socket."""
+
 
 def launchers(agent: Agent) -> Path:
     """Return the directory of the launchers."""
@@ -48,7 +51,7 @@ def test_a_launcher_that_was_removed_stops_nothing(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("what", ["launcher.conf", "gone"])
-@pytest.mark.may_be_cold({"no-launcher-file", "off"})  # a cold run writes the file anew, without the test's socket
+@WITHOUT_ITS_FILE
 def test_without_a_file_beside_it_hooks_run_all_the_same(claude: Agent, what: str) -> None:
     """The launcher starts hookrun by what install wrote into the script beside it."""
     put(claude.place.hooks, {"hooks": [GUARD]})
@@ -57,7 +60,7 @@ def test_without_a_file_beside_it_hooks_run_all_the_same(claude: Agent, what: st
     assert claude.run(claude.driver.shell("echo hi > made.txt"), DONE).files == {}
 
 
-@pytest.mark.may_be_cold({"no-launcher-file", "off"})  # a cold run writes the file anew, without the test's socket
+@WITHOUT_ITS_FILE
 def test_another_account_s_file_is_not_read(claude: Agent) -> None:
     """A launcher.conf with another mode names nothing that is run."""
     put(claude.place.hooks, {"hooks": [GUARD]})

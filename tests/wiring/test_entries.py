@@ -6,14 +6,14 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.agents import claude, copilot
 from hookrun.config.document import field_name
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
 from hookrun.wiring.targets import SettingsFile
-from tests.wiring.texts import wired, written
+from tests.wiring.texts import FEWER_EXAMPLES, wired, written
 
 NESTED = SettingsFile("claude", "/settings.json", claude.INSTALL)
 FLAT = SettingsFile("copilot", "/hookrun.json", copilot.INSTALL)
@@ -24,7 +24,7 @@ WANTED = {
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=True), st.sampled_from([{}, {"Odd": WANTED["Stop"]}, WANTED]))
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
     """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""

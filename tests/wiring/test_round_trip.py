@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.agents import load
 from hookrun.edit import file_change
@@ -18,7 +18,7 @@ from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import InstallLocation, hooks_path
 from hookrun.wiring.wired_command import this_program
 from tests.edit.test_toml_edit import texts
-from tests.wiring.texts import written
+from tests.wiring.texts import FEWER_EXAMPLES, written
 
 EVENTS = {"claude": ["PreToolUse", "Stop"], "codex": ["PreToolUse", "Stop"], "gemini": ["BeforeTool", "AfterAgent"]}
 
@@ -61,7 +61,7 @@ class Machine:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(st.sampled_from(["claude", "gemini"]), st.data(), st.booleans())
 def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark: bool) -> None:
     """In one step or two, with a byte-order mark or none: what was there is there again; a second install is none."""
@@ -81,7 +81,7 @@ def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=True), st.sampled_from(["before", "after"]))
 def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
     """A member that somebody adds after install, or between two installs, is there after uninstall, and all else."""
@@ -117,7 +117,7 @@ def _members(text: str) -> dict[str, object]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(written(comments=False), texts())
 def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> None:
     """Hooks and trust go in and out together; foreign trust, comments and line ends stay."""

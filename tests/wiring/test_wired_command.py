@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hookrun.edit.file_change import FileError
 from hookrun.shell.fire_call import fire_calls, handler_line
@@ -24,7 +24,7 @@ from hookrun.wiring.wired_command import (
     read_argv,
     this_program,
 )
-from tests.wiring.texts import argv, launcher_argv, launcher_line, shell_line
+from tests.wiring.texts import FEWER_EXAMPLES, argv, launcher_argv, launcher_line, shell_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ GONE = fallback_commands('{"systemMessage": "it\'s gone"}', "gone\n")
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
 
 
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(PATHS, PATHS, st.none() | PATHS, st.sampled_from(["user", "project"]), st.sampled_from([0.5, 595.0]))
 def test_what_is_written_is_read_back(
     python: str, directory: str, home: str | None, scope: str, deadline: float
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_back(
     assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program)
 
 
-@settings(max_examples=60)
+@FEWER_EXAMPLES
 @given(PATHS, st.none() | PATHS, st.none() | st.sampled_from([2.0, 595.0]), st.none() | st.just(GONE))
 def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: float | None, gone: str | None) -> None:
     """With and without an answer for a launcher that is missing."""

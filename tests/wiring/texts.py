@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from hookrun.wiring.wired_command import FireFlags, HookrunProgram, WiredCommand, fallback_commands
 
@@ -38,6 +38,9 @@ def wired(agent: str, event: str, place: str = "/old") -> str:
     program = HookrunProgram(f"{place}/bin/python3", f"{place}/lib/hookrun/__main__.py")
     return shell_line(program, FireFlags(agent, event, 595.0), fallback_commands('{"systemMessage": "gone"}'))
 
+
+FEWER_EXAMPLES = settings(max_examples=60)
+"""For tests that write files."""
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=6)
 SCALARS = st.one_of(
