@@ -15,7 +15,9 @@ from tests.live.summary import lines_of
 
 def run(agents: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of the drivers with the agents of a directory."""
-    tests = ["-m", "slow", "tests/live/test_drivers.py"]
+    # With a directory of its own: at the end, pytest would remove what runs before this one left, for minutes.
+    base = agents.parent / "temporary"
+    tests = ["--basetemp", str(base), "-m", "slow", "tests/live/test_drivers.py"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *tests],
         cwd=ROOT,
@@ -41,8 +43,10 @@ def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_agent_that_could_not_be_installed_says_why(tmp_path: Path) -> None:
     """What npm said is kept beside the agents, and is the reason."""
-    (tmp_path / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")
-    done = run(tmp_path, "-n", "0", "-k", "qwen")
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    (agents / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")
+    done = run(agents, "-n", "0", "-k", "qwen")
     assert f"qwen {PINS['qwen'].version}: NOT RUN, cannot be installed: npm: no space left" in done.stdout
 
 
