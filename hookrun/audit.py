@@ -66,7 +66,7 @@ def record(kind: str, context: Mapping[str, object], /, **fields: object) -> dic
 def _with(data: dict[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Add the fields that are not None, False or empty to a record."""
     for name, field in fields.items():
-        if field is not None and field is not False and field not in ([], ""):
+        if field or (field == 0 and field is not False):
             data[name] = _capped(field) if isinstance(field, str) else field
     return data
 
@@ -174,11 +174,15 @@ def fire_records(
     first = base_record("hook", context)
     details = details_of(setting)
     records = [_of_run(run, first, details) for run in runs]
-    fields["message"] = None if message is None else _redacted(message)
-    fields["error"] = None if error is None else _redacted(error)
-    fields["notes"] = [_redacted(note) for note in notes]
+    if message:
+        fields["message"] = _redacted(message)
+    if error:
+        fields["error"] = _redacted(error)
+    if notes:
+        fields["notes"] = [_redacted(note) for note in notes]
     fields["ms"] = round(ms, 1)
-    fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
+    if problems:
+        fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
@@ -227,10 +231,11 @@ def _without_credentials(text: str) -> str:
 
 def may_hold_credential(text: str) -> bool:
     """Return whether to search the table of credentials: a quick look that misses none of its patterns."""
-    if "=" in text or ":" in text or "-----" in text or any(len(word) >= SHORTEST_CREDENTIAL for word in text.split()):
+    if "=" in text or ":" in text or "-----" in text:
         return True
-    lower = text.lower()
-    return any(word in lower for word in CREDENTIAL_WORDS)
+    if max(map(len, text.split()), default=0) >= SHORTEST_CREDENTIAL:
+        return True
+    return any(map(text.lower().__contains__, CREDENTIAL_WORDS))
 
 
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:

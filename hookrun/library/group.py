@@ -7,7 +7,7 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
@@ -220,10 +220,14 @@ class Processes:
         self._on_background_end = on_background_end
         self._request_id = request_id
         self._asked: UserDecisions | None = None
+        self._made: HookEnvironment | None = None
+        self._undecided: bool | None = None
 
-    @cached_property
+    @property
     def _environment(self) -> HookEnvironment:
-        return self._services.environment(self._services, self._chain.context, self._request_id)
+        if self._made is None:
+            self._made = self._services.environment(self._services, self._chain.context, self._request_id)
+        return self._made
 
     @property
     def _trust(self) -> UserDecisions:
@@ -241,15 +245,15 @@ class Processes:
             self._asked.deadline = self._deadline
         return self._asked
 
-    @cached_property
-    def _is_undecided(self) -> bool:
-        """Whether certainly nothing is disabled or needs approval."""
-        services = self._services
-        return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
-
     def _is_asked_about(self, hook: Hook) -> bool:
         """Return whether the user may have decided about the hook; the program's own hooks have no file."""
-        return bool(hook.source) and not self._is_undecided
+        if not hook.source:
+            return False
+        if self._undecided is None:  # whether certainly nothing is disabled or needs approval
+            services = self._services
+            home = services.home or home_directory()
+            self._undecided = services.trusted and services.decisions.are_none(home, services.settings)
+        return not self._undecided
 
     @property
     def off(self) -> list[str]:

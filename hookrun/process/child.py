@@ -312,10 +312,8 @@ def posix_spawn(
         argv[0],
         argv,
         environment,
-        file_actions=[
-            *((os.POSIX_SPAWN_DUP2, fd, standard) for standard, fd in enumerate(streams)),
-            *((os.POSIX_SPAWN_CLOSE, fd) for fd in closed),
-        ],
+        file_actions=[(os.POSIX_SPAWN_DUP2, fd, standard) for standard, fd in enumerate(streams)]
+        + [(os.POSIX_SPAWN_CLOSE, fd) for fd in closed],
         setsid=True,
         setsigmask=(),
         setsigdef=RESTORED,

@@ -88,7 +88,7 @@ class Loop:
         outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         both = zip(tasks, outcomes, strict=True)
         self._waiting = [(task, outcome, NEVER) for task, outcome in both if isinstance(task, Task)][::-1]
-        if self._wake >= 0:
+        if self._wake >= 0 and (self._polled is None or self._polled.poll(0)):
             self._on_wake()  # a signal received since the last run
         try:
             while self._waiting or self._live:
@@ -376,7 +376,8 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
-            self._unwatch(fd)
+            if fd >= 0:
+                self._unwatch(fd)
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)

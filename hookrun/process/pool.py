@@ -69,7 +69,8 @@ class Pool:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._changed = Condition(Lock())
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
         self._slots = Slots(self._limit)
         self._thread: PoolThread | None = None
         self._callers: set[CallerLoop] = set()
@@ -114,7 +115,7 @@ class Pool:
             outcomes = loop.run(tasks)
             return outcomes
         finally:
-            with self._changed:
+            with self._lock:
                 self._callers.discard(loop)
                 if self._closed:
                     self._changed.notify_all()
@@ -125,7 +126,7 @@ class Pool:
     def _take_loop(self, count: int) -> CallerLoop | None:
         """Return a loop for a caller's tasks, with their slots taken, or None if it has to queue."""
         self._check()
-        with self._changed:
+        with self._lock:
             self._check_open()
             if not self._slots.take(count):
                 return None
@@ -160,7 +161,7 @@ class Pool:
 
     def close(self) -> None:
         """End all running hooks, and the thread. Later submissions raise ClosedError."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             thread, self._thread = self._thread, None
             callers = list(self._callers)
@@ -171,7 +172,7 @@ class Pool:
             loop.close()
         if thread is not None:
             thread.close()
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: not self._callers, CLOSE_WAIT)
         WATCHER.close()
 
@@ -185,7 +186,7 @@ class Pool:
 
     def _running_thread(self) -> PoolThread:
         self._check()
-        with self._changed:
+        with self._lock:
             self._check_open()
             if self._thread is None:
                 self._thread = PoolThread(self._slots)

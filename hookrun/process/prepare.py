@@ -137,13 +137,14 @@ class HookEnvironment:
     def own_variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return a run's variables that it does not inherit."""
         own = {b"HOME": os.fsencode(self._home)} if self._home is not None else {}
-        for variables in (self._from_claude(hook, "user"), hook.env or {}, self._from_claude(hook, "managed")):
-            for name, value in variables.items():
-                own[os.fsencode(name)] = os.fsencode(value)
+        if hook.env or self._claude_env:
+            for variables in (self._from_claude(hook, "user"), hook.env or {}, self._from_claude(hook, "managed")):
+                for name, value in variables.items():
+                    own[os.fsencode(name)] = os.fsencode(value)
         own.update(self._hookrun_vars)
         own[b"HOOKRUN_HOOK"] = _value(hook.name)
         own[b"HOOKRUN_CONFIG_DIR"] = os.fsencode(hook.source.rpartition("/")[0] or self.project)
-        own[NESTING] = inherited("inherit").get(NESTING, b"") + marker
+        own[NESTING] = _ours().get(NESTING, b"") + marker
         for name in hook.allowed_env:  # for the headers of a URL
             if (granted := self._inherited("inherit").get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
@@ -216,7 +217,7 @@ _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
 
 def inherited(policy: str) -> Mapping[bytes, bytes]:
     """Return our current environment filtered by a policy; read-only."""
-    now = getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
+    now = _ours()
     # Cached until our environment changes: a long-lived program would filter it for each hook.
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
@@ -225,6 +226,11 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
     if policy not in kept:
         kept[policy] = _under_policy(kept["inherit"], policy)
     return kept[policy]
+
+
+def _ours() -> Mapping[bytes, bytes]:
+    """Return our current environment; read-only."""
+    return getattr(os.environb, "_data", os.environb)  # twenty times as fast as its items
 
 
 def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, bytes]:

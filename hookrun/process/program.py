@@ -7,7 +7,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-from contextlib import suppress
 from errno import ENOENT
 from functools import cache
 from time import monotonic
@@ -51,9 +50,11 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
             # shell changes the directory, for half a millisecond more.
             here = cwd == _working_directory()
             if here or _signals_are_inherited():
-                with suppress(NotImplementedError):  # a C library without sessions: ignored signals stay so
-                    line = argv if here else _in_directory(argv, cwd)
+                line = argv if here else _in_directory(argv, cwd)
+                try:
                     return _posix_spawn(line, environment, (stdin, stdout, stderr))
+                except NotImplementedError:  # a C library without sessions: ignored signals stay so
+                    pass
             return _Reaped(
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
             ).pid
