@@ -205,13 +205,12 @@ def call_fields(context: Mapping[str, object], details: str) -> dict[str, object
     if details == NONE:
         return {}
     fields: dict[str, object] = {}
-    args = context.get("tool_args")
-    for name, value in (
-        ("file", context.get("file_path")),
-        ("command", args.get("command") if isinstance(args, dict) else None),
-    ):
-        if isinstance(value, str):
-            fields[name] = summarized(value)
+    file, args = context.get("file_path"), context.get("tool_args")
+    if isinstance(file, str):
+        fields["file"] = summarized(file)
+    command = args.get("command") if isinstance(args, dict) else None
+    if isinstance(command, str):
+        fields["command"] = summarized(command)
     return fields
 
 

@@ -354,8 +354,8 @@ class Watcher:
                     return
             else:
                 self._hooks[marker] = pid
-            if pid == NOT_STARTED:
-                self._starting = marker
+                if pid == NOT_STARTED:
+                    self._starting = marker
             if not self._write(b"%b %d\n" % (marker, pid) if self._hooks else b"=\n"):
                 self._start()  # killed, or its pipe is full: the next one gets the whole list
 
