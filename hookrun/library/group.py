@@ -27,27 +27,46 @@ if TYPE_CHECKING:
     from hookrun.process.pool import Batch
 
 
-def _notifier(end: asyncio.Future[None]) -> Callable[[], None]:
-    """Return a function that sets the future from any thread, without keeping the waiting task alive."""
-    loop, found = end.get_loop(), weakref.ref(end)
+class _End:
+    """The end of a batch. A task waits for it without `asyncio.shield`, which takes one more turn of the loop."""
 
-    def note() -> None:
-        future = found()
-        if future is not None:
-            future.set_result(None)
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[None] | None = None
+        self._has_come = False
 
-    def notify() -> None:
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(note)
+    def notifier(self) -> Callable[[], None]:
+        """Return a function that notes the end from any thread, without keeping the waiting task alive."""
+        loop, found = self._loop, weakref.ref(self)
 
-    return notify
+        def note() -> None:
+            end = found()
+            if end is not None:
+                end.note()
 
+        def notify() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(note)
 
-async def _shielded(end: asyncio.Future[None]) -> None:
-    """Wait for the end, even if the task is cancelled meanwhile."""
-    while not end.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(end)
+        return notify
+
+    def note(self) -> None:
+        """Note, in the loop, that it has come."""
+        self._has_come = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Wait for it; again if the task was cancelled meanwhile."""
+        if not self._has_come:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+
+    async def wait_shielded(self) -> None:
+        """Wait for it, even if the task is cancelled meanwhile."""
+        while not self._has_come:
+            with suppress(asyncio.CancelledError):
+                await self.wait()
 
 
 class ParallelGroup:
@@ -75,8 +94,8 @@ class ParallelGroup:
     async def run(self) -> None:
         """Run the hooks. If the task is cancelled, none is left running."""
         calls: list[Coroutine[Any, Any, None]] = []
-        end = asyncio.get_running_loop().create_future()
-        batch = self._start_declared(_notifier(end))
+        end = _End()
+        batch = self._start_declared(end.notifier())
         try:
             self._begin_calls(calls.append)
         except BaseException:  # Ctrl-C in a handler
@@ -85,7 +104,7 @@ class ParallelGroup:
             self._dismiss()
             if batch is not None:
                 self._services.pool.cancel(batch)
-                await _shielded(end)
+                await end.wait_shielded()
             raise
         work = [self._declared_over(batch, end)] if batch is not None else []
         work += [*(self._thread_over(n, job) for n, job in self._jobs.items()), *calls]
@@ -104,12 +123,12 @@ class ParallelGroup:
         for job in reversed(self._jobs.values()):  # queued before running ones, whose threads would take them
             self._services.workers.abandon(job)
 
-    async def _declared_over(self, batch: Batch, end: asyncio.Future[None]) -> None:
+    async def _declared_over(self, batch: Batch, end: _End) -> None:
         try:
-            await asyncio.shield(end)
+            await end.wait()
         except asyncio.CancelledError:
             self._services.pool.cancel(batch)
-            await _shielded(end)
+            await end.wait_shielded()
             raise
         except GeneratorExit:  # the fire is no longer awaited
             self._services.pool.cancel(batch)
