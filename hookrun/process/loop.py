@@ -220,7 +220,7 @@ class Loop:
             self._watch(process, process.inp, POLLOUT)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, POLLIN)
-        else:
+        elif process.task.lease is not None or process.task.line is not None:
             self._watch_exit(process)
 
     # --- polling
@@ -280,8 +280,12 @@ class Loop:
         stubborn: list[Process] = []
         done: list[Process] = []
         for process in self._live:
-            if process.pidfd == NO_PIDFD and not process.exited and process.is_gone():
-                self._on_exit(process)
+            if process.pidfd == NO_PIDFD and not process.exited:
+                # Most hooks have ended when their pipes are closed: they need no pidfd, which takes longer than a look.
+                if process.is_gone():
+                    self._on_exit(process)
+                elif now >= process.started + POLL_INTERVAL or (process.out < 0 and process.err < 0):
+                    self._watch_exit(process)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
             elif process.ending and now >= process.closing:
