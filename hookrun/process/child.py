@@ -182,20 +182,6 @@ class Process:
         for fd in open_still:
             close(fd)
 
-    def is_gone(self) -> bool:
-        """Return whether the process has exited and was reaped by anyone, or is `done` and waits for more."""
-        lease = self.task.lease
-        if lease is not None and not self.ending and lease.is_done():
-            self.done, self.status = True, 0
-            return True
-        try:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            return True
-        if pid:
-            self.status = status
-        return bool(pid)
-
     def finish(self) -> None:
         """Close its descriptors, reap it, and complete its outcome."""
         outcome, line = self.outcome, self.task.line

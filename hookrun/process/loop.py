@@ -257,7 +257,7 @@ class Loop:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
                 os.close(fd)
-                if process.task.lease is None or process.is_gone():
+                if process.task.lease is None or _is_gone(process):
                     self._on_exit(process)
                 else:  # it reports no more: it is about to exit, or has closed the descriptor
                     self._watch_exit(process)
@@ -281,11 +281,7 @@ class Loop:
         done: list[Process] = []
         for process in self._live:
             if process.pidfd == NO_PIDFD and not process.exited:
-                # Most hooks have ended when their pipes are closed: they need no pidfd, which takes longer than a look.
-                if process.is_gone():
-                    self._on_exit(process)
-                elif now >= process.started + POLL_INTERVAL or (process.out < 0 and process.err < 0):
-                    self._watch_exit(process)
+                self._look_for_exit(process, now)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
                 done.append(process)
             elif process.ending and now >= process.closing:
@@ -333,14 +329,25 @@ class Loop:
 
     # --- the end of a process
 
+    def _look_for_exit(self, process: Process, now: float) -> None:
+        """Note a process's exit, or have it reported if the process runs on."""
+        # Most hooks have ended when their pipes are closed: they need no pidfd, which takes longer than this look.
+        if (process.out < 0 and process.err < 0) or now >= process.started + POLL_INTERVAL:
+            if _is_gone(process):
+                self._on_exit(process)
+            else:
+                self._watch_exit(process)
+
     def _watch_exit(self, process: Process) -> None:
         # One more descriptor in the same poll shows the exit without thread or signal handler.
         lease = process.task.lease
         process.pidfd = lease.exit_fd() if lease is not None else NO_PIDFD
         if process.pidfd < 0:
-            process.pidfd = pidfd(process.pid)
-        if process.pidfd >= 0:
-            self._watch(process, process.pidfd, POLLIN)
+            try:
+                process.pidfd = os.pidfd_open(process.pid)
+            except (AttributeError, OSError):  # macOS; too many open files
+                return
+        self._watch(process, process.pidfd, POLLIN)
 
     def _on_exit(self, process: Process) -> None:
         """Read the rest in an exited hook's pipes; other processes may still hold them."""
@@ -380,8 +387,7 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
-            if fd >= 0:
-                self._unwatch(fd)
+            self._unwatch(fd)
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)
@@ -429,9 +435,16 @@ class Loop:
             self._poll().unregister(fd)
 
 
-def pidfd(pid: int) -> int:
-    """Return a descriptor that the process's exit makes readable; NO_PIDFD on macOS or with too many files."""
+def _is_gone(process: Process) -> bool:
+    """Return whether a process has exited and was reaped by anyone, or is `done` and waits for more."""
+    lease = process.task.lease
+    if lease is not None and not process.ending and lease.is_done():
+        process.done, process.status = True, 0
+        return True
     try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return NO_PIDFD
+        pid, status = os.waitpid(process.pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    if pid:
+        process.status = status
+    return bool(pid)
