@@ -36,11 +36,15 @@ POLICIES = ("inherit", "scrub", "clean")
 """Every `env_policy`, the strictest last."""
 
 VARIABLE_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
+    b"TOKEN", b"SECRET", b"PASSW", b"PASSPHRASE", b"CREDENTIAL", b"COOKIE", b"AUTHORIZATION", b"API_KEY", b"APIKEY",
+    b"ACCESS_KEY", b"ACCESSKEY", b"PRIVATE_KEY", b"PRIVATEKEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"SESSION_KEY",
+    b"AUTH_SOCK",
 )  # fmt: skip
 VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
+"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`).
+
+`credentials`, which is too large for the hot path, has its own table; a test compares them.
+"""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look on PATH for a script without a slash that is not in the working directory."""
@@ -237,14 +241,14 @@ def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, 
     """Return the variables that `clean` keeps, or for `scrub` those not named like a credential."""
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    names = b"\n".join(variables).upper()
+    names = b"\n".join(variables).upper().replace(b"-", b"_")
     words = [word for word in VARIABLE_WORDS if word in names]  # usually few: most names are looked at once
     return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
     """Return whether an environment variable's name suggests a credential."""
-    upper = name.upper()
+    upper = name.upper().replace(b"-", b"_")
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 
