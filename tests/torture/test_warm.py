@@ -211,7 +211,7 @@ def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
 
 
 def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project) -> None:
-    """A hook that fires again is stopped at the depth at which a cold one is, also without its environment."""
+    """A hook that fires again is stopped at the depth at which a cold one is: the server's own environment has no part."""
     arguments = ("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
     (warm.root / "message").write_bytes(claude_message(warm))
     found = []
