@@ -211,7 +211,7 @@ def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
 
 
 def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project) -> None:
-    """A hook that fires again is stopped at the depth at which a cold one is: the server's own environment has no part."""
+    """A hook that fires again is stopped at the depth of a cold one, whatever the server was started in."""
     arguments = ("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
     (warm.root / "message").write_bytes(claude_message(warm))
     found = []
