@@ -228,6 +228,30 @@ def test_another_environment_directory_or_umask_has_its_own(served: Served, monk
     assert served.said(served.hook(COUNT, cwd="sub"))[1] == "1"
 
 
+@pytest.mark.parametrize("how", ["moved", "removed", "a link"])
+def test_a_directory_that_is_replaced_gets_another_process(served: Served, how: str) -> None:
+    """At the same path, as by `git worktree remove` and `add`: the process is still in the first one."""
+    script = str(served.project / "serve.py")
+    python = shutil.which("python3") or "python3"
+    hook = served.hook(COUNT, cwd="event", target=[python, script], look=[python, script], words=[f"path:{script}"])
+    place, other = served.project / "sub", served.project / "other"
+    place.mkdir()
+    served.working_dir = str(place)
+    first = served.said(hook)
+    if how == "moved":
+        place.rename(other)
+    else:
+        place.rmdir()
+    if how == "a link":
+        other.mkdir()
+        place.symlink_to(other)
+    else:
+        place.mkdir()
+    second = served.said(hook)
+    assert (first[1], second[1]) == ("1", "1")
+    assert first[0] != second[0]
+
+
 def test_a_process_answers_in_its_own_directory_only(served: Served) -> None:
     """With `cwd: event` one declaration runs wherever the agent is."""
     script = str(served.project / "serve.py")
