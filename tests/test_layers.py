@@ -23,7 +23,7 @@ LAYERS = (
     ("observe",),
     ("serve",),
     ("fire", "integrations"),
-    ("crash", "server_start"),
+    ("server_start",),
     ("wiring", "library"),
     ("edit",),
     ("dry_run",),
@@ -40,7 +40,7 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "server_socket", "nesting", "model", "session"),
+    ("crash", "launcher_file", "server_socket", "nesting", "model", "session"),
     ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""

@@ -1,5 +1,4 @@
-"""A worker does for its caller what a separate process would do, and leaves nothing behind.
-"""
+"""A worker does for its caller what a separate process would do, and leaves nothing behind."""
 
 from __future__ import annotations
 
