@@ -41,7 +41,7 @@ SURROUNDINGS = ["{}", "fatal: cannot log in with {}, give another", "KEY={}", "'
 
 @pytest.mark.parametrize("kind", CREDENTIALS)
 def test_credentials_are_hidden_by_their_form(kind: str) -> None:
-    """A well-known credential is replaced whole wherever it stands, and what is around it stays."""
+    """A well-known credential is replaced completely wherever it is, and the text around it stays."""
     for around in SURROUNDINGS:
         before, after = around.split("{}")
         assert redact(before + CREDENTIALS[kind] + after) == before + HIDDEN + after
@@ -140,14 +140,14 @@ def test_the_environment_of_hooks_and_the_audit_know_the_same_names() -> None:
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH "])
 def test_private_keys_are_hidden_whole(kind: str) -> None:
-    """Every line of a private key goes, of one that was cut off as well."""
+    """Every line of a private key is removed, of a truncated one as well."""
     key = f"-----BEGIN {kind}PRIVATE KEY-----\nMIIE{BODY}\n{BODY}\n-----END {kind}PRIVATE KEY-----"
     assert redact(f"before\n{key}\nafter") == f"before\n{HIDDEN}\nafter"
     assert redact(f"before\n{key[:60]}") == f"before\n{HIDDEN}"
 
 
 def test_two_private_keys_are_two() -> None:
-    """What stands between two keys is not taken for a part of them."""
+    """The text between two keys is not part of them."""
     key = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----"
     assert redact(f"{key}\nbetween\n{key}") == f"{HIDDEN}\nbetween\n{HIDDEN}"
 
@@ -282,6 +282,6 @@ def test_every_kind_of_the_table_is_tried() -> None:
 
 
 def test_each_pattern_is_reached_by_one_of_its_words() -> None:
-    """A credential's text holds a word of the row that knows it: patterns are only tried behind such a word."""
+    """A credential contains a keyword of its row: a pattern is only tried after such a word."""
     for _, credential in FOUND_BY_SECRET_SCAN:
         assert any(word in credential.lower() for words, *_ in FORMS for word in words)

@@ -74,7 +74,7 @@ def test_strings_of_tests_are_data(page: Path) -> None:
 
 
 def test_words_are_reported_above_three(page: Path) -> None:
-    """A word that is right now and then is a warning from the fourth time in one file."""
+    """A word that is acceptable now and then is a warning from the fourth time in one file."""
     (page / "few.md").write_text("nobody " * 3)
     (page / "many.md").write_text("nobody " * 4)
     assert check_words.report([page]) == ([], ['warning: many.md: "nobody" 4 times'])
