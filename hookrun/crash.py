@@ -8,7 +8,15 @@ from traceback import TracebackException
 
 from hookrun import __version__
 from hookrun.credentials import redact
-from hookrun.state import STATE_DIR, open_private, timestamp
+from hookrun.state import (
+    STATE_DIR,
+    CurrentRun,
+    NoHomeError,
+    account_home,
+    home_directory,
+    open_private,
+    timestamp,
+)
 from hookrun.text import describe_exception, escape, write_stderr
 
 MAX_BYTES = 1 << 20
@@ -31,7 +39,7 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     path = f"{home}{STATE_DIR}/crash.log" if home is not None else ""
     try:
         text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]
-        if debug and os.environ.get("HOOKRUN_DEBUG"):
+        if debug and os.environ.get("HOOKRUN_DEBUG", "0") not in {"", "0"}:
             write_stderr(text.rstrip("\n"))
         if home is None or not os.path.isdir(home):
             return message
@@ -40,6 +48,19 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     except Exception:  # the first error is the one to report
         return message
     return f"{message} (see {path})"
+
+
+def report_in_run(error: BaseException, home: str | None = None) -> str:
+    """Report an error as `report` does, by default in the home of the current run. Raises nothing.
+
+    HOOKRUN_DEBUG is ignored for an agent: a project may set it, and the agent reads stderr.
+    """
+    for_agent = CurrentRun.for_agent
+    try:
+        home = home or CurrentRun.home or (account_home() if for_agent else home_directory())
+    except NoHomeError:
+        home = None
+    return report(error, home, debug=not for_agent)
 
 
 def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:

@@ -270,6 +270,8 @@ class Hook:
         """Return `file:line` of the declaration."""
         return f"{self.source}:{self.line}" if self.source else "?"
 
+    where = location  # its name in 0.1, for one release
+
     def __repr__(self) -> str:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"
 

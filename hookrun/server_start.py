@@ -9,7 +9,7 @@ import os
 import sys
 from time import time
 
-from hookrun.nesting import nesting_depth, runs_inside_hook
+from hookrun.nesting import nesting_depth, parent_of, runs_inside_hook
 from hookrun.state import DATA_DIR, open_private
 
 TYPE_CHECKING = False
@@ -24,6 +24,9 @@ LOCK = 3
 """The server's descriptor of `lock_path`, while it starts."""
 DAMAGED = "no-launcher-file"
 """The reason for a cold run of the script `gone`."""
+CONFINEMENT = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
+"""Lines of /proc/PID/status that a sandbox changes."""
+NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 CI = "CI"
 """The variable that marks build servers."""
 
@@ -46,7 +49,11 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
     try:
         if setting == "off":
             _forget_socket(home)
-        elif (setting == "on" or not os.environ.get(CI)) and _has_launcher(home) and not _inside_hook():
+        elif (
+            (setting == "on" or not os.environ.get(CI))
+            and _has_launcher(home)
+            and not (_inside_hook() or _is_sandboxed())
+        ):
             _start(home, blocks=settings.get("on_error") == "block")
     except OSError:
         return
@@ -81,6 +88,31 @@ def _has_launcher(home: str) -> bool:
 def _inside_hook() -> bool:
     """Return whether a hook started this: its processes end with it."""
     return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
+
+
+def _is_sandboxed() -> bool:
+    """Return whether this process is confined and an ancestor is not: a server of this one would serve nobody outside.
+
+    Without /proc (macOS) nothing is known.
+    """
+    number = os.getppid()
+    try:
+        own = _confinement(os.getpid())
+        while number > 1 and os.stat(f"/proc/{number}").st_uid == os.geteuid():
+            if _confinement(number) != own:
+                return True
+            number = parent_of(number)
+    except PermissionError:  # of our own account: a user namespace or Landlock is between us
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _confinement(process: int) -> list[object]:
+    with open(f"/proc/{process}/status", "rb") as file:
+        lines = [line for line in file if line.startswith(CONFINEMENT)]
+    return [lines, *(os.readlink(f"/proc/{process}/ns/{name}") for name in NAMESPACES)]
 
 
 def _start(home: str, *, blocks: bool) -> None:

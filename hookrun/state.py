@@ -27,6 +27,14 @@ DATA_DIR = "/.local/share/hookrun"
 TRUST_STORE = DATA_DIR + "/trust.json"
 """The file of the user's approvals and other decisions about hooks."""
 
+
+class CurrentRun:
+    """Where internal errors are reported: a run's home, and whether an agent reads stderr, which gets no traceback."""
+
+    home = ""
+    for_agent = False
+
+
 END_OF_TIME = (1 << 63) - 1
 """The last nanosecond of Python's clock, in 2262."""
 

@@ -88,7 +88,7 @@ class Fired:
         return str(self.verdict["action"])
 
     def hook(self, name: str) -> dict[str, object]:
-        """Return what the verdict's `hooks` say of one hook, the last time it ran."""
+        """Return the latest entry for one hook in the verdict's `hooks`."""
         found = [hook for hook in _as_list(self.verdict["hooks"]) if isinstance(hook, dict) and hook["name"] == name]
         assert found, self.verdict
         return found[-1]
@@ -124,7 +124,7 @@ class Project:
         self.temporary.mkdir()
 
     def hooks(self, *hooks: dict[str, object], **settings: object) -> None:
-        """Declare hooks in the project: without a name one is called `hook`, without an event it is pre_tool_use's."""
+        """Declare hooks in the project: the default name is `hook`, the default event pre_tool_use."""
         self._declare(self.root / "coder.json", hooks, settings)
 
     def user_hooks(self, *hooks: dict[str, object], **settings: object) -> None:
@@ -249,9 +249,9 @@ class Project:
         return self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
 
     def audit(self, *, starts: bool = False) -> list[dict[str, object]]:
-        """Return the records of the audit; those of fires that began to last only if `starts` are asked for.
+        """Return the records of the audit; the `start` records of long runs only with `starts`.
 
-        Any fire has such a record where the machine is slow enough.
+        On a slow machine any run may have such a record.
         """
         return [record for record in records(self.audit_path) if starts or record.get("kind") != "start"]
 
@@ -375,7 +375,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which agents were run, and how many slow tests were not."""
+    """Report which agents were run, and how many slow tests were not."""
     report_agents(terminalreporter)
     if count := config.stash.get(SLOW, 0):
         terminalreporter.section("slow tests")

@@ -14,6 +14,7 @@ import pytest
 from hookrun import crash, state
 from hookrun.cli import log_filter
 from hookrun.fire.invocation import internal_error
+from hookrun.serve.worker import NO_ANSWER
 from tests.cli.command import hookrun
 from tests.fire.agents import Agent
 
@@ -35,6 +36,48 @@ def fail(self, data):
 invocation.EventFire.run = fail
 sys.exit(command.main(sys.argv[1:]))
 """
+
+BUGS = {
+    "reading": "from hookrun.config import config_file; config_file._load = fail",
+    "validating": "from hookrun.config import load; load._check_entries = fail",
+    "testing": "from hookrun.testing import case_runner; case_runner.CaseRunner._fire_case = fail",
+    "inspecting": "from hookrun.trust import digest; digest.HookInspector._look = fail",
+    "output": "from hookrun.cli import log_filter; log_filter.RunFilter = fail",
+}
+"""Where a bug may be that stops no other file, case or hook, and one that is an error of the system."""
+PLACES = [("reading", "validate"), ("validating", "validate"), ("testing", "test"), ("inspecting", "trust")]
+WORKER = """
+import socket
+from hookrun.serve import server
+from hookrun.state import CurrentRun
+
+def fail(*_):
+    raise ZeroDivisionError("an error of ours")
+
+server.Worker = fail
+CurrentRun.home = server.os.environ["HOME"]
+ours, its = socket.socketpair()
+server._become_worker(its, [ours])
+"""
+CASE = {"name": "a", "event": "pre_tool_use", "tool": "bash", "expect": {"action": "continue"}}
+
+
+def run_with(
+    project: Project, bug: str, *arguments: str, error: str = "ZeroDivisionError('an error of ours')", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that has a bug, in a project with a hook and a case."""
+    project.hooks({"name": "a", "command": "true"})
+    (project.root / "a.hooktest.json").write_text(json.dumps({"cases": [CASE]}))
+    code = f"def fail(*_, **__):\n    raise {error}\n{BUGS[bug]}\nimport sys\nfrom hookrun.__main__ import main\n"
+    return subprocess.run(
+        [sys.executable, "-c", f"{code}sys.argv[0] = 'hookrun'\nmain()", *arguments],
+        input=json.dumps(Agent("claude", project).shell()),
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(**env),
+        check=False,
+    )
 
 
 def failed(text: str) -> Exception:
@@ -181,7 +224,7 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
 def test_a_log_that_cannot_be_written_changes_nothing(
     project: Project, make: Callable[[Path], None], arguments: tuple[str, ...]
 ) -> None:
-    """Neither the status nor the answer, but that no log is named; nobody is waited for who would read a FIFO."""
+    """Neither the status nor the answer, only no log is named; a FIFO without a reader does not block."""
     stdin = json.dumps(Agent("claude", project).shell())
     home = ("--home", str(project.home))
     written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))
@@ -195,3 +238,60 @@ def test_a_log_that_cannot_be_written_changes_nothing(
         written.stderr.replace(named, ""),
     )
     assert named in written.stdout + written.stderr
+
+
+@pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
+def test_a_bug_that_stops_nothing_else_is_reported_too(project: Project, bug: str, arguments: list[str]) -> None:
+    """Its traceback is in crash.log, which the message names, and on stderr with HOOKRUN_DEBUG=1."""
+    plain = run_with(project, bug, *arguments)
+    assert f"ZeroDivisionError: an error of ours (see {crash_log(project.home)})" in plain.stdout + plain.stderr
+    assert "Traceback" not in plain.stdout + plain.stderr
+    assert "in fail" in crash_log(project.home).read_text()
+    debugged = run_with(project, bug, *arguments, HOOKRUN_DEBUG="1")
+    assert (debugged.returncode, "in fail" in debugged.stderr) == (plain.returncode, True)
+
+
+@pytest.mark.parametrize("bug", ["reading", "validating", "inspecting"])
+def test_an_agent_never_reads_a_traceback_of_such_a_bug(project: Project, bug: str, tmp_path: Path) -> None:
+    """The log is where its run has its other files, whatever HOME a project sets."""
+    arguments = ("fire", "--agent", "claude", "--home", str(project.home), "--trust", "sha256:0")
+    done = run_with(project, bug, *arguments, HOOKRUN_DEBUG="1", HOME=str(tmp_path))
+    assert done.returncode == 0
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "in fail" in crash_log(project.home).read_text()
+    assert not crash_log(tmp_path).exists()
+
+
+@pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
+def test_nesting_that_is_too_deep_is_no_bug(project: Project, bug: str, arguments: list[str]) -> None:
+    """Neither are other errors of what the user wrote: the message is all there is."""
+    done = run_with(project, bug, *arguments, error="RecursionError")
+    assert "RecursionError" in done.stdout + done.stderr
+    assert not crash_log(project.home).exists()
+
+
+def test_a_bug_of_a_worker(tmp_path: Path) -> None:
+    """It ends without an answer; stderr, which may be an agent's, gets one line."""
+    env = {**os.environ, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", WORKER]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == NO_ANSWER
+    assert done.stderr.endswith(f"ZeroDivisionError: an error of ours (see {crash_log(tmp_path)})\n")
+    assert done.stderr.count("\n") == 1
+    assert "in fail" in crash_log(tmp_path).read_text()
+
+
+def test_an_error_of_the_system_is_one_of_the_output_only_if_that_failed(project: Project) -> None:
+    """One that names a file is the user's; any other is a bug."""
+    odd = run_with(project, "output", "log", error="OSError('nope')")
+    assert odd.stderr == f"error: internal error, please report it: OSError: nope (see {crash_log(project.home)})\n"
+    assert "in fail" in crash_log(project.home).read_text()
+    named = run_with(project, "output", "log", error="PermissionError(13, 'Permission denied', 'a.txt')")
+    assert (odd.returncode, named.returncode) == (1, 1)
+    assert named.stderr == "error: a.txt: Permission denied\n"
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_a_debug_variable_that_is_off(project: Project, value: str) -> None:
+    """Empty and 0 print no traceback."""
+    assert fire(project, "pre_tool_use", HOOKRUN_DEBUG=value).stderr.count("\n") == 1

@@ -23,7 +23,7 @@ LAYERS = (
     ("observe",),
     ("serve",),
     ("fire", "integrations"),
-    ("crash", "server_start"),
+    ("server_start",),
     ("wiring", "library"),
     ("edit",),
     ("dry_run",),
@@ -40,7 +40,7 @@ LAYERS = (
     ("shell",),
     ("verdicts", "context"),
     ("refusals",),
-    ("launcher_file", "server_socket", "nesting", "model", "session"),
+    ("crash", "launcher_file", "server_socket", "nesting", "model", "session"),
     ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
@@ -62,7 +62,7 @@ LONGEST_CHAIN = 14
 """Modules that import one another one after the other, at import time."""
 
 AGENTS = ("codex", "gemini", "qwen", "copilot", "cline", "opencode")
-"""Agents whose facts belong to their own module. Claude is also a dialect and a form of settings."""
+"""Agents whose facts belong in their own module. Claude is also a dialect and a form of settings."""
 
 AGENT_ROOMS = frozenset({"agents", "claude", "integrations"})
 
@@ -219,7 +219,7 @@ def test_every_file_name_is_there_once() -> None:
 
 
 def test_every_class_name_is_there_once() -> None:
-    """One name stands for one idea; compat has the names of other engines, by design."""
+    """One name means one thing; compat has the names of other engines, by design."""
     names = defaultdict(list)
     for module, path in MODULES.items():
         for node in () if room(module) == "compat" else ast.walk(ast.parse(path.read_text())):

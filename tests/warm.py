@@ -35,7 +35,7 @@ AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 class WarmServer:
     """A server with a directory for its socket and one for launchers. A context manager.
 
-    A reaper is its parent: what runs leave behind becomes the reaper's child.
+    Its parent is a reaper, which adopts what runs leave behind.
     """
 
     def __init__(self, *options: str, start: Path = START) -> None:

@@ -7,7 +7,6 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, CONFIG, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
+from hookrun.state import CurrentRun
 from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import UserError, escape
 
@@ -132,6 +132,7 @@ cli.params.append(color_option(hidden=False))  # listed after --version
 def run(argv: Sequence[str]) -> int:
     """Run a command line and return its exit status; errors are one line on stderr."""
     ColorChoice.value = "auto"
+    CurrentRun.home, CurrentRun.for_agent = "", False
     if sys.stdout is None:
         return _print_error("stdout is closed")
     for stream in (sys.stdout, sys.stderr):
@@ -153,17 +154,26 @@ def run(argv: Sequence[str]) -> int:
 
 def _error_message(error: Exception) -> str:
     if isinstance(error, OSError):
-        _discard_buffered_output()
-        return escape(f"{error.filename or 'the output'}: {error.strerror or error}")
+        if (failed := _output_error()) is not None:
+            _discard_buffered_output()
+            return escape(f"the output: {failed.strerror or failed}")
+        if error.filename:
+            return escape(f"{error.filename}: {error.strerror or error}")
     if isinstance(error, UserError):
         return str(error)
-    from hookrun.crash import report
-    from hookrun.state import NoHomeError, home_directory  # only for an internal error
+    from hookrun.crash import report_in_run  # only for an internal error
 
-    home = None
-    with suppress(NoHomeError):
-        home = home_directory()
-    return report(error, home, debug=True)
+    return report_in_run(error)
+
+
+def _output_error() -> OSError | None:
+    """Return the error of the output if that has failed: what could not be written is buffered, and fails again."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError as error:
+            return error
+    return None
 
 
 def _run(argv: list[str]) -> int:

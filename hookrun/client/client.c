@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -159,6 +160,12 @@ static void append_surroundings(char *name) {
     strcpy(name, ".sock");
 }
 
+#ifdef SO_PEERCRED
+static struct ucred peer;
+#else
+static struct { uid_t uid; gid_t gid; } peer;
+#endif
+
 /* Connect to the server of this account, without waiting. */
 static int connect_server(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -181,10 +188,8 @@ static int connect_server(void) {
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
         go_cold(errno == ENOENT || errno == ECONNREFUSED ? "no-server" : errno == EAGAIN ? "busy" : "connect");
 #ifdef SO_PEERCRED
-    struct ucred peer;
     int unknown = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
 #else
-    struct { uid_t uid; gid_t gid; } peer;
     int unknown = getpeereid(fd, &peer.uid, &peer.gid);
 #endif
     if (unknown || peer.uid != geteuid())
@@ -220,6 +225,17 @@ static int read_greeting(int fd) {
         return line[3] == '1';
     word = strncmp(line, "cold ", 5) == 0 ? strspn(line + 5, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
     go_cold(word > 0 && 5 + word == size - 1 && line[5] != '-' ? line + 5 : "no-greeting");
+}
+
+/* Go cold in a sandbox of Landlock: the server cannot see it, for no file of /proc names its domain, but a process in one
+ * may not look at the server. */
+static void check_sandbox(void) {
+#ifdef SO_PEERCRED
+    char path[32], target[1];
+    snprintf(path, sizeof path, "/proc/%d/root", (int)peer.pid);
+    if (readlink(path, target, sizeof target) < 0)
+        go_cold("sandbox");
+#endif
 }
 
 /* Return the request, `HKR2` and a counted body, and its size. */
@@ -287,6 +303,8 @@ static void send_request(int working_directory, char *request, size_t size) {
             message.msg_control = NULL;
             message.msg_controllen = 0;
         }
+        if (part.iov_len == 0)
+            signal(SIGPIPE, SIG_IGN); /* as in every Python */
         for (int at = 0; at < 3 && part.iov_len == 0; at++)
             if (sigaction(passed_on[at], NULL, &ignored) == 0 && ignored.sa_handler != SIG_IGN)
                 sigaction(passed_on[at], &action, NULL);
@@ -344,6 +362,7 @@ int main(int argc, char **argv) {
     server = connect_server();
     char *request = make_request(&size); /* while the server looks at this process */
     int blocks = read_greeting(server);
+    check_sandbox();
     send_request(working_directory, request, size);
     while (got < sizeof answer) {
         struct pollfd wait = {.fd = server, .events = POLLIN};

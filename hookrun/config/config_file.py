@@ -20,7 +20,7 @@ from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.state import DATA_DIR
-from hookrun.text import did_you_mean, one_of, quote
+from hookrun.text import did_you_mean, one_line, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
 """Files of hookrun alone, where an unknown top-level key is an error."""
@@ -104,10 +104,14 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
     return file
 
 
-def internal_problem(path: str, error: Exception) -> Diagnostic:
-    """Return the diagnostic for an internal error in reading a file."""
-    message = f"cannot read the file: {type(error).__name__}"
-    return Diagnostic(path, 1, 1, "", message, "simplify the file, and please report this")
+def internal_problem(path: str, error: Exception, home: str | None = None) -> Diagnostic:
+    """Return the diagnostic for an internal error in reading a file; its traceback goes to crash.log."""
+    reason = type(error).__name__
+    if not isinstance(error, RecursionError):  # that is the file's
+        from hookrun.crash import report_in_run
+
+        reason = one_line(report_in_run(error, home))
+    return Diagnostic(path, 1, 1, "", f"cannot read the file: {reason}", "simplify the file")
 
 
 def _load(file: ConfigFile) -> None:

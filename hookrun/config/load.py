@@ -225,7 +225,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
             scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
-            examined.add_problems([internal_problem(file.path, error)])
+            examined.add_problems([internal_problem(file.path, error, examined.found.home)])
     declarations.files = list(dict.fromkeys(declarations.files))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)

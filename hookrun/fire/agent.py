@@ -27,7 +27,7 @@ from hookrun.agents.formats import (
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
-from hookrun.state import KEPT_TEXTS_DIR, NoHomeError, account_home
+from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home
 from hookrun.text import one_line, print_for_agent, shell_quoted, write_all, write_stderr
 
 TYPE_CHECKING = False
@@ -107,6 +107,7 @@ class AgentFire:
         options = self.options
         named = options.home if options.probe is None else options.probe
         home = account_home() if named is None else named_home(named)
+        CurrentRun.home, CurrentRun.for_agent = home, True
         self.command = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
         self.command.trusted = options.trust
         self.command.cold = options.cold

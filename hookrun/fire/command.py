@@ -13,7 +13,7 @@ from hookrun.events import UnknownEventError
 from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
-from hookrun.state import NoHomeError, home_directory
+from hookrun.state import CurrentRun, NoHomeError, home_directory
 from hookrun.text import closest, escape, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
@@ -179,6 +179,7 @@ class ProgramFire:
     def __init__(self, options: FireOptions) -> None:
         self.options = options
         home = home_directory() if options.home is None else named_home(options.home)
+        CurrentRun.home, CurrentRun.for_agent = home, False
         self.invocation = FireInvocation(home, deadline=options.deadline)
         self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)

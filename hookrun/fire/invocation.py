@@ -12,6 +12,7 @@ from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
+from hookrun.state import CurrentRun
 from hookrun.text import UserError, print_message, quote
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ class FireInvocation:
 
     def internal_error(self, error: Exception) -> str:
         """Return the message for a bug of ours; its traceback goes to crash.log."""
-        return internal_error(error, self.home, for_agent=self.agent is not None)
+        return internal_error(error, self.home, for_agent=CurrentRun.for_agent)
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit; failing does not change the answer."""

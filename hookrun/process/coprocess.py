@@ -74,11 +74,13 @@ def line_for(
     try:
         files = [file.to_list() for file in keeper.files_of(hook, variables, cwd, environment.project)]
         version = identity(program) if program is not None else None
+        directory = os.stat(cwd)  # while a program is in it, no other directory gets its number
     except Exception:  # changes of its files would go unnoticed
         return Line(owner)
     fields = {name: value for name, value in hook.to_dict().items() if name != "line"}
     same = frozenset((name, value) for name, value in variables.items() if name != NESTING)
-    return Line(owner, keeper, state=(repr(fields), files, version), place=(same, cwd, keeper.umask))
+    place = (same, cwd, directory.st_dev, directory.st_ino, keeper.umask)
+    return Line(owner, keeper, state=(repr(fields), files, version), place=place)
 
 
 class Line:

@@ -11,7 +11,6 @@ import select
 import signal
 import socket
 import stat
-import sys
 from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -20,6 +19,8 @@ from hookrun.process.loop import ENDING
 from hookrun.serve import caller
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import release_lock, sign_lock
+from hookrun.state import CurrentRun
+from hookrun.text import write_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +89,7 @@ class Server:
         A client that finds it also finds this process, and may end it as a server that runs.
         """
         self.wake = _catch_signals()
+        CurrentRun.home = home
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
         try:
@@ -361,8 +363,9 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))
         Worker(socket.socket(fileno=line)).work()
         status = 0
-    except BaseException:  # a bug of ours; with --foreground it is seen
-        sys.excepthook(*sys.exc_info())
-        sys.stderr.flush()
+    except Exception as error:  # a bug of ours; with --foreground it is seen
+        from hookrun.crash import report_in_run
+
+        write_stderr(report_in_run(error))
     finally:
         os._exit(status)

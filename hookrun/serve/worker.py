@@ -28,6 +28,7 @@ from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import reap_supervisors
 from hookrun.serve import caller
+from hookrun.state import CurrentRun
 from hookrun.trust.hook_files import files_of
 
 READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
@@ -137,6 +138,7 @@ class Worker:
         CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         FireInvocation.latest_settings = None
+        CurrentRun.for_agent = True  # until the command line is read
         if status_without_hooks(sys.argv) == 0:  # for this agent any other is a refusal
             end_with_zero()
         try:

@@ -286,8 +286,12 @@ class CaseRunner:
                 run.result, expect = self._fire_case(run, run.config)
         except CannotRunError as error:
             run.problems = [f"{run.case.where}: {one_line(str(error))}"]
-        except Exception as error:  # the other cases still run
+        except (OSError, ValueError, RecursionError) as error:  # the case's or the system's
             run.problems = [f"{run.case.where}: cannot be run: {type(error).__name__}: {error}"]
+        except Exception as error:  # the other cases still run
+            from hookrun.crash import report_in_run
+
+            run.problems = [f"{run.case.where}: cannot be run: {one_line(report_in_run(error))}"]
         else:
             run.differences = compare(expect, run.result)
         return run

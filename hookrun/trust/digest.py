@@ -9,6 +9,7 @@ from time import monotonic
 from hookrun.fastjson import dumps, scan_own
 from hookrun.model import HOOK_DEFAULTS, Hook
 from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, seal
+from hookrun.text import one_line
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
 from hookrun.trust.store import RULE, Owners
@@ -319,8 +320,12 @@ class HookInspector:
             return self._look(hook, declared or declaration(hook, self.root, self.home))
         except UnreadableFileError as error:
             return Inspection("", [], str(error))
-        except Exception as error:  # an untrusted project may only break its own hook
+        except (OSError, ValueError, RecursionError) as error:  # an untrusted project may only break its own hook
             return Inspection("", [], f"inspection failed ({type(error).__name__}: {error})")
+        except Exception as error:
+            from hookrun.crash import report_in_run
+
+            return Inspection("", [], f"inspection failed ({one_line(report_in_run(error, self.home))})")
         finally:
             if self._budget is not None:
                 self._budget.end()

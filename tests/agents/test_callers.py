@@ -73,7 +73,7 @@ def test_every_message_of_grok_s_is_told_to_be_grok_s(name: str) -> None:
 
 @pytest.mark.parametrize("caller", CALLERS)
 def test_a_caller_is_told_by_its_message(caller: str) -> None:
-    """Without a tool, Devin's are not told from Claude Code's, whose words it takes."""
+    """Without a tool, Devin's messages cannot be distinguished from Claude Code's, whose format they use."""
     own = next(iter(CALLERS[caller].TOOLS))
     assert detect_agent(claude, message(caller, own)) == caller
 

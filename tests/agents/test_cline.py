@@ -69,7 +69,7 @@ def test_every_thing_is_a_call(tool: str, args: object, name: str, seen: list[ob
     ],
 )
 def test_a_change_goes_where_it_came_from(tool: str, args: object, wanted: list[object], own: object) -> None:
-    """Every other thing stays as the model gave it; what a patch is to become cannot be said."""
+    """Everything else stays as the model sent it; the patched text cannot be changed."""
     assert read(tool, args).to_native_args(wanted) == own  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def test_each_thing_has_its_own_result() -> None:
 
 
 def test_a_failed_edit_changes_no_file() -> None:
-    """Its failure is one, whichever way Cline tells of it."""
+    """It is one failure, however Cline reports it."""
     args = {"path": "/a", "new_text": "x"}
     for more in ({"output": None, "error": "no"}, {"output": {"result": "", "error": "no", "success": False}}):
         (call,) = read("editor", args, **more).calls

@@ -111,7 +111,7 @@ def test_the_servers_of_the_user_decide_what_the_tool_is(project: Project, name:
 
 
 def test_a_project_s_servers_rule_no_reading_out(project: Project) -> None:
-    """A clone that calls a server of its own `my_files_make` does not lead a guard on `my_files` astray."""
+    """A clone that names its own server `my_files_make` does not mislead a guard on `my_files`."""
     (project.root / "opencode.json").write_text('{"mcp": {"my_files_make": {}}}')
     project.user_hooks({"name": "guard", "matcher": "mcp__my_files__make_it", "command": "exit 2"})
     agent = Agent("opencode", project)

@@ -92,7 +92,7 @@ def test_text_beside_a_call_comes_with_its_result(project: Project) -> None:
 
 @pytest.mark.slow
 def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> None:
-    """In a part of its own, with all that OpenCode wants of one; once."""
+    """In a separate part with every field that OpenCode requires; once."""
     project.hooks(
         {"event": "session_start", "command": says(action="continue", additional_context="hello")},
         {"name": "p", "event": "user_prompt_submit", "command": says(action="continue", additional_context="Monday")},
@@ -109,7 +109,7 @@ def test_a_prompt_gets_what_the_session_s_start_had_to_say(project: Project) -> 
 
 @pytest.mark.slow
 def test_a_refused_prompt_is_thrown_and_the_person_is_told(project: Project) -> None:
-    """OpenCode shows of what is thrown only that something went wrong."""
+    """For a thrown error OpenCode only shows that something failed."""
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
     results = drive(project, prompt())
     assert results["results"][0]["error"] == "not that"

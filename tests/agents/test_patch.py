@@ -75,7 +75,7 @@ def test_blanks_around_a_path_hide_no_file(path: str) -> None:
 
 @pytest.mark.parametrize("lines", [(" *** Move to: b", "-x", "+y"), ("-x", "+y", "*** Move to: b")])
 def test_a_move_that_not_every_agent_would_make_hides_neither_place(lines: tuple[str, ...]) -> None:
-    """Copilot takes the first for a move, OpenCode and Codex do not: the file is changed where it is, or goes."""
+    """Copilot reads the first as a move, OpenCode and Codex do not: the file is changed in place, or deleted."""
     found = of("*** Update File: a", *lines)
     assert {args["file_path"] for tool, args in found if tool == "edit"} == {"a", "b"}
     assert ("edit", {"file_path": "a", "old_string": "x", "new_string": "y"}) in found
@@ -123,7 +123,7 @@ def test_copilot_s_patches_change_files_when_they_could_be_applied(result: str, 
 @given(st.lists(st.sampled_from(["*** Add File: a", "*** Update File: b", "*** Delete File: c", "*** Move to: d",
                                  "@@", "+x", "-y", " z", "", "***", "noise"])))  # fmt: skip
 def test_every_file_that_is_named_is_seen(lines: list[str]) -> None:
-    """Whatever else stands in a patch, or is missing from it."""
+    """Whatever else a patch contains, or lacks."""
     found = of(*lines)
     seen = {args["file_path"] for _, args in found}
     named = {line.partition(": ")[2] for line in lines if ": " in line and "Move" not in line}
@@ -133,7 +133,7 @@ def test_every_file_that_is_named_is_seen(lines: list[str]) -> None:
 
 @given(st.text())
 def test_no_text_is_too_strange(text: str) -> None:
-    """A patch that is none touches no file, and then the call is fired as it is."""
+    """A malformed patch touches no file, and the event is fired unchanged."""
     message = codex.read(
         {"hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": {"command": text}}, ""
     )

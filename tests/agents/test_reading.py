@@ -57,7 +57,7 @@ def before(tool: str, **more: object) -> Json:
     ],
 )
 def test_gemini_s_tools(message: Json, name: str) -> None:
-    """A server's tool has one name on every agent; where Gemini tells the server, its name may hold a `_`."""
+    """An MCP tool has one name on every agent; where Gemini names the server, its name may contain a `_`."""
     assert gemini.read(message, "").calls[0].fields["tool_name"] == name
 
 
@@ -100,7 +100,7 @@ def test_copilot_s_arguments_may_be_a_text(arguments: object, seen: object) -> N
 
 
 def test_copilot_s_failure_is_no_changed_file() -> None:
-    """Its result says how it went."""
+    """Its result says whether it succeeded."""
     message: Json = {"toolName": "create", "toolArgs": {"path": "/a", "file_text": "x"}}
     for kind, events in (("success", ["post_tool_use", "file_changed"]), ("failure", ["post_tool_use"])):
         result = {"resultType": kind, "textResultForLlm": "t"}
@@ -178,7 +178,7 @@ def test_arguments_that_are_read_are_not_cut_off(module: Any, message: Json) -> 
 
 @pytest.mark.parametrize("module", [copilot, gemini, opencode, qwen])
 def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
-    """The wiring names it after --agent, where the message does not."""
+    """The installed line names the event after --agent where the message does not."""
     assert module.read({}, module.PRE_TOOL_EVENT).native == module.PRE_TOOL_EVENT
     with pytest.raises(UnreadableMessageError, match=r"not the name of|no event"):
         module.read({}, "")

@@ -81,7 +81,7 @@ def test_a_guard_of_the_user_s_sees_what_a_project_s_hook_has_changed() -> None:
 
 
 def test_a_refusal_in_hookrun_s_words_decides_nothing_and_is_told() -> None:
-    """It is for the person, once in a session: `lost`."""
+    """The text is for the user, once a session: `lost`."""
     fire = Fire(claude("a"), answers={"a": blocks()})
     assert fire.action == "continue"
     [run] = fire.chain.runs

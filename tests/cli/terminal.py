@@ -1,4 +1,4 @@
-"""Runs a command at a terminal, as a person would: a pseudo-terminal, and answers typed when they are asked for."""
+"""Run a command at a terminal, as a user would: a pseudo-terminal, and answers typed when the command asks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE = 60
 
 
 class Session:
-    """What a command at a terminal came to: its exit status, and all that was on the screen."""
+    """A finished command at a terminal: its exit status and everything on the screen."""
 
     def __init__(self, status: int, screen: str) -> None:
         self.status = status
@@ -26,7 +26,7 @@ class Session:
 
 
 def until_closed(master: int) -> bytes:
-    """Return all that is written to a terminal until nobody has it open any more, and close it."""
+    """Return everything written to a terminal until every process has closed it, then close it."""
     screen = b""
     while more := _more(master):
         screen += more

@@ -104,14 +104,14 @@ def test_each_shell_has_its_script_and_its_answer(project: Project, shell: str) 
 
 
 def test_a_shell_that_is_not_known(project: Project) -> None:
-    """It is an error that says which are; the status is never 2."""
+    """The error lists the supported shells; the status is never 2."""
     done = hookrun(project, "completion", SHELL="/bin/tcsh")
     assert (done.status, done.stdout) == (1, "")
     assert 'unsupported shell "tcsh"\nhint: name one of bash, zsh, fish' in done.stderr
 
 
 def test_what_a_stranger_called_a_hook_is_never_put_into_a_command_line(project: Project) -> None:
-    """A name that is more than a word to a shell is not offered; nothing is run or expanded."""
+    """A name that is more than one word to a shell is not offered; nothing is run or expanded."""
     names = ["$(touch ran)", "`touch ran`", "; touch ran", "*", "a b", "-rf", "a,b", "good"]
     hooks: list[dict[str, object]] = [{"name": name, "command": "touch ran"} for name in names]
     project.hooks(*hooks)
@@ -121,7 +121,7 @@ def test_what_a_stranger_called_a_hook_is_never_put_into_a_command_line(project:
 
 @pytest.mark.slow
 def test_trouble_is_silent(project: Project) -> None:
-    """Declarations that cannot be read offer nothing, and say nothing where somebody types."""
+    """A config that cannot be read offers no completions and prints nothing while the user types."""
     (project.root / "coder.json").write_text("{")
     assert offered(project, "hookrun", "disable", "g") == []
     assert offered(project, "hookrun", "nonsense", "g") == []

@@ -73,7 +73,7 @@ def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
 
 
 def test_an_agent_that_is_not_wired(project: Project) -> None:
-    """It is said, with what to run; the status is 1."""
+    """It is reported with the command to run; the status is 1."""
     done = hookrun(project, "doctor", "claude")
     assert done.status == 1
     assert "problem  installed  hookrun is not in its settings" in done.stdout
@@ -81,7 +81,7 @@ def test_an_agent_that_is_not_wired(project: Project) -> None:
 
 
 def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project) -> None:
-    """What is neither installed nor wired is not worth a word."""
+    """An agent that is neither installed nor connected is not mentioned."""
     hookrun(project, "install", "gemini")
     done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
     assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == [
@@ -90,7 +90,7 @@ def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project
 
 
 def test_no_agent_at_all(project: Project) -> None:
-    """Nothing here is nothing wrong, and said."""
+    """No agent is no problem, and doctor says so."""
     done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
     assert (done.status, done.stdout) == (
         0,
@@ -143,7 +143,7 @@ def test_a_line_that_another_version_has_written(project: Project) -> None:
 
 
 def test_wiring_that_has_fallen_behind(project: Project) -> None:
-    """An event with a hook that is not wired is named; installing again mends it."""
+    """An event with a hook but no installed line is named; installing again fixes it."""
     hookrun(project, "install", "claude")
     project.hooks({"name": "a", "command": "true"}, {"name": "b", "event": "stop", "command": "true"})
     finding = _found(project, "claude", "declared")
@@ -162,7 +162,7 @@ def test_events_that_an_agent_does_not_have(project: Project) -> None:
 
 
 def test_declarations_that_cannot_be_read(project: Project) -> None:
-    """Nobody knows what they hold."""
+    """Their hooks are unknown."""
     hookrun(project, "install", "claude")
     (project.root / "coder.json").write_text("{")
     assert _found(project, "claude", "declarations")["remedy"] == "close every bracket and string"
@@ -202,7 +202,7 @@ def test_hooks_that_nobody_has_approved(project: Project) -> None:
 
 
 def test_no_hook_that_guards_the_hooks(project: Project) -> None:
-    """The recipe protect-hooks is missing until the user declares it; that is worth knowing, no problem."""
+    """A missing protect-hooks recipe is a note, not a problem."""
     hookrun(project, "install", "claude")
     assert "hookrun add protect-hooks --user" in _found(project, "claude", "protected", "note")["remedy"]
     project.user_hooks(DECLARATION)
@@ -253,7 +253,7 @@ def test_a_launcher_that_another_version_has_written(project: Project) -> None:
 
 
 def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None:
-    """A wiring that runs another copy is a note that names both."""
+    """An installed line that runs another copy is a note that names both."""
     (tmp_path / "other" / "hookrun").mkdir(parents=True)
     (tmp_path / "other" / "hookrun" / "__main__.py").write_text("")
     hookrun(project, "install", "claude")
@@ -263,7 +263,7 @@ def test_another_hookrun_than_this_one(project: Project, tmp_path: Path) -> None
 
 
 def test_a_home_that_is_gone(project: Project) -> None:
-    """The wired command names a home: if that is gone, nothing is found there."""
+    """The installed command names a home: if that was deleted, no config is found there."""
     hookrun(project, "install", "gemini")
     _edit(settings_file(project, "gemini"), lambda text: text.replace(f"--home {project.home}", "--home /no/where"))
     assert "its home /no/where is not a directory" in _found(project, "gemini", "program")["found"]
@@ -279,7 +279,7 @@ def test_a_home_that_is_gone(project: Project) -> None:
     ],
 )
 def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, old: str, new: str) -> None:
-    """The agent would end hookrun before it answers: told in seconds, whatever the agent's unit."""
+    """The agent would kill hookrun before it answers: reported in seconds, whatever unit the agent uses."""
     hookrun(project, "install", agent)
     _edit(settings_file(project, agent), lambda text: text.replace(old, new))
     assert f"{BEFORE_TOOL[agent]}: the agent waits" in _found(project, agent, "limits")["found"]
@@ -289,7 +289,7 @@ def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, ol
 
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_a_limit_larger_than_a_float(project: Project, sign: str) -> None:
-    """It is as good as none, or as one that is over at once."""
+    """It counts as no limit, or as one that expires at once."""
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace("600", f"{sign}1{'0' * 400}"))
     assert ("the agent waits -1e+15 s" in json.dumps(_findings(project, "claude"))) is bool(sign)
@@ -308,7 +308,7 @@ def test_a_limit_larger_than_a_float(project: Project, sign: str) -> None:
     ],
 )
 def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, text: str | None) -> None:
-    """A setting of the agent's own that switches hooks off is found where it stands."""
+    """An agent's own setting that disables hooks is found with its location."""
     hookrun(project, "install", agent, "--trust")
     file = project.root.parent / path
     off = {".json": lambda old: old.replace("{", '{"disableAllHooks": true,', 1), ".toml": _codex_off}
@@ -321,7 +321,7 @@ def _codex_off(old: str) -> str:
 
 
 def test_the_setting_that_counts_most_decides(project: Project) -> None:
-    """A project that says false overrides a person that says true, as Claude Code does it."""
+    """`false` in a project overrides the user's `true`, as in Claude Code."""
     hookrun(project, "install", "claude")
     _edit(settings_file(project, "claude"), lambda text: text.replace("{", '{"disableAllHooks": true,', 1))
     _edit(project.root / ".claude" / "settings.json", lambda _: '{"disableAllHooks": false}')
@@ -406,7 +406,7 @@ def test_wired_in_both_scopes(project: Project, agent: str) -> None:
 
 
 def test_a_second_line_of_a_project_that_does_not_yield(project: Project) -> None:
-    """A line written by hand in the project fires beside the user's own: each hook runs twice."""
+    """A handwritten line in the project runs beside the user's: each hook runs twice."""
     hookrun(project, "install", "claude")
     handler = {"type": "command", "command": "hookrun fire --agent claude"}
     path = settings_file(project, "claude", "project")
@@ -452,7 +452,7 @@ def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path:
 
 @pytest.mark.slow
 def test_claudes_wiring_that_copilot_reads_too(project: Project) -> None:
-    """Copilot runs a project's Claude settings: said, and harmless."""
+    """Copilot runs a project's Claude settings: reported as harmless."""
     hookrun(project, "install", "claude", "--scope", "project")
     hookrun(project, "install", "copilot")
     found = _found(project, "copilot", "twice", "note")["found"]
@@ -483,7 +483,7 @@ def test_an_audit_that_cannot_be_written(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", ALL)
 def test_the_proof(project: Project, agent: str) -> None:
-    """What was recorded goes through the wired line: the probe refuses, and the agent is seen to obey."""
+    """Recorded messages go through the installed line: the probe refuses, and the agent obeys."""
     hookrun(project, "install", agent, "--trust")
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
     assert [each["level"] for each in proofs] == ["ok"]
@@ -496,7 +496,7 @@ def test_the_proof(project: Project, agent: str) -> None:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) -> None:
-    """With all events wired nothing that is tried fails, and what could not be tried is named."""
+    """With all events installed every probe succeeds, and what could not be tried is named."""
     hookrun(project, "install", agent, "--trust", "--all-events")
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
     assert {each["level"] for each in proofs} <= {"ok", "note"}
@@ -548,7 +548,7 @@ def test_a_wiring_that_does_not_do_it_is_no_proof(
 
 
 def test_as_json(project: Project) -> None:
-    """Every finding has its parts by name, and `ok` says what the exit status says."""
+    """Every finding has its parts by name, and `ok` agrees with the exit status."""
     done = hookrun(project, "doctor", "claude", "--json")
     assert done.status == 1
     assert done.json["ok"] is False
@@ -558,7 +558,7 @@ def test_as_json(project: Project) -> None:
 
 
 def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: Path) -> None:
-    """Here or not, which version, wired or not, for what: from a package beside the program, or by asking it."""
+    """Found or not, version, connected or not, events: from a package beside the program, or from its output."""
     package = tmp_path / "lib" / "claude-code"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "claude-code", "version": "2.1.329", "bin": {"claude": "cli.js"}}')

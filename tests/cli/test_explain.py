@@ -33,7 +33,7 @@ def fates(done: Done) -> dict[str, dict[str, object]]:
 
 
 def test_what_is_not_given_is_named_as_what_it_depends_on(project: Project) -> None:
-    """Without a context a hook without conditions would run, and of every other it is said what it hangs on."""
+    """Without a context a hook without conditions would run; every other is shown with what it depends on."""
     project.hooks(
         {"name": "any", "command": "true"},
         {"name": "every-tool", "matcher": "*", "command": "true"},
@@ -115,7 +115,7 @@ def test_nothing_is_run(project: Project) -> None:
 
 
 def test_the_run_shows_what_each_hook_did_and_what_became_of_the_arguments(project: Project) -> None:
-    """What each read, wrote and came to, and the arguments before and after, as a difference."""
+    """What each hook read, wrote and returned, and the arguments before and after, as a diff."""
     project.hooks(
         {"name": "dry", "command": says(action="modify", args_patch={"command": "git push --dry-run"})},
         {"name": "loud", "command": "echo beware >&2; exit 3"},
@@ -168,7 +168,7 @@ def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project:
 
 @pytest.mark.parametrize("message", ["shell.02.PreToolUse.json", None])
 def test_what_an_agent_would_be_told_to_the_byte(project: Project, message: str | None) -> None:
-    """Of a message of its own, or of a context in hookrun's names, which is made one of the agent's."""
+    """For an agent's own message, or for a hookrun context, which is translated into one of the agent's."""
     project.hooks({"name": "asks", "matcher": "Bash", "command": says(action="skip", message="R")})
     project.approve()
     question: tuple[str, ...] = PUSH
@@ -194,7 +194,7 @@ def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Pro
 
 
 def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project) -> None:
-    """A guard that nobody has approved refuses: the very answer is known, and it is the one that a fire gives."""
+    """An unapproved guard refuses: the exact answer is known, and it is the one that `fire` gives."""
     project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
     states = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
     run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
@@ -252,7 +252,7 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     ],
 )
 def test_what_cannot_be_asked(project: Project, arguments: tuple[str, ...], error: str) -> None:
-    """One line that says what was found and expected, and the status is 1."""
+    """A one-line error names the fault; the status is 1."""
     project.hooks({"name": "guard", "command": "true"})
     (project.root / "list.json").write_text("[]")
     done = hookrun(project, "explain", *arguments)
@@ -290,7 +290,7 @@ def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
 
 @pytest.mark.slow
 def test_a_background_hook_was_started(project: Project) -> None:
-    """`--run` does not say that no hook ran: it says which was started, and how to learn how it ends.
+    """`--run` does not claim that no hook ran: it names the one started, and how to see its result.
 
     In a process of its own: its supervisor is a child of whoever started it, until that ends.
     """
@@ -306,14 +306,14 @@ def test_a_background_hook_was_started(project: Project) -> None:
 
 
 def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project) -> None:
-    """Nobody has approved it, and nobody can."""
+    """It has no approval, and can have none."""
     project.hooks({"name": "bad", "event": "stop", "command": "true", "timout": 3})
     states = fates(hookrun(project, "explain", "stop", "--json"))
     assert (states["bad"]["state"], states["bad"]["trust"]) == ("fails", "declared wrongly")
 
 
 def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) -> None:
-    """Whatever would run besides: a fire would fail."""
+    """Whatever else would run: `fire` would fail."""
     project.hooks({"name": "a", "command": "true"})
     project.approve()
     project.broken_user_hooks()

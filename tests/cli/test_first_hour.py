@@ -165,7 +165,7 @@ def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, .
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("init", "--no-install"), ("trust",)])
 def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[str, ...]) -> None:
-    """As `hookrun help exit-codes` says of every command."""
+    """As `hookrun help exit-codes` documents for every command."""
     if arguments == ("trust",):
         project.hooks({"name": "guard", "command": "true"})
     process, master = started_at_terminal(project, *arguments)
@@ -190,7 +190,7 @@ def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project:
 
 @pytest.mark.parametrize("command", [("doctor", "claude"), ("status",)])
 def test_a_hook_that_is_declared_wrongly_is_a_problem(project: Project, command: tuple[str, ...]) -> None:
-    """It fails at every call, and the exit status says so too."""
+    """It fails at every call, and the exit status shows it."""
     project.hooks({"name": "guard", "command": "true"})
     hookrun(project, "install", "claude")
     project.user_hooks({"name": "mine", "command": "./mine.sh"})
@@ -220,7 +220,7 @@ def test_a_command_line_without_quotes_is_shown_with_them(project: Project) -> N
 
 
 def test_the_command_that_shows_why_nothing_matched_has_the_call(project: Project) -> None:
-    """Without the call `explain` could only say what it depends on."""
+    """Without the call `explain` could only list the conditions."""
     project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "git*"}, "command": "true"})
     tried = hookrun(project, "try", "ls -l").stdout
     assert "`hookrun explain pre_tool_use --tool bash --arg 'command=ls -l'` shows why" in tried
@@ -244,7 +244,7 @@ def test_a_hook_for_one_agent_does_not_include_null(project: Project) -> None:
 
 @pytest.mark.slow
 def test_your_own_hook_is_not_one_of_the_project(project: Project) -> None:
-    """`hookrun list` lists it, so it is not unknown: it is said where it is switched off, or removed."""
+    """`hookrun list` shows it, so it is not unknown: the message says where to disable or remove it."""
     project.user_hooks({"name": "mine", "command": "/bin/true"})
     project.hooks({"name": "theirs", "command": "true"})
     for command in "disable", "deny", "enable":
@@ -282,7 +282,7 @@ def test_hooks_are_not_ready_where_the_approvals_cannot_be_read(project: Project
 
 
 def test_an_old_run_is_not_taken_for_the_last_one(project: Project) -> None:
-    """Where runs are no longer logged, `why` and `log` say so; not of a run that is named."""
+    """Where runs are no longer logged, `why` and `log` say so; not for a run given by id."""
     project.hooks({"name": "guard", "command": "true"})
     run_id = str(project.fire(LS).verdict["request_id"])
     path = project.home / ".config" / "hookrun" / "hooks.json"
@@ -310,7 +310,7 @@ def test_outside_a_repository_every_command_names_the_config_above(project: Proj
 
 @pytest.mark.parametrize("arguments", [("new", "guard", "--lang", "sh"), ("add", "no-force-push"), ("init", "--yes")])
 def test_a_new_config_outside_a_repository_says_where_it_applies(project: Project, arguments: tuple[str, ...]) -> None:
-    """In a repository it applies everywhere, so nothing is said."""
+    """In a repository it applies everywhere, so no note is needed."""
     text = "not a git repository: the hooks run in this directory, but not in the directories below it"
     assert text not in hookrun(project, *arguments, "--dry-run").stdout
     (project.root / ".git").rmdir()

@@ -1,4 +1,4 @@
-"""The commands as a whole: their groups, help, topics, former names, and what an unknown word is answered."""
+"""The command line as a whole: groups, help, topics, former names, and the answer to an unknown word."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ COLOR = "\x1b["
 
 
 def test_color_can_be_chosen(project: Project) -> None:
-    """`--color` stands before or behind the command, and is stronger than NO_COLOR and FORCE_COLOR."""
+    """`--color` works before or after the command, and overrides NO_COLOR and FORCE_COLOR."""
     assert COLOR not in hookrun(project, "remove", "x").stderr
     for words in ("--color", "always", "remove", "x"), ("remove", "x", "--color=always"):
         assert hookrun(project, *words, NO_COLOR="1").stderr.startswith(COLOR)
@@ -211,7 +211,7 @@ def test_a_log_that_cannot_be_read_hides_only_the_last_run(project: Project, mon
 
 
 def test_status_of_a_new_account(project: Project) -> None:
-    """One screen that says what to do first."""
+    """One screen that shows the first step."""
     done = hookrun(project, "status", PATH="/nowhere")
     assert (done.status, done.stderr) == (0, "")
     assert "none found" in done.stdout
@@ -280,7 +280,7 @@ def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
     [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook named")],
 )
 def test_what_cannot_be_removed(project: Project, name: str, message: str) -> None:
-    """It is said why, and nothing is written."""
+    """The error gives the reason, and nothing is written."""
     project.hooks({"name": "guard", "command": "true"}, include_claude=True)
     (project.root / ".claude").mkdir()
     handler = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}'
@@ -293,7 +293,7 @@ def test_what_cannot_be_removed(project: Project, name: str, message: str) -> No
 
 
 def test_an_option_of_every_command_has_a_text() -> None:
-    """Every option of every command says what it does."""
+    """Every option of every command has a help text."""
     for name, command in EVERY.items():
         for param in command.params:
             assert not isinstance(param, click.Option) or param.hidden or param.help, (name, param.name)

@@ -25,7 +25,7 @@ TOLD_AS = {
     "copilot": ("additionalContext",),
     "cline": ("context",),
 }
-"""Agent -> where in its answer the person's text is; Copilot and Cline have only the model to pass it on."""
+"""Agent -> where its answer has the text for the user; Copilot and Cline can only pass it on through the model."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", list(TOLD_AS))
 def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:
-    """By its path it answers as ever; moved away, the wired line lets the tool run and says what is the matter."""
+    """At its path it answers as ever; moved away, the installed line lets the tool run and reports the problem."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
     _install_from(elsewhere, project, agent)
     line = wired_line(project, agent, BEFORE_TOOL[agent])
@@ -86,7 +86,7 @@ def test_a_hookrun_that_is_not_whole_refuses_nothing(
 
 @pytest.mark.slow
 def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, elsewhere: Path) -> None:
-    """A project's json.py, hookrun/ or sitecustomize.py, also by PYTHONPATH, are not what the wired line imports."""
+    """A project's json.py, hookrun/ or sitecustomize.py, also by PYTHONPATH, are not imported by the installed line."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
     _install_from(elsewhere, project, "claude")
     for name in ("json.py", "sitecustomize.py", "usercustomize.py", "os.py", "yaml.py"):

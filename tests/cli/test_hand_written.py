@@ -55,7 +55,7 @@ def _declared(project: Project) -> None:
 
 
 def _write(project: Project, agent: str, line: str, scope: str) -> Path:
-    """Put a line into an agent's settings for its event before a tool, as a person or a project would."""
+    """Write a line for the event before a tool into an agent's settings, as a user or a project would."""
     path, event = settings_file(project, agent, scope), BEFORE_TOOL[agent]
     path.parent.mkdir(parents=True, exist_ok=True)
     line = line.replace("AGENT", agent).replace("PWNED", str(project.root / "PWNED"))
@@ -78,7 +78,7 @@ def _findings(project: Project, agent: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("line", [*ATTACKS, *TEXTS])
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, line: str) -> None:
-    """`doctor --prove` in a clone runs nothing that a project's settings say."""
+    """`doctor --prove` in a clone runs nothing from a project's settings."""
     _write(project, "claude", line, scope)
     findings = _findings(project, "claude")
     assert not (project.root / "PWNED").exists()
@@ -89,7 +89,7 @@ def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, l
 @pytest.mark.parametrize("line", ATTACKS)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -> None:
-    """`doctor` and `agents` name it; `install` wires its own beside it, where that can be, and says so."""
+    """`doctor` and `agents` name it; `install` adds its own line beside it where possible, and says so."""
     path = _write(project, agent, line, "user")
     before = path.read_text()
     (shown,) = [each for each in _findings(project, agent) if "handwritten" in each["found"]]
@@ -111,7 +111,7 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
 @pytest.mark.parametrize("line", TEXTS)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_text_keeps_nobody_from_installing(project: Project, agent: str, line: str) -> None:
-    """A comment in a project's settings is no wiring: the user's own is installed, and without one doctor says so."""
+    """A comment in a project's settings installs nothing: the user's line is installed; without one doctor says so."""
     _write(project, agent, line, "project")
     found = [each["found"] for each in _findings(project, agent) if each["check"] == "wired"]
     assert found == ["hookrun is not in its settings"]
@@ -145,7 +145,7 @@ def test_the_proof_starts_no_program_that_a_project_names(project: Project, thro
     ["if true; then LAUNCHER PreToolUse; fi", "LAUNCHER.PreToolUse --cold x", "~/.local/share/hookrun/claude Stop"],
 )
 def test_a_launcher_that_a_line_by_hand_names_stays(project: Project, line: str) -> None:
-    """It would run no hook without; once the line is gone, uninstall removes the launcher, and says so."""
+    """The line needs it to run hooks; once the line is removed, uninstall removes the launcher, and says so."""
     assert hookrun(project, "install", "claude").status == 0
     kept, path = launcher(project, "claude"), settings_file(project, "claude")
     settings = json.loads(path.read_bytes())
@@ -187,7 +187,7 @@ def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, age
 
 
 def test_a_text_about_an_agent_does_not_silence_hookrun_for_it(project: Project) -> None:
-    """What Copilot fires through Claude's settings is answered, unless a handler of its own really fires hookrun."""
+    """Events that Copilot sends through Claude's settings are answered, unless its own handler really runs hookrun."""
     project.user_hooks({"name": "guard", "command": "exit 2"})
     assert hookrun(project, "install", "claude", "--scope", "project").status == 0
     line = wired_line(project, "claude", "PreToolUse", "project")
@@ -199,7 +199,7 @@ def test_a_text_about_an_agent_does_not_silence_hookrun_for_it(project: Project)
 
 
 def test_a_handler_without_a_shell_is_shown_with_its_arguments(project: Project) -> None:
-    """Its first word alone does not say what it runs."""
+    """Its first word alone does not show what it runs."""
     path = _write(project, "claude", "hookrun", "user")
     handler = {"type": "command", "command": "hookrun", "args": ["fire", "--agent", "claude"]}
     path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 ASIDE = re.compile(r"\s{2,}\(.*\)$")
-"""What stands beside an example for people only."""
+"""Annotations beside an example, for readers only."""
 
 
 def examples(text: str) -> list[list[str]]:

@@ -89,7 +89,7 @@ def test_the_administrators_settings_are_where_claude_code_reads_them() -> None:
     ],
 )
 def test_an_event_that_never_comes(project: Project, agent: str, event: str) -> None:
-    """Install, explain and doctor say so before a hook was missed."""
+    """Install, explain and doctor report it before anyone misses the hook."""
     title = load(agent).DISPLAY_NAME
     project.hooks({"event": event, "command": "true"})
     installed = hookrun(project, "install", agent)

@@ -170,7 +170,7 @@ def test_a_dry_run_shows_the_agents_settings_too(project: Project) -> None:
 
 @pytest.mark.slow
 def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
-    """What only the user may do is a hint, and the status says that something is missing."""
+    """A step that only the user may take is a hint, and the status shows that it is missing."""
     done = hookrun(project, "init", "--agent", "codex")
     assert done.status == 1
     assert "hint: run `hookrun install codex --trust`" in done.stderr
@@ -233,7 +233,7 @@ def test_what_a_project_is_decides_what_is_offered(
 
 @pytest.mark.slow
 def test_an_agent_approves_nothing(project: Project) -> None:
-    """An agent that runs init in a terminal of its own gets hooks, and no approval."""
+    """An agent that runs init in its own terminal gets hooks, and no approval."""
     session = at_terminal(project, "init", "--yes", "--lang", "sh", "--agent", "codex", env={"CLAUDECODE": "1"})
     assert session.status == 1  # Codex does not trust the hooks yet
     assert "nothing was approved: " in session.screen
@@ -337,7 +337,7 @@ def test_what_a_stranger_has_a_part_in_is_asked_about(project: Project) -> None:
 
 
 def test_a_hook_that_has_to_be_built_is_approved_when_it_is(project: Project) -> None:
-    """There is no program yet that could be approved: what comes next says how it is built."""
+    """There is no program to approve yet: the next step explains how to build it."""
     session = at_terminal(project, "new", "fast", "--lang", "go")
     assert session.status == 0
     assert "go build -o hooks/fast hooks/fast.go" in session.screen

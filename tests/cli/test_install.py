@@ -1,4 +1,4 @@
-"""`hookrun install` and `uninstall` through the real command: what is written where, and that all of it goes again."""
+"""`hookrun install` and `uninstall` through the real command: which files they write, and that all of it is removed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _declared(project: Project) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_without_a_file_before_there_is_none_after(project: Project, scope: str) -> None:
-    """Installed and taken out, in every agent, nothing is left: no file, no directory; twice installed is once."""
+    """Install and uninstall leave nothing in any agent, no file, no directory; installing twice changes nothing."""
     before = tree(project.home, project.root)
     done = hookrun(project, "install", *ALL, "--scope", scope, "--trust")
     assert (done.status, done.stderr) == (0, "")
@@ -85,7 +85,7 @@ def test_what_people_write_comes_back_byte_for_byte(project: Project, agent: str
 
 @pytest.mark.parametrize("agent", IN_JSON)
 def test_only_what_is_ours_is_taken_out_of_what_others_changed(project: Project, agent: str) -> None:
-    """Where somebody has written into the settings since, that stays, and so do foreign hooks and comments."""
+    """Settings that were edited since keep the edits, and so do other programs' hooks and comments."""
     path = settings_file(project, agent)
     path.parent.mkdir()
     path.write_bytes(PEOPLE_WRITE["foreign hooks"])
@@ -97,7 +97,7 @@ def test_only_what_is_ours_is_taken_out_of_what_others_changed(project: Project,
 
 
 def test_a_comment_that_somebody_adds_stays(project: Project) -> None:
-    """What says the same to the agent is a change all the same: the text before install does not come back over it."""
+    """An edit that means the same to the agent is still an edit: the text from before install does not overwrite it."""
     path = settings_file(project, "gemini")
     path.parent.mkdir()
     path.write_text('{\n  "a": 1\n}\n')
@@ -137,7 +137,7 @@ def test_a_link_stays_a_link(project: Project, exists: bool) -> None:
 
 
 def test_a_projects_link_out_of_it_is_not_followed(project: Project) -> None:
-    """A project's settings that are really somebody else's file are left alone, and the error says whose."""
+    """A project's settings that link to a file elsewhere are left alone, and the error names that file."""
     (project.root / ".claude").mkdir()
     (project.home / "precious.json").write_text("{}")
     (project.root / ".claude" / "settings.json").symlink_to(project.home / "precious.json")
@@ -174,7 +174,7 @@ def test_settings_that_are_not_valid_are_left_alone(project: Project, agent: str
 
 
 def test_one_agents_trouble_does_not_keep_the_others_from_being_wired(project: Project) -> None:
-    """Each agent is wired for itself; the exit status says that one could not be."""
+    """Each agent is installed separately; the exit status shows that one failed."""
     path = settings_file(project, "claude")
     path.parent.mkdir()
     path.write_text("{")
@@ -216,7 +216,7 @@ def test_only_declared_events_are_wired_and_none_is_taken_away(project: Project)
 
 
 def test_all_events(project: Project) -> None:
-    """`--all-events` wires what the agent has, declared or not; Claude's FileChanged, which never comes, is not."""
+    """`--all-events` installs all events of the agent, declared or not; except FileChanged, which never occurs."""
     hookrun(project, "install", "claude", "--all-events")
     events = _wired_events(project, "claude")
     assert {"PreToolUse", "SessionStart", "SessionEnd", "Notification"} < set(events)
@@ -231,7 +231,7 @@ def test_an_event_that_is_made_of_another_wires_that(project: Project) -> None:
 
 
 def test_events_that_an_agent_does_not_have_are_told(project: Project) -> None:
-    """A hook that can never run in an agent is named when that is wired; where there is no other, nothing is."""
+    """A hook that can never run in an agent is named during install; if it is the only one, nothing is installed."""
     project.hooks({"name": "s", "event": "subagent_start", "command": "true"})
     done = hookrun(project, "install", "qwen", "gemini")
     assert done.status == 1
@@ -242,7 +242,7 @@ def test_events_that_an_agent_does_not_have_are_told(project: Project) -> None:
 
 
 def test_hooks_for_other_agents_or_switched_off_do_not_count(project: Project) -> None:
-    """What this agent would not fire is no reason to wire an event."""
+    """A hook that would not run in this agent is no reason to install its event."""
     project.hooks(
         {"name": "a", "command": "true", "agents": ["codex"]},
         {"name": "b", "event": "stop", "command": "true", "mode": "off"},
@@ -253,14 +253,14 @@ def test_hooks_for_other_agents_or_switched_off_do_not_count(project: Project) -
 
 
 def test_a_hook_that_is_declared_wrongly_counts(project: Project) -> None:
-    """It fails when its event comes, and may block: that event is wired."""
+    """It fails at its event, and may block: that event is installed."""
     project.hooks({"name": "a", "command": "true", "timeout": "soon"})
     hookrun(project, "install", "claude")
     assert _wired_events(project, "claude") == ["PreToolUse"]
 
 
 def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:
-    """No declaration, no event: said, and not done."""
+    """Without a declaration there are no events: reported, and nothing is written."""
     (project.root / "coder.json").unlink()
     done = hookrun(project, "install", "claude")
     assert done.status == 1
@@ -270,7 +270,7 @@ def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", ["cline", "opencode"])
 def test_a_foreign_file_in_the_place_of_ours_is_left_alone(project: Project, agent: str) -> None:
-    """Where a file is to be ours alone and is somebody else's, nothing is written, nor taken away."""
+    """If another program's file is at the path of ours, it is neither overwritten nor removed."""
     path = settings_file(project, agent)
     path.parent.mkdir(parents=True)
     path.write_text("#!/bin/sh\necho mine\n")
@@ -305,7 +305,7 @@ def test_time_limits_are_the_agents_own_and_above_the_deadline(project: Project,
 
 
 def test_the_home_is_named_where_it_is_not_the_accounts(project: Project) -> None:
-    """A fire for an agent does not believe HOME: where that is another, the wired command names it."""
+    """An agent's run does not trust HOME: where that differs, the installed command names the home."""
     project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "codex", "--trust")
     assert wired_line(project, "codex", "PreToolUse").endswith(f" --home {project.home}")
@@ -334,14 +334,14 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
     ],
 )
 def test_wrong_usage_is_told(project: Project, arguments: tuple[str, ...], message: str) -> None:
-    """What was meant is said, and the status is 1."""
+    """The message suggests the intended command; the status is 1."""
     done = hookrun(project, *arguments)
     assert done.status == 1
     assert message in done.stderr
 
 
 def test_every_agent_has_its_event(project: Project) -> None:
-    """The wiring of each agent says which event it is for."""
+    """Each agent's installed line names its event."""
     hookrun(project, "install", *ALL, "--trust")
     for agent, event in BEFORE_TOOL.items():
         assert event in _wired_events(project, agent)

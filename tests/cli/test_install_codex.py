@@ -1,4 +1,4 @@
-"""Codex's trust of its hooks: asked for on a terminal, given by a flag, never in silence, and taken away again."""
+"""Codex's trust in its hooks: asked for at a terminal, granted by a flag, never silently, and removed again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _on_a_terminal(project: Project, answer: str, *arguments: str) -> tuple[int,
 
 
 def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project) -> None:
-    """The hooks are written, the trust is not; the status says that Codex will not run them yet."""
+    """The hooks are written, the trust is not; the status shows that Codex will not run them yet."""
     done = hookrun(project, "install", "codex")
     assert done.status == 1
     assert settings_file(project, "codex").exists()
@@ -86,7 +86,7 @@ def test_what_changes_needs_trust_anew(project: Project) -> None:
 
 
 def test_a_stale_digest_is_replaced(project: Project) -> None:
-    """Where our hook has changed, the old digest goes and the new one stands in its place."""
+    """Where our hook has changed, the new digest replaces the old one."""
     hookrun(project, "install", "codex", "--trust")
     path = settings_file(project, "codex")
     path.write_text(path.read_text().replace('"timeout": 600', '"timeout": 601'))
@@ -117,7 +117,7 @@ def test_a_config_that_is_not_valid_is_left_alone(project: Project) -> None:
 
 
 def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
-    """A project's hooks are trusted in the person's config.toml, under the project's path; that alone goes again."""
+    """A project's hooks are trusted in the user's config.toml, under the project's path; only that entry is removed."""
     _config(project).parent.mkdir()
     _config(project).write_text('model = "m"\n')
     hookrun(project, "install", "codex", "--scope", "project", "--trust")
@@ -131,7 +131,7 @@ def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("first_out", ["first", "second"])
 def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, first_out: str, exists: bool) -> None:
-    """Both stand in the person's config.toml; each goes with its own, and with the last comes back what was there."""
+    """Both are in the user's config.toml; each is removed separately, and the last one restores the original text."""
     if exists:
         _config(project).parent.mkdir()
         _config(project).write_text('model = "m"')
@@ -154,7 +154,7 @@ def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, firs
 
 
 def test_codex_may_write_its_config_meanwhile(project: Project) -> None:
-    """What Codex or a person adds after install stays when the trust goes."""
+    """Lines that Codex or the user adds after install stay when the trust is removed."""
     hookrun(project, "install", "codex", "--trust")
     with _config(project).open("a") as file:
         file.write('\n[projects."/p"]\ntrust_level = "trusted"\n')

@@ -99,7 +99,7 @@ def test_only_the_hooks_of_an_event(project: Project) -> None:
 
 
 def test_unknown_event(project: Project) -> None:
-    """An event that nobody knows is an error with the nearest one, and the status is not 2."""
+    """An unknown event is an error with the nearest match, and the status is not 2."""
     done = hookrun(project, "list", "--event", "pre_tool_us")
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 2
@@ -168,7 +168,7 @@ def test_table_on_a_terminal(project: Project, columns: int) -> None:
 
 
 def test_reader_that_goes_away(project: Project) -> None:
-    """Output that nobody reads ends the command without a word."""
+    """A closed reader ends the command without a message."""
     hooks: list[dict[str, object]] = [{"name": f"hook-{number}", "command": "x" * 50} for number in range(300)]
     project.hooks(*hooks)
     reader, writer = os.pipe()

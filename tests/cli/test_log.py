@@ -39,7 +39,7 @@ def three_fires(project: Project) -> list[str]:
 
 @pytest.fixture(scope="module")
 def fired(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[str]]:
-    """Return a project with three fires, for tests that only read, and their ids."""
+    """Return a project with three runs, for read-only tests, and their ids."""
     project = Project(tmp_path_factory.mktemp("fired"))
     return project, three_fires(project)
 
@@ -243,7 +243,7 @@ def test_at_a_terminal_lines_are_wrapped_and_coloured(project: Project) -> None:
 
 @pytest.mark.slow
 def test_what_is_torn_foreign_or_newer_is_passed_over(project: Project) -> None:
-    """A line that this version does not understand is none, and the files that were put aside count."""
+    """A line that this version cannot read is skipped, and rotated files are included."""
     ids = three_fires(project)
     project.audit_path.rename(project.audit_path.with_name("audit.jsonl.1"))
     project.hooks({"name": "guard", "command": "true"})
@@ -318,7 +318,7 @@ def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
 
 
 def test_what_the_agent_got_is_what_counts(project: Project) -> None:
-    """Gemini cannot ask: it gets a block, and so says `why`."""
+    """Gemini cannot ask: it gets a block, and `why` shows that."""
     project.user_hooks({"name": "careful", "event": "pre_tool_use", "command": says(action="ask", message="R")})
     gemini = Agent("gemini", project)
     gemini.fire(gemini.shell())

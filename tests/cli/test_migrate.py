@@ -88,7 +88,7 @@ def test_what_is_written_does_the_same(project: Project) -> None:
 
 
 def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
-    """Those in hookrun's form declare them, for those that stay in Claude's the included file does."""
+    """Hooks in hookrun's form declare them; for those in Claude's form the included file does."""
     settings(project, PreToolUse=[group("Bash"), group("Edit", **{"if": "Edit(*.py)"})])
     path = project.root / ".claude" / "settings.json"
     env = {"MODE": "strict", "HOOKRUN_SKIP": "x"}
@@ -138,7 +138,7 @@ def plugin(project: Project, *groups: dict[str, object]) -> Path:
     ids=["braces", "none", "args", "kept in claude's form"],
 )
 def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, object]) -> None:
-    """They block as in Claude Code, from the project that they are written into; the plugin stays as it is."""
+    """They block as in Claude Code, from the project that they are written into; the plugin is unchanged."""
     path = plugin(project, group("Bash", **fields))
     before = sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts)
     (project.root / "sub").mkdir()
@@ -193,7 +193,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
 
 
 def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
-    """Not a character of it changes besides, nothing is added twice, and without a terminal --yes has to say so."""
+    """Every other character is unchanged, nothing is added twice, and without a terminal it needs --yes."""
     settings(project, PreToolUse=[group("Bash")])
     path = project.root / "coder.json"
     path.write_text(

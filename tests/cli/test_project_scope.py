@@ -107,7 +107,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> None:
-    """It is written into the line; a later install leaves it so, unless an option says otherwise."""
+    """The option is written into the line; a later install keeps it, unless an option changes it."""
     _install(project, agent, "--when-missing", "block")
     for _ in range(2):
         line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
@@ -153,7 +153,7 @@ def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_beside_the_users_own_it_is_not_refused(project: Project, agent: str) -> None:
-    """In either order; each is taken out alone."""
+    """In either order; each is removed separately."""
     (project.home / ".codex").mkdir()
     before = tree(project.home, project.root)
     for first, second in (("user", "project"), ("project", "user")):
@@ -183,7 +183,7 @@ def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None
 
 
 def _old_line(project: Project, agent: str) -> Callable[[], None]:
-    """Wire the project as earlier versions did: the user's line, with `--scope project`."""
+    """Install into the project as earlier versions did: the user's line, with `--scope project`."""
     program = this_program()
     text = (EARLIER / SETTINGS[agent, "user"].removeprefix(".")).read_text()
     text = text.replace("/opt/hookrun/bin/python3", program.python).replace(
@@ -199,7 +199,7 @@ def _old_line(project: Project, agent: str) -> Callable[[], None]:
 
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, agent: str) -> None:
-    """It holds one person's paths: doctor says so, install writes the portable one, uninstall removes either."""
+    """It contains one user's paths: doctor reports it, install writes the portable line, uninstall removes either."""
     _old_line(project, agent)
     found = hookrun(project, "doctor", agent).stdout
     assert "the project's settings contain paths of one machine" in found
@@ -212,7 +212,7 @@ def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, age
 
 
 def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project) -> None:
-    """Who has not that agent is not told that something is wrong with it."""
+    """Users without that agent get no problem report about it."""
     _install(project, "codex")
     assert "codex" not in hookrun(project, "doctor", PATH=NOWHERE).stdout.partition("no coding agent")[0]
 

@@ -1,7 +1,8 @@
-"""Every command that a message proposes works as it stands.
+"""Every command that a message proposes works as printed.
 
-The messages are read in the source: a command is between backquotes, or ends its line. Each is one that the command
-line takes, with every option; one without a value is run, one with values by a test that brings its message about.
+The messages are read from the source: a command is between backquotes, or ends its line. Each has to be accepted by the
+command line with every option; one without a placeholder is run, one with placeholders by a test that triggers its
+message.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ NAME = re.compile(r"hookrun (?:recipes )?[a-z]+")
 """A command without arguments, which a text may name without proposing to run it."""
 
 HELP = ("Examples:\n", "Usage: ")
-"""Texts of help, whose examples are tested with the help."""
+"""Help texts, whose examples are tested with the help."""
 
 VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
@@ -61,7 +62,7 @@ VALUES = {
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",
 }  # fmt: skip
-"""What stands for a word in capitals, or for an expression in a message. Whoever writes another one adds a value."""
+"""A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""
 
 EMPTY = frozenset(
     {
@@ -220,7 +221,7 @@ class Shell:
         self.path = str(directory)
 
     def run(self, line: str) -> Done:
-        """Run a command line as it stands."""
+        """Run a command line as printed."""
         done = subprocess.run(
             ["/bin/sh", "-c", f'PATH="{self.path}:$PATH"; {line}'],
             stdin=subprocess.DEVNULL,
@@ -239,7 +240,7 @@ def shell(project: Project) -> Shell:
 
 
 REPORTS = ("doctor", "explain", "test", "trust", "validate", "why", "fire")
-"""Commands whose exit status 1 is a finding and no error."""
+"""Commands whose exit status 1 is a finding, not an error."""
 
 
 def assert_works(done: Done, line: str) -> None:
@@ -261,7 +262,7 @@ def fixed() -> list[str]:
 
 @pytest.mark.slow
 def test_every_command_without_a_value_runs(shell: Shell) -> None:
-    """In a project with a hook, as they stand."""
+    """In a project with a hook, as printed."""
     shell.project.hooks({"name": "guard", "command": "true"})
     (shell.project.root / "a.hooktest.yaml").write_text("cases: [{name: a, event: pre_tool_use, expect: {}}]\n")
     (shell.project.root / "ctx.json").write_text("{}")
@@ -467,7 +468,7 @@ def test_commands_that_are_put_together_are_taken(project: Project) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
-    """Each command in what is printed is run there, as it stands."""
+    """Each command in the output is run there, as printed."""
     bring_about, expected = SITUATIONS[situation]
     done = bring_about(shell.project)
     found: list[str] = []

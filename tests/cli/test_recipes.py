@@ -191,7 +191,7 @@ def test_it_is_declared_in_yaml_where_hooks_are(recipes: Recipes) -> None:
 
 @pytest.mark.slow
 def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
-    """With --user it stands in one's own declarations, in which a module is never looked for in a project."""
+    """With --user it is in the user's own config, whose modules are never looked up in a project."""
     done = recipes.hookrun("add", "say-no", "--user")
     assert (done.status, done.stderr) == (0, "")
     twice = recipes.hookrun("add", "say-no", "--dry-run")
@@ -252,7 +252,7 @@ def test_hooks_that_an_older_hookrun_wrote_become_an_entry(recipes: Recipes) -> 
 
 @pytest.mark.slow
 def test_cases_that_somebody_changed_stay(recipes: Recipes) -> None:
-    """Unchanged ones follow the recipe; changed ones stay on update and on remove, and that is said."""
+    """Unchanged ones follow the recipe; changed ones stay on update and on remove, and the command reports it."""
     recipes.hookrun("add", "say-no")
     path = recipes.project.root / "hooks" / "say-no.hooktest.yaml"
     recipes.cases.write_text(CASES.replace("echo no", "echo no no"))
@@ -363,7 +363,7 @@ def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> No
     ],
 )
 def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: tuple[str, ...]) -> None:
-    """They need no approval, so that adding one or taking a guard out is for a person; a look is not."""
+    """They need no approval, so only the user may add or remove a guard; reading is free."""
     assert hookrun(project, "add", "protect-hooks", "--user").status == 0
     before = tree(project.home)
     refused = hookrun(project, *words, "--user", CLAUDECODE="1")

@@ -27,7 +27,7 @@ WRITES = (
 
 
 def paths(done: Done, key: str) -> list[str]:
-    """Return what stands under a key of the object on stdout."""
+    """Return the value of a key of the object on stdout."""
     found = done.json[key]
     assert isinstance(found, list)
     return [str(each) for each in found]
@@ -41,7 +41,7 @@ def launchers(project: Project) -> dict[str, bytes | str | None]:
 
 @pytest.mark.slow
 def test_every_command_that_writes_tells_it_in_one_shape(project: Project) -> None:
-    """One after the other: what it says that it has written is there, and what it has removed is not."""
+    """For each command in turn: files reported as written exist, files reported as removed do not."""
     for words in WRITES:
         before = tree(project.root, project.home) | launchers(project)
         done = hookrun(project, *words, "--json")
@@ -90,7 +90,7 @@ def test_a_conflict_is_named(project: Project) -> None:
 
 
 def test_an_agent_that_cannot_be_wired_is_told(project: Project) -> None:
-    """The others are wired; the status and `ok` say that one is not."""
+    """The others are installed; the status and `ok` show that one is not."""
     project.hooks({"name": "a", "command": "true"})
     settings_file(project, "gemini").parent.mkdir()
     settings_file(project, "gemini").write_text("{,}")

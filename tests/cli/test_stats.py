@@ -79,7 +79,7 @@ def cells(stdout: str) -> dict[str, list[list[str]]]:
 
 
 def test_nothing_is_there_yet(project: Project) -> None:
-    """It says so and how to get data, as a program that runs; the status is 0, and nothing is made."""
+    """It says so and shows how to get data, as a program that runs; the status is 0, and no file is created."""
     done = hookrun(project, "metrics")
     assert (done.status, done.stderr) == (0, "")
     path = f"{project.home}/.local/state/hookrun/observe.db"
@@ -158,7 +158,7 @@ def test_a_terminal(project: Project, filled: ObserverDatabase) -> None:
 
 
 def test_one_session(project: Project, filled: ObserverDatabase) -> None:
-    """`--session` shows only that one; one that nobody knows is an error."""
+    """`--session` shows only that one; an unknown one is an error."""
     tables = cells(hookrun(project, "metrics", "--session", "s2").stdout)
     assert list(tables) == ["SUMMARY", "SESSIONS"]
     assert [row[0] for row in tables["SESSIONS"]] == ["s2"]
@@ -168,7 +168,7 @@ def test_one_session(project: Project, filled: ObserverDatabase) -> None:
 
 
 def test_some_days(project: Project, filled: ObserverDatabase) -> None:
-    """`--days` leaves out what is older; where nothing is left it says that."""
+    """`--days` leaves out older data; if nothing is left it says so."""
     done = hookrun(project, "metrics", "--days", "7")
     nothing = "no matching entries\nhint: `hookrun stats` without filters shows everything\n"
     assert (done.status, done.stdout) == (0, nothing)
@@ -191,7 +191,7 @@ def test_for_programs(project: Project, filled: ObserverDatabase) -> None:
 
 
 def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> None:
-    """`--home` and `--db` say whose; neither makes anything."""
+    """`--home` and `--db` select the database; neither creates anything."""
     whole = hookrun(project, "metrics", TZ="UTC").stdout
     elsewhere = str(project.root)
     assert hookrun(project, "metrics", "--home", str(project.home), HOME=elsewhere, TZ="UTC").stdout == whole
@@ -215,7 +215,7 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     ],
 )
 def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) -> None:
-    """They are one line on stderr that says what is wrong, and the status is 1."""
+    """A one-line error on stderr names the fault; the status is 1."""
     done = hookrun(project, "metrics", *arguments)
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
@@ -225,7 +225,7 @@ def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) 
 
 @pytest.mark.parametrize("how", ["corrupt", "column", "text", "newer", "foreign"])
 def test_a_database_that_cannot_be_read(project: Project, filled: ObserverDatabase, how: str) -> None:
-    """It is one line with the file and what to do, the status is 1, and the file stays as it is."""
+    """The one-line error names the file and the fix, the status is 1, and the file is unchanged."""
     path, says = filled.path, {"newer": "newer hookrun", "foreign": "another program"}.get(how, "move it away")
     with open(path, "r+b") as file:
         if how == "corrupt":

@@ -1,4 +1,4 @@
-"""`hookrun test` as a person runs it: what it prints, and its exit status."""
+"""`hookrun test` from the command line: its output and its exit status."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_all_passed_is_zero(project: Project) -> None:
 
 
 def test_a_failure_is_told_as_a_difference(project: Project) -> None:
-    """Where the case stands, what was expected and came, who ran, stderr, and a line that does the same again."""
+    """Where the case is, expected and actual results, the hooks that ran, stderr, and a command that reproduces it."""
     project.hooks(GUARD)
     write(project, {**PUSH, "name": "lets it pass", "expect": {"action": "continue", "args": {"command": "x"}}})
     done = hookrun(project, "test", "hooks", "--no-coverage")
@@ -152,7 +152,7 @@ def test_too_little_coverage_is_a_failure_where_asked_for(project: Project) -> N
 
 
 def test_all_of_it_as_json(project: Project) -> None:
-    """What a person is shown, for a program."""
+    """The same information, for programs."""
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "agents": ["claude"], "expect": {"action": "block"}})
     done = hookrun(project, "test", "--json")
@@ -188,7 +188,7 @@ def test_all_of_it_as_junit(project: Project) -> None:
 
 
 def test_what_came_is_accepted_by_update(project: Project) -> None:
-    """The file says afterwards what came, and all passes; nothing else in it changes."""
+    """Afterwards the file has the actual results, and all tests pass; nothing else in it changes."""
     project.hooks(GUARD)
     path = project.root / "a.hooktest.yaml"
     path.write_text(
@@ -221,7 +221,7 @@ def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None
 
 
 def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
-    """The actual results become the expected ones; it passes as it is."""
+    """The actual results become the expected ones; it passes unchanged."""
     project.hooks(GUARD)
     project.user_hooks(record_context=True)
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
@@ -271,7 +271,7 @@ def test_what_goes_with_a_recorded_fire(project: Project) -> None:
 
 
 def test_a_fire_without_its_context_is_no_case(project: Project) -> None:
-    """It is said what has to be switched on."""
+    """The message names the setting to enable."""
     project.hooks(GUARD)
     number = str(project.fire().verdict["request_id"])
     done = hookrun(project, "test", "--from-log", number)
@@ -351,7 +351,7 @@ def test_stderr_is_shown_once(project: Project) -> None:
 
 
 def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:
-    """Nothing is looked for above a file there, but where the person is."""
+    """Above a file there nothing is searched, only in the working directory."""
     (project.root / ".git").rmdir()
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED})

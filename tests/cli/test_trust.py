@@ -1,4 +1,4 @@
-"""`hookrun trust` and its company, as a person at a terminal and a script see them."""
+"""`hookrun trust` and related commands, at a terminal and in a script."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_person_decides_about_each_hook(declared: Project) -> None:
 
 
 def test_a_plain_return_approves_nothing(declared: Project) -> None:
-    """The answer that nobody gives is no."""
+    """The default answer is no."""
     at_terminal(declared, "trust", answers=("", "q"))
     assert states(declared) == {"guard": "new", "note": "new"}
 
@@ -95,7 +95,7 @@ def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
 
 
 def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Project, tmp_path: Path) -> None:
-    """What was approved there says nothing of the one here: it is new, and shown whole."""
+    """An approval there does not cover the hook here: it is new, and shown in full."""
     declared.approve()
     other = Project(tmp_path / "other")
     other.home = declared.home
@@ -178,7 +178,7 @@ def test_nothing_to_forget_and_nothing_to_resume_are_errors(declared: Project) -
 
 
 def test_approving_lifts_a_denial(declared: Project) -> None:
-    """The last word counts."""
+    """The latest decision counts."""
     assert at_terminal(declared, "deny", "guard").status == 0
     hookrun(declared, "trust", "--yes", digests(declared)["guard"])
     assert states(declared)["guard"] == "approved"
@@ -204,7 +204,7 @@ def test_a_hook_that_cannot_be_approved_says_why(declared: Project) -> None:
 
 
 def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
-    """What is no text is not thrown at the terminal; what is long is cut, and it is said so."""
+    """Binary content is not written to the terminal; long content is cut, with a note."""
     (declared.root / "hooks" / "guard.sh").write_bytes(b"\x7fELF\0" + b"x" * 100)
     assert "[binary, 105 bytes]" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 500)
@@ -214,7 +214,7 @@ def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
 
 
 def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:
-    """Other bytes of the same number, in a file that is too large or no text, and other line ends: told as a change."""
+    """A change of bytes at the same size, in a large or binary file, or of line ends, is reported as a change."""
     guard = declared.root / "hooks" / "guard.sh"
     for before, after in ((b"a\n" * 50_000, b"b\n" * 50_000), (b"\0a", b"\0b"), (b"a\n", b"a\r\n")):
         guard.write_bytes(before)
@@ -226,7 +226,7 @@ def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:
 
 
 def test_a_project_without_hooks_has_nothing_to_decide(project: Project) -> None:
-    """It says so, and that is well."""
+    """It says so, and succeeds."""
     done = hookrun(project, "trust")
     assert (done.status, "no hooks in " in done.stdout) == (0, True)
 

@@ -1,4 +1,4 @@
-"""`hookrun try`: what each hook says to a command line, a file or a prompt, without the log or an agent's session."""
+"""`hookrun try`: how each hook answers a command line, a file or a prompt, without the log or an agent's session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILES: dict[str, object] = {"name": "files", "matcher": "write|read", "command":
 
 
 def calls(project: Project, *arguments: str) -> list[dict[str, object]]:
-    """Return what `hookrun try --json` says of each call."""
+    """Return the result of each call from `hookrun try --json`."""
     found = hookrun(project, "try", *arguments, "--json").json["calls"]
     assert isinstance(found, list)
     return found
@@ -173,7 +173,7 @@ def test_without_a_hook_the_result_says_why(project: Project) -> None:
     "arguments", [("try", "ls"), ("status",), ("trust",), ("install", "claude", "--dry-run")], ids=lambda each: each[0]
 )
 def test_a_config_with_errors_is_not_reported_as_no_hooks(project: Project, arguments: tuple[str, ...]) -> None:
-    """Every command that finds no hooks for that reason says so, and names `hookrun validate`."""
+    """Every command that finds no hooks for that reason says so, and proposes `hookrun validate`."""
     (project.root / "coder.json").write_text('{"hooks": {"pretooluse": []}}')
     done = hookrun(project, *arguments)
     assert done.status == 1

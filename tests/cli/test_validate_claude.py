@@ -20,7 +20,7 @@ COMMAND = {"type": "command", "command": "/bin/true"}
 
 
 def said(path: Path, event: str, *, matcher: object = None, **fields: object) -> list[str]:
-    """Return what is said about settings with one handler, which has these fields; errors as well as warnings."""
+    """Return the errors and warnings about settings with one handler that has these fields."""
     group = {"hooks": [{**COMMAND, **fields}], **({} if matcher is None else {"matcher": matcher})}
     settings = path / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -62,7 +62,7 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
     ],
 )
 def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher: object, message: str) -> None:
-    """Each is said once, at its place."""
+    """Each is reported once, with its location."""
     (problem,) = said(tmp_path, event, matcher=matcher)
     assert message in problem
     assert problem[0].isdigit()
@@ -76,7 +76,7 @@ def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher:
     ],
 )
 def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
-    """Also tools that nobody has heard of: the list of them is not complete."""
+    """Also unknown tools: the list of known ones is not complete."""
     assert said(tmp_path, "PreToolUse", matcher=matcher) == []
 
 
@@ -207,7 +207,7 @@ def test_a_script_of_the_exec_form_is_no_relative_path(project: Project) -> None
 
 
 def test_a_script_that_is_missing_where_the_line_goes_first(project: Project) -> None:
-    """`cd` into the project names where what follows is looked for, for whoever fires as well."""
+    """After `cd` into the project later paths are looked up there, as at run time."""
     path = settings(project, PreToolUse='cd "$CLAUDE_PROJECT_DIR" && sh .claude/hooks/none.sh')
     assert "none.sh` does not exist" in hookrun(project, "validate", path).stdout
     fired = project.fire(None, "--config", path)
@@ -223,7 +223,7 @@ def test_probe_tells_of_a_stop_hook_that_never_lets_go(project: Project) -> None
 
 
 def test_probe_judges_answers(project: Project) -> None:
-    """Each hook is run on a sample of its event in a directory of its own: what cannot be read, or fails, is said."""
+    """Each hook runs on a sample of its event in a separate directory: unreadable answers and failures are reported."""
     nameless = {"hookSpecificOutput": {"permissionDecision": "deny"}}
     path = settings(
         project,

@@ -1,4 +1,4 @@
-"""`hookrun validate`: all problems with their places, and an exit status that says whether there were errors."""
+"""`hookrun validate`: all problems with their locations, and an exit status that shows whether there were errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_named_file_of_the_user_is_not_the_projects(project: Project) -> None:
 
 
 def test_no_declarations(project: Project) -> None:
-    """Without a file there is nothing wrong, and what to do is said."""
+    """Without a config there is no problem, and a hint shows what to do."""
     done = hookrun(project, "validate")
     assert (done.status, done.stderr) == (0, "")
     assert "no config file found: run `hookrun init`" in done.stdout
@@ -126,7 +126,7 @@ def test_named_file(project: Project) -> None:
 
 
 def test_named_file_without_hooks(project: Project) -> None:
-    """A file that is named and declares nothing is doubtful: somebody thinks that it does."""
+    """A named file without declarations gets a warning: the user expects some."""
     project.script("other.json", '{"hook": []}')
     done = hookrun(project, "validate", "--config", "other.json")
     assert done.status == 0
@@ -134,7 +134,7 @@ def test_named_file_without_hooks(project: Project) -> None:
 
 
 def test_home_can_be_named(project: Project) -> None:
-    """`--home` says whose user declarations are meant."""
+    """`--home` selects the user config."""
     project.user_hooks({"command": "./relative.sh"})
     assert hookrun(project, "validate", HOME="/nowhere").status == 0
     assert hookrun(project, "validate", "--home", str(project.home), HOME="/nowhere").status == 1
@@ -177,7 +177,7 @@ def test_strange_names_cannot_reach_the_terminal(project: Project) -> None:
 
 
 def test_working_directory_that_is_gone(project: Project) -> None:
-    """Without a working directory nobody knows what holds: an error, as for fire, and no traceback."""
+    """Without a working directory the config is unknown: an error, as in `fire`, and no traceback."""
     gone = project.root / "gone"
     gone.mkdir()
     command = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), *project.command("validate")]
@@ -214,7 +214,7 @@ def test_the_line_of_the_file_at_a_terminal(project: Project, columns: int) -> N
 
 
 def test_the_line_of_the_file_where_it_is_asked_for(project: Project) -> None:
-    """`--verbose` shows it also in a pipe, and with a hint that is too long to stand beside the caret."""
+    """`--verbose` shows it also in a pipe, and with a hint that is too long to fit beside the caret."""
     (project.root / "coder.json").write_text(FAULTY, encoding="utf-8")
     done = hookrun(project, "validate", "--verbose")
     assert '  3 |     {"event": "pretooluse", "name"' in done.stdout

@@ -1,4 +1,4 @@
-"""What cannot work as it is declared: `validate` warns, `--strict` makes that an error, `new` does not write it."""
+"""Declarations that cannot work: `validate` warns, `--strict` makes that an error, `new` does not write them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_options_of_a_recipe(project: Project, env: dict[str, str], says: st
 
 @pytest.mark.parametrize("value", ["work", "./work", "~/a work", "$HOME/work", "~/work/*"])
 def test_add_refuses_an_option_that_protects_nothing(project: Project, value: str) -> None:
-    """The message says what would."""
+    """The message names an option that would."""
     done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
     assert (done.status, done.stdout) == (1, "")
     assert "it takes a list of directories, absolute or starting with `~/`, such as ~/work" in done.stderr
@@ -172,7 +172,7 @@ def test_every_way_to_write_a_protected_directory(project: Project, directory: s
 )
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, ...], more: tuple[str, ...]) -> None:
-    """Nothing is written, and the message says what would match."""
+    """Nothing is written, and the message shows what would match."""
     for command in [("new", "guard")] + [("init", "--yes")] * ("--when" not in options):
         done = hookrun(project, *command, "--lang", "sh", *options, *more)
         assert (done.status, done.stdout) == (1, "")
@@ -191,7 +191,7 @@ def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, 
     ],
 )
 def test_a_context_that_no_hook_can_read(project: Project, context: dict[str, object], says: list[str]) -> None:
-    """`fire` says what it was given and where hooks look for it; a program's own fields are its own."""
+    """`fire` names the fields it got and those that hooks read; a program's own fields are allowed."""
     project.hooks({"matcher": "bash", "command": "exit 2"})
     fired = project.fire(context)
     for each in says:
@@ -200,6 +200,6 @@ def test_a_context_that_no_hook_can_read(project: Project, context: dict[str, ob
 
 
 def test_a_program_may_have_fields_of_any_name(project: Project) -> None:
-    """At an event of its own, `command` is what the program means by it."""
+    """In a program's own event, `command` means whatever the program chooses."""
     project.hooks({"event": "deployed", "command": "true"}, events=["deployed"])
     assert project.fire({"command": "x", "tool": "y"}, event="deployed").stderr == ""

@@ -1,4 +1,4 @@
-"""A command says what it did after it did it: where nothing can be written it claims nothing and changes nothing.
+"""A command reports success only afterwards: where nothing can be written it claims nothing and changes nothing.
 
 No file can grow here (`ulimit -f 0`), which stops root, too; stdout is a pipe.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 CLAIMS = ("added", "wrote", "updated", "removed", "wired", "approved", "written")
-"""Words with which a command says that it has done something."""
+"""Verbs with which a command reports what it has done."""
 
 LIMITED = ("/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
 """Runs a command that can write no file."""
@@ -105,7 +105,7 @@ def _installed(project: Project) -> None:
 def test_nothing_is_claimed_that_was_not_done(
     project: Project, setup: Callable[[Project], None], arguments: tuple[str, ...]
 ) -> None:
-    """The command fails, says which file it could not write, and everything is as it was."""
+    """The command fails, names the file it could not write, and changes nothing."""
     setup(project)
     before = files(project.root.parent)
     done = hookrun_that_cannot_write(project, *arguments)
@@ -136,7 +136,7 @@ def test_no_decision_is_claimed_that_was_not_kept(
 
 
 def test_a_dry_run_claims_nothing(project: Project) -> None:
-    """It says what would be done."""
+    """It reports what it would do."""
     done = hookrun(project, "add", "no-force-push", "--dry-run")
     assert done.stdout.startswith("no-force-push: would be added\n")
     assert hookrun(project, "add", "no-force-push").stdout.startswith("no-force-push: added\nwrote ")

@@ -1,4 +1,4 @@
-"""What hookrun answers to wrong input: at most three lines that say what is wrong, where, and what to do."""
+"""How hookrun answers wrong input: at most three lines with the fault, its location and the fix."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ ON_THE_COMMAND_LINE = {
     "config migrate none.json": "none.json:1:1: no such file hint: ",
     "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
-"""Command line -> what is said in answer, its lines joined."""
+"""Command line -> the expected message, its lines joined."""
 
 
 def check(status: int, stdout: str, stderr: str, expected: str) -> None:
-    """Assert that an answer has the form of a message, and says this."""
+    """Assert that an answer has the form of a message and contains this text."""
     shown = stderr if stderr.strip() else stdout
     assert status == 1, (stdout, stderr)
     lines = shown.rstrip("\n").splitlines()
@@ -115,7 +115,7 @@ IN_THE_CONFIG = {
 
 @pytest.mark.parametrize("text", IN_THE_CONFIG)
 def test_a_wrong_config(project: Project, text: str) -> None:
-    """`validate` says file, line, column, what is wrong and what to do."""
+    """`validate` shows file, line, column, the fault and the fix."""
     (project.root / "coder.json").write_text(text)
     done = hookrun(project, "validate")
     check(done.status, done.stdout, done.stderr, IN_THE_CONFIG[text])
@@ -125,7 +125,7 @@ def test_a_wrong_config(project: Project, text: str) -> None:
     "name", ["validate", "list", "explain stop", "status", "config show", "trust", "test", "doctor"]
 )
 def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str) -> None:
-    """Every command says so, and none fails otherwise."""
+    """Every command reports it, and none fails otherwise."""
     path = project.root / "coder.json"
     path.mkdir()
     first = hookrun(project, *name.split())

@@ -39,7 +39,7 @@ class Way(NamedTuple):
 
 
 def declared(**fields: object) -> Callable[[Project], None]:
-    """Return what declares one approved hook, called `guard`, with these fields."""
+    """Return the declaration of one approved hook, called `guard`, with these fields."""
 
     def setup(project: Project) -> None:
         project.hooks({"name": "guard", "command": "true", **fields})
@@ -510,4 +510,4 @@ WAYS: dict[str, Way] = {
         "Run `hookrun install codex --trust`.",
     ),
 }
-"""What keeps a hook from firing -> how it comes about, who is asked, and what the first line of the answer says."""
+"""What keeps a hook from running -> how to cause it, the command to ask, and the first line of its answer."""

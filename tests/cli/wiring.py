@@ -1,4 +1,4 @@
-"""What the tests of the wiring share: where each agent's files are, and how they look to a person."""
+"""Helpers for tests of installed settings: where each agent's files are, and how they are shown to users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETTINGS = {
     ("opencode", "user"): ".config/opencode/plugin/hookrun.js",
     ("opencode", "project"): ".opencode/plugin/hookrun.js",
 }
-"""Agent and scope -> the file that wires its tool calls, from the home or the project."""
+"""Agent and scope -> the settings file for its tool calls, from the home or the project."""
 
 BEFORE_TOOL = {
     "claude": "PreToolUse",
@@ -50,7 +50,7 @@ BEFORE_TOOL = {
 
 
 def settings_file(project: Project, agent: str, scope: str = "user") -> Path:
-    """Return the file that wires an agent's tool calls."""
+    """Return the settings file for an agent's tool calls."""
     return (project.home if scope == "user" else project.root) / SETTINGS[agent, scope]
 
 
@@ -60,7 +60,7 @@ def launcher(project: Project, agent: str) -> Path:
 
 
 def launcher_conf(project: Project) -> Path:
-    """Return the file that says what launchers start."""
+    """Return the file that names the program that launchers start."""
     return launcher(project, "launcher.conf")
 
 
@@ -82,7 +82,7 @@ def tree(*directories: Path) -> dict[str, bytes | str | None]:
 
 
 def wired_line(project: Project, agent: str, event: str, scope: str = "user") -> str:
-    """Return the command line that is wired for an event, as the agent runs it."""
+    """Return the command line that is installed for an event, as the agent runs it."""
     path = settings_file(project, agent, scope)
     if agent == "cline":
         return path.with_name(event).read_text()
@@ -107,7 +107,7 @@ def on_path(project: Project) -> str:
 
 
 def run_line(project: Project, line: str, payload: object, **env: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a wired command line with a message on stdin, as an agent does."""
+    """Run an installed command line with a message on stdin, as an agent does."""
     return subprocess.run(
         ["/bin/sh", "-c", line],
         input=json.dumps(payload).encode(),

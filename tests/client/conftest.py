@@ -1,4 +1,4 @@
-"""The compiled client in a data directory of its own, with a recorder instead of the cold command."""
+"""The compiled client in a separate data directory, with a recorder instead of the cold command."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def launcher(tmp_path: Path, client: Path) -> Iterator[Launcher]:
-    """Return a launcher in a directory of its own; signals have their default action in what it starts."""
+    """Return a launcher in a separate directory; signals have their default action in what it starts."""
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
     for number in before:
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""A server that says and hears what a test wants, one connection at a time; the protocol as a client sees it."""
+"""A server that sends and expects what a test wants, one connection at a time; the protocol as seen by a client."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ended(connection: socket.socket) -> bool:
 
 
 class Request:
-    """One request, read whole: the strings, the umask and, if asked, the descriptors that came with it."""
+    """One request, read completely: the strings, the umask and, if requested, its file descriptors."""
 
     def __init__(self, connection: socket.socket, *, keep: bool = False) -> None:
         data, rights, _, _ = connection.recvmsg(65536, socket.CMSG_SPACE(8 * 4))

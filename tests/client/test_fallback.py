@@ -41,7 +41,7 @@ def test_no_socket_line(launcher: Launcher) -> None:
 
 
 def test_no_server(launcher: Launcher) -> None:
-    """No socket, no directory, and a socket that nobody listens at."""
+    """No socket, no directory, and a socket without a listener."""
     assert run(launcher) == cold("no-server")
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(launcher.socket))
@@ -52,7 +52,7 @@ def test_no_server(launcher: Launcher) -> None:
 
 
 def test_a_full_queue(launcher: Launcher) -> None:
-    """The server accepts nobody and more wait than its queue holds: the client does not."""
+    """The server accepts no connection and its queue is full: the client does not wait."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(launcher.socket))
         listener.listen(0)
@@ -127,7 +127,7 @@ c, _ = s.accept(); c.sendall(b"go 0\\n"); print(c.recv(1), flush=True)
 
 
 def greeter(*parts: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
-    """Return a server that says this and then hears that the client is gone without a byte."""
+    """Return a server that sends this greeting and then sees the client leave without a byte."""
 
     def serve(connection: socket.socket) -> None:
         for part in parts:
@@ -164,7 +164,7 @@ def greeter(*parts: bytes, pause: float = 0.0) -> Callable[[socket.socket], None
     ],
 )
 def test_greetings(launcher: Launcher, greeting: bytes, reason: str) -> None:
-    """A word of the server is the reason; anything but the three greetings is none."""
+    """A word from the server is the reason; anything but the three greetings is none."""
     launcher.serve(greeter(greeting))
     assert run(launcher) == cold(reason)
 
@@ -226,7 +226,7 @@ def test_a_server_that_closes_when_it_has_greeted(launcher: Launcher) -> None:
 
 
 def killed_after(launcher: Launcher, greeting: bytes, read: int, answer: bytes) -> tuple[int, str, str]:
-    """Run the launcher with a server that is killed when it has said and heard so much."""
+    """Run the launcher with a server that is killed after so many exchanges."""
     launcher.socket.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(launcher.socket))
@@ -314,7 +314,7 @@ def conf_link(launcher: Launcher) -> None:
 
 
 def conf_fifo(launcher: Launcher) -> None:
-    """Replace the conf by a FIFO that nobody writes."""
+    """Replace the conf by a FIFO without a writer."""
     launcher.conf.unlink()
     os.mkfifo(launcher.conf, 0o600)
 
@@ -398,7 +398,7 @@ def test_copilot_is_refused_nothing_without_gone(launcher: Launcher) -> None:
 
 
 def test_the_reason_is_no_value_of_a_last_option(launcher: Launcher) -> None:
-    """It stands before the caller's arguments, which may end with an option that lacks its value."""
+    """It comes before the caller's arguments, which may end with an option that lacks its value."""
     result = launcher.run("Stop", "--deadline")
     assert result.stdout.splitlines()[0] == "cold|fire|--agent|claude|--cold|no-server|Stop|--deadline"
 
@@ -437,7 +437,7 @@ libc.execve({os.fsencode(launcher.program)!r}, words, (ctypes.c_char_p * 1)(None
 
 
 def test_a_name_with_an_event_outside_of_a_home(launcher: Launcher) -> None:
-    """Its directory says which home it is for: another one is no home's, and its hooks are unknown."""
+    """Its directory names its home: any other belongs to no home, and its hooks are unknown."""
     link = launcher.program.with_name("claude.Stop")
     link.symlink_to("claude")
     done = subprocess.run([link], input="a message", capture_output=True, text=True, check=False)

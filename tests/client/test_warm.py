@@ -139,7 +139,7 @@ def test_an_answer_counts_that_came_before_the_request_was_read(launcher: Launch
 
 
 def test_the_message_cannot_end_it_by_a_signal(launcher: Launcher) -> None:
-    """Nobody reads its stderr: the status is still the answer."""
+    """Its stderr has no reader: the status is still the answer."""
     read, write = os.pipe()
     os.close(read)
 

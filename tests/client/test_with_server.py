@@ -1,4 +1,4 @@
-"""The compiled client with hookrun itself: the server's answers are those of the cold command that it becomes."""
+"""The compiled client with the real server: the server's answers are those of the cold command."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Wired:
         self.server = RunningServer(launcher.socket)
 
     def fire(self) -> Result:
-        """Run the wired line."""
+        """Run the installed line."""
         return self.launcher.run(*self.arguments, stdin=self.payload, env=self.environment, cwd=self.project.root)
 
     def start(self) -> subprocess.Popen[str]:
-        """Start the wired line with a hook that does not end, and wait until that runs."""
+        """Start the installed line with a hook that does not end, and wait until that runs."""
         process = self.launcher.popen(*self.arguments, env=self.environment, cwd=self.project.root)
         assert process.stdin is not None
         process.stdin.write(self.payload)
@@ -86,7 +86,7 @@ def wired(project: Project, launcher: Launcher) -> Iterator[Wired]:
 
 @pytest.mark.slow
 def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
-    """With a hook that blocks and without any; the audit says which it was."""
+    """With a hook that blocks and without any; the audit shows which it was."""
     warm = wired.fire()
     wired.project.user_hooks({"command": "echo no >&2; exit 2"})
     blocked = wired.fire()

@@ -124,7 +124,7 @@ def test_a_tool_call_cannot_forge_a_line(log: AgentLog) -> None:
 
 
 def test_credentials_are_taken_out(log: AgentLog) -> None:
-    """By their form, by the name of the member they are in, and by what stands before them; in every place."""
+    """By their form, by the name of their member, and by the text before them; in every place."""
     args = {
         "command": f"curl -H 'Authorization: Bearer {SECRET}'",
         "env": {"API_KEY": "correct horse", "list": [SECRET]},
@@ -299,7 +299,7 @@ def test_one_document_in_two_directories(tmp_path: Path, name: str | None) -> No
 
 
 def test_a_summary_holds_every_document(tmp_path: Path) -> None:
-    """A second log's summary goes beside the first one's; the same log's replaces its own."""
+    """The summary of a second log is added beside the first; the same log's replaces its own."""
     path = tmp_path / "logs" / "summary.json"
     first = AgentLog.for_document(tmp_path / "logs", "quickstart")
     second = AgentLog.for_document(tmp_path / "logs", "api_reference")
@@ -328,7 +328,7 @@ def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"documents": []}'])
 def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, content: str) -> None:
-    """Somebody else's file of that name is left alone."""
+    """Another program's file of that name is left alone."""
     path = tmp_path / "summary.json"
     path.write_text(content)
     with pytest.raises(ValueError, match="exists and "):

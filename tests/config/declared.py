@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def examined(path: Path, data: object, layer: str = "project") -> LoadedConfig:
-    """Write the data (a text as it is, anything else as JSON) to the file and examine it as the only one there is."""
+    """Write the data (a string unchanged, anything else as JSON) to the file and check it as the only config file."""
     path.write_text(data if isinstance(data, str) else json.dumps(data))
     found = ConfigFiles(str(path.parent), str(path.parent))
     found.add(layer, str(path))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 DECLARED, POISONED = "as-declared", "as-poisoned"
-"""What a hook says by its declaration, and by a cache file that was changed behind hookrun's back: of one length."""
+"""The answer of a hook as declared, and as in a cache file changed behind hookrun's back: of equal length."""
 
 ENOUGH = 60
 """Seconds: a bound for what must happen, never waited for."""
@@ -45,7 +45,7 @@ def found(project: Project, cwd: Path | None = None) -> ConfigFiles:
 
 
 def load(project: Project, cwd: Path | None = None) -> CompiledConfig:
-    """Return the compiled declarations as a fire would load them."""
+    """Return the compiled declarations as a run would load them."""
     compiled = load_compiled(found(project, cwd))
     assert compiled is not None
     return compiled
@@ -80,7 +80,7 @@ def write(path: Path, text: str) -> None:
 
 
 def poison(path: Path) -> None:
-    """Change what the hooks of a cache file say, and nothing else: who then says so has read the cache."""
+    """Change only the answers of the hooks in a cache file: a run that gives these has read the cache."""
     text = path.read_text()[state.SEAL :]
     assert DECLARED in text
     write(path, text.replace(DECLARED, POISONED))
@@ -100,12 +100,12 @@ def keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
 
 
-# --- real fires
+# --- real runs
 
 
 @pytest.mark.slow
 def test_a_second_fire_does_not_compile(project: Project) -> None:
-    """The first fire leaves a cache file, the second neither changes nor ignores it: what it says is obeyed."""
+    """The first run leaves a cache file, the second neither changes nor ignores it: its answer is used."""
     project.hooks(says(DECLARED))
     until_old(project.root / "coder.json")
     assert project.fire().verdict["message"] == DECLARED
@@ -129,7 +129,7 @@ def test_a_change_is_seen_by_the_next_fire(project: Project) -> None:
 
 
 def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
-    """A fire within two seconds of a change compiles and leaves no cache file: the file may change again unseen."""
+    """A run within two seconds of a change compiles and leaves no cache file: the file may change again unseen."""
     project.hooks(says(DECLARED))
     changed = time.monotonic()
     assert project.fire().verdict["message"] == DECLARED
@@ -140,7 +140,7 @@ def test_what_changed_a_moment_ago_is_not_kept(project: Project) -> None:
 
 @pytest.mark.slow
 def test_the_trouble_of_a_file_is_told_at_every_fire(project: Project) -> None:
-    """A file that cannot be read as JSON is trouble at the first fire and, from the cache, at each one after it."""
+    """A file that is not JSON is an error in the first run and, from the cache, in each later one."""
     project.user_hooks(says(DECLARED))
     (project.root / "coder.json").write_text('{"hooks": [')
     until_old(project.root / "coder.json")
@@ -252,7 +252,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.usefixtures("keeps_at_once")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_file_is_compiled_again(project: Project, change: str) -> None:
-    """A declaration of the same size is seen to have changed, whatever its time of modification says."""
+    """A changed declaration of the same size is noticed, whatever its modification time."""
     project.hooks(says(DECLARED))
     assert said(project) == [DECLARED]
     until_another_tick(project.root / "coder.json")
@@ -367,7 +367,7 @@ def test_a_change_of_an_included_file_is_seen(project: Project) -> None:
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_a_missing_included_file_is_seen_when_it_appears(project: Project) -> None:
-    """An include that is not there is a problem, from the cache too, until it is there, and again when it goes."""
+    """A missing include is a problem, from the cache too, until it appears, and again when it is deleted."""
     include(project, "later.json")
     for _ in range(2):
         assert any("included file not found" in problem for problem in load(project).problems)
@@ -479,7 +479,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("how", SPOILED)
 def test_a_spoiled_cache_file_is_ignored(project: Project, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """A fire that finds a cache file torn, foreign or of another make obeys the declaration and says nothing of it."""
+    """A run that finds a torn, foreign or outdated cache file obeys the declaration without a message."""
     project.hooks(says(DECLARED))
     with monkeypatch.context() as patched:
         patched.setattr(cache_writer, "YOUNG", -1)
@@ -555,7 +555,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(project: Project) -> None:
 
 @pytest.mark.slow
 def test_a_fire_whose_cache_cannot_be_written_says_nothing_of_it(project: Project) -> None:
-    """An unwritable cache costs time and no verdict: no word on stderr, no other status."""
+    """An unwritable cache costs time and no verdict: no output on stderr, no other status."""
     project.hooks(says(DECLARED))
     (project.home / ".cache").write_text("mine")
     until_old(project.root / "coder.json")
@@ -665,7 +665,7 @@ def test_ten_thousand_hooks_in_a_file_of_the_user_are_read(project: Project, mon
 def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a thousand hooks in the cache, a fire runs the one whose matcher fits."""
+    """Of a thousand hooks in the cache, a run starts the one whose matcher matches."""
     project.hooks(*({"name": f"h{i}", "matcher": f"tool{i}", **says(f"{DECLARED}-{i}")} for i in range(1000)))
     with monkeypatch.context() as patched:
         patched.setattr(cache_writer, "YOUNG", -1)
@@ -678,7 +678,7 @@ def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_two_projects_and_two_homes_do_not_share_a_cache_file(project: Project) -> None:
-    """Each set of declaration files has a cache file of its own, in the home that it was compiled for."""
+    """Each set of config files has a separate cache file, in the home that it was compiled for."""
     other = project.root / "other"
     (other / ".git").mkdir(parents=True)
     (other / "coder.json").write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("other")}]}))
@@ -692,7 +692,7 @@ def test_two_projects_and_two_homes_do_not_share_a_cache_file(project: Project) 
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_a_named_file_is_kept_apart_from_the_projects_own(project: Project) -> None:
-    """`--config` with another file, by a cache of its own, does not change what the project's own file comes to."""
+    """`--config` with another file uses a separate cache, and does not affect the result of the project's own file."""
     named = project.home / "named.json"
     named.write_text(json.dumps({"hooks": [{"event": "pre_tool_use", **says("named")}]}))
     project.hooks(says(DECLARED))

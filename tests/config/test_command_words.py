@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_what_is_named_plainly(line: str, words: list[str]) -> None:
-    """The program's word is found behind assignments and prefixes, the script's behind flags that take no value."""
+    """The program is found after assignments and prefixes, the script after flags that take no value."""
     assert program_and_script("command", line) == words
 
 
@@ -186,7 +186,7 @@ def test_no_line_is_too_strange(line: str) -> None:
     words=st.lists(st.text(st.sampled_from("ab/.~ '\"\\$`|&;*?#=\n{}"), min_size=1, max_size=6), min_size=1, max_size=3)
 )
 def test_quoted_words_come_back(words: list[str]) -> None:
-    """What is quoted for the shell in single quotes is the word itself, or nothing is named."""
+    """For a string in shell single quotes the word itself is named, or nothing."""
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     assert program_and_script("command", line) in ([], [words[0]])
 
@@ -237,7 +237,7 @@ def test_what_is_named_is_what_a_shell_runs(tmp_path: Path, line: str) -> None:
     ],
 )
 def test_a_path_is_found_wherever_it_stands_in_a_line(line: str, word: str) -> None:
-    """As the shell's word, in an option, in quotes, in a line within the line, behind a known variable."""
+    """As a shell word, in an option, in quotes, in a nested line, after a known variable."""
     assert word in file_words("command", line)
 
 
@@ -260,7 +260,7 @@ def test_an_argument_list_is_read_as_it_is() -> None:
 
 @given(st.text(max_size=300))
 def test_any_line_is_read_in_time_and_names_only_what_the_system_takes(line: str) -> None:
-    """Whatever a stranger writes: no exception, no NUL, no line break, nothing twice."""
+    """For any untrusted input: no exception, no NUL, no line break, no duplicate."""
     words = file_words("command", line)
     assert len(words) == len(set(words))
     assert all(word and "\0" not in word and "\n" not in word for word in words)

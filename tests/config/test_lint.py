@@ -114,7 +114,7 @@ def test_what_can_hold_is_not_doubted(tmp_path: Path, fields: dict[str, object])
 
 
 def test_the_tools_of_a_program_are_its_own(tmp_path: Path) -> None:
-    """Nothing is known of the tools and fields of a program that fires its own events."""
+    """The tools and fields of a program that fires its own events are unknown."""
     hook = {"event": "my_event", "matcher": "deploy", "when": {"command": "x"}, "command": "x"}
     assert warnings(examined(tmp_path / "coder.json", {"hookrun": {"events": ["my_event"]}, "hooks": [hook]})) == []
 
@@ -150,7 +150,7 @@ def test_what_agents_were_seen_to_send_is_not_doubted(tmp_path: Path) -> None:
 
 
 def test_every_name_of_every_agent_is_known(tmp_path: Path) -> None:
-    """A tool's name in an agent's table is never doubted, and each is a plain word."""
+    """Tool names in an agent's table get no warning, and each is a plain word."""
     names = sorted({name for agent in AGENTS for name in native_tools(agent)} | set(ARGUMENTS))
     assert doubts(tmp_path, {"matcher": names}) == []
     assert {ours for agent in AGENTS for ours in native_tools(agent).values()} >= set(ARGUMENTS) - {"delete"}

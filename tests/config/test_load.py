@@ -52,7 +52,7 @@ def declare(path: Path, *names: str, settings: object = None, **fields: object) 
 
 
 def test_nothing_declared(house: House) -> None:
-    """Without any file there are no hooks, no trouble, no root, and the settings have their defaults."""
+    """Without any file there are no hooks, no errors, no root, and the settings have their defaults."""
     declarations = house.compile()
     assert (declarations.hooks, declarations.problems, declarations.events) == ([], [], [])
     assert (declarations.root, declarations.files) == (None, [])
@@ -101,7 +101,7 @@ def test_nearest_directory_is_the_project(house: House) -> None:
 
 
 def test_files_of_other_programs_have_no_say(house: House) -> None:
-    """A coder.json without hooks or settings of ours is no project, and no trouble."""
+    """A coder.json without hooks or settings of ours is no project, and no error."""
     declare(house.root / "coder.json", "far")
     (house.sub / "coder.json").write_text('{"model": "x", "hooksy": 1}')
     (house.sub / "hookrun.yaml").write_text("$schema: x\n")
@@ -111,7 +111,7 @@ def test_files_of_other_programs_have_no_say(house: House) -> None:
 
 
 def test_near_miss_at_the_top_is_a_warning(tmp_path: Path) -> None:
-    """A coder.json that says `hook` is left alone, but not without a word."""
+    """A coder.json with `hook` is left alone, but with a warning."""
     result = examined(tmp_path / "coder.json", {"hook": []})
     assert [warning.hint for warning in warnings(result)] == ['did you mean "hooks"?']
     assert result.declarations.problems == []
@@ -129,7 +129,7 @@ def test_unreadable_file_is_the_project(house: House, text: str) -> None:
 
 
 def test_unreadable_file_leaves_the_other_layers_in_force(house: House) -> None:
-    """Trouble in one file does not silence another."""
+    """An error in one file does not disable another."""
     declare(house.user / "hooks.json", "user")
     (house.root / "coder.json").write_text("{")
     declarations = house.compile()
@@ -176,7 +176,7 @@ def test_named_file_stands_in_for_the_project(house: House) -> None:
 
 
 def test_named_file_that_is_missing(house: House) -> None:
-    """A named file that is not there is trouble."""
+    """A named file that does not exist is an error."""
     declarations = house.compile(str(house.root / "none.json"))
     assert len(declarations.problems) == 1
     assert "no such file" in declarations.problems[0]
@@ -264,7 +264,7 @@ def test_file_that_is_included_twice_counts_once(house: House) -> None:
     ],
 )
 def test_includes_that_go_wrong(house: House, include: str, message: str) -> None:
-    """A missing, broken, circular, too deep or foreign include is trouble; the other hooks stay in force."""
+    """A missing, broken, circular, too deep or foreign include is an error; the other hooks stay in force."""
     declare(house.root / "coder.json", "a", settings={"include": [include]})
     declare(house.root / "round.json", "r", settings={"include": ["coder.json"]})
     for depth in range(12):
@@ -279,7 +279,7 @@ def test_includes_that_go_wrong(house: House, include: str, message: str) -> Non
 
 
 def test_a_wrong_field_of_an_include_is_named_by_its_object(house: House) -> None:
-    """The place has its number, the message says what the field is one of."""
+    """The location has its index, the message the object of the field."""
     declare(house.root / "coder.json", "a", settings={"include": [{"gti": "x"}]})
     assert 'unknown include field "gti"' in house.compile().problems[0]
 
@@ -292,7 +292,7 @@ def test_events_are_shared_with_the_layers_below(house: House) -> None:
 
 
 def test_a_projects_events_do_not_excuse_a_mistake_above_it(house: House) -> None:
-    """A misspelt event of a user's hook stays an error when a project declares an event of that name."""
+    """A misspelt event in a user's hook stays an error when a project declares an event of that name."""
     declare(house.root / "coder.json", settings={"events": ["pre_tool_ues"]})
     declare(house.user / "hooks.json", "user", event="pre_tool_ues")
     assert "unknown event" in house.compile().problems[0]

@@ -1,4 +1,4 @@
-"""Reading a file: the data, where each part of it stands, and errors that say what to do."""
+"""Reading a file: the data, the location of each part, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_yaml_errors_say_where(
 
 
 def test_aliases_and_dates_are_plain_data(tmp_path: Path) -> None:
-    """An alias stands for its value, a date for its text."""
+    """An alias becomes its value, a date its text."""
     path = tmp_path / "a.yml"
     path.write_text("a: &x [1]\nb: *x\nc: 2024-01-01\nd: null\n")
     assert read(str(path)).data == {"a": [1], "b": [1], "c": "2024-01-01", "d": None}
@@ -222,7 +222,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_unreadable_file(tmp_path: Path) -> None:
-    """A file that may not be read says so."""
+    """A file without read permission is reported as such."""
     path = tmp_path / "a.json"
     path.write_text("{}")
     path.chmod(0)

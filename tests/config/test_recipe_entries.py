@@ -55,7 +55,7 @@ def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
 
 def test_the_recorded_versions_are_those_of_the_recipes() -> None:
-    """A recipe that changes what it declares gets a new version: teams have pinned the old one."""
+    """A recipe with changed declarations gets a new version: teams have pinned the old one."""
     assert Path(recipe_entries.VERSIONS_FILE).read_text() == text(), "run scripts/record_recipe_versions.py"
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema, and that it says the same as the checker."""
+"""The JSON Schema, and that it agrees with the checker."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ OPTIONAL = sorted(VALUES.keys() - {"event", *KINDS, "interpreter", "headers", "a
 
 @st.composite
 def hooks(draw: st.DrawFn) -> dict[str, object]:
-    """Return a hook that is declared well, as far as a schema can tell."""
+    """Return a hook that is valid, as far as a schema can check."""
     kind = draw(st.sampled_from(KINDS))
     beside = {"python": ["interpreter"], "url": ["headers", "allowed_env"]}.get(kind, [])
     fields = ["event", kind, *draw(st.lists(st.sampled_from([*OPTIONAL, *beside]), max_size=6, unique=True))]
@@ -189,7 +189,7 @@ def test_schema_is_a_schema() -> None:
 
 
 def test_every_field_is_described_with_its_default() -> None:
-    """The schema tells what each field is for, and its default where there is one."""
+    """The schema describes each field, with its default where there is one."""
     definitions = json.loads(json.dumps(schema()))["$defs"]
     hook = definitions["hook"]["properties"]
     audit = definitions["settings"]["properties"]["audit"]["anyOf"][1]["properties"]
@@ -200,7 +200,7 @@ def test_every_field_is_described_with_its_default() -> None:
 
 
 def test_strict_files_are_stricter_than_the_schema(tmp_path: Path) -> None:
-    """A key at the top that belongs to nobody is open in the schema, and an error in a file that is hookrun's alone."""
+    """An unknown top-level key is allowed by the schema, and an error in a file that is hookrun's alone."""
     data = {"hooks": [], "other": 1}
     assert VALIDATOR.is_valid(data)
     assert errors(examined(tmp_path / "coder.json", data)) == []

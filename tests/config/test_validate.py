@@ -1,4 +1,4 @@
-"""Checking a hook and the settings: what is said about each mistake, and what is left of the hook."""
+"""Checking a hook and the settings: the message for each mistake, and what remains of the hook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hook(path: Path, fields: dict[str, object], layer: str = "project") -> Hook:
 
 
 def test_defaults_of_a_hook(tmp_path: Path) -> None:
-    """A hook that says only when and what has every default."""
+    """A hook with only an event and a command has every default."""
     made = hook(tmp_path, {})
     assert made.error is None
     assert (made.name, made.events, made.kind, made.target, made.layer) == ("x", ["stop"], "command", "x", "project")
@@ -142,7 +142,7 @@ def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, objec
     ],
 )
 def test_mistakes_in_a_hook(tmp_path: Path, fields: dict[str, object], message: str) -> None:
-    """A hook whose event can be read is kept with its error, which has its place."""
+    """A hook whose event can be read is kept with its error, which has its location."""
     made = hook(tmp_path, fields)
     assert made.error is not None
     assert message in made.error
@@ -192,14 +192,14 @@ def test_event_that_can_be_read_beside_one_that_cannot(tmp_path: Path) -> None:
     ],
 )
 def test_on_failure_of_a_wrong_hook(tmp_path: Path, fields: dict[str, object], on_failure: str) -> None:
-    """A wrong hook fails as it says; where that cannot be read it blocks, because somebody wanted no default."""
+    """A wrong hook fails as its `on_failure` says; an invalid one blocks, as the user did not want the default."""
     made = hook(tmp_path, fields)
     assert made.error is not None
     assert made.on_failure == on_failure
 
 
 def test_wrong_hook_keeps_what_can_be_read(tmp_path: Path) -> None:
-    """Matcher, conditions, agents, mode and priority of a wrong hook still say when it fails."""
+    """Matcher, conditions, agents, mode and priority of a wrong hook still decide when it fails."""
     readable = {"matcher": "a|b", "when": {"agent": "x"}, "agents": ["claude"], "mode": "advise", "priority": 3}
     made = hook(tmp_path, {**readable, "timeout": 0})
     assert (made.matcher, made.when, made.agents, made.mode, made.priority) == (
@@ -320,7 +320,7 @@ def test_own_events_are_known_once_declared(tmp_path: Path) -> None:
 
 
 def test_values_in_messages_cannot_reach_the_terminal(tmp_path: Path) -> None:
-    """Whatever an untrusted file says is shown escaped and shortened."""
+    """Values from an untrusted file are shown escaped and shortened."""
     error = hook(tmp_path, {"mode": "\x1b[2J" + "x" * 500}).error
     assert error is not None
     assert error.isprintable()

@@ -43,7 +43,7 @@ class Came:
         self._runs = {run.name: run for run in result.runs}
 
     def hook(self, name: str) -> dict[str, object]:
-        """Return what the verdict says of one hook."""
+        """Return the verdict's entry for one hook."""
         return self._runs[name].summary()
 
     def record(self, name: str) -> dict[str, object]:

@@ -1,6 +1,6 @@
-"""A project with hooks as people write them for Claude Code: ten scripts, and the settings that wire them.
+"""A project with hooks as users write them for Claude Code: ten scripts, and the settings that run them.
 
-They lie in `claude_hooks/` rather than in a `.claude/`, where an agent that works on this repository would run them.
+They are in `claude_hooks/` rather than in a `.claude/`, where an agent that works on this repository would run them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Matchers and `if` rules, each on a hook that only says that it ran, and the calls that they choose among.
+"""Matchers and `if` rules, each on a hook that only records that it ran, and the calls they are tried on.
 
-What Claude Code itself makes of them is in `claude_chosen.json`: tests/live/test_claude_rules.py measures it.
+The choices of Claude Code itself are in `claude_chosen.json`, measured by tests/live/test_claude_rules.py.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def calls(project: Path, kind: str) -> list[Asked]:
 def settings(project: Path, log: Path, kind: str) -> None:
     """Write the settings with all of a kind, and the file that is read.
 
-    Each hook adds to the log what it stands for, and its message.
+    Each hook logs its rule and its message.
     """
 
     def hook(text: str, **rule: str) -> dict[str, str]:

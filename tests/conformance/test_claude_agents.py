@@ -19,7 +19,7 @@ def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
 
 
 def declare(agent: Agent, output: object, *, event: str = "pre_tool_use", stderr: str = "", code: int = 0) -> None:
-    """Declare the only hook of the project, which answers so."""
+    """Declare the project's only hook, with this answer."""
     line = hook_line(output, stderr=stderr, code=code)
     agent.project.hooks({"dialect": "claude", "event": event, "command": line})
 
@@ -44,7 +44,7 @@ def test_a_matcher_has_claude_code_s_names_under_every_agent(agent: Agent, match
 
 @pytest.mark.sampled(4)
 def test_new_arguments_are_the_tool_s(agent: Agent) -> None:
-    """All of them; an agent that takes none is refused, and the model told what to call instead."""
+    """All of them; an agent that takes none gets a refusal with the call that the model should make instead."""
     declare(agent, own("PreToolUse", permissionDecision="allow", updatedInput={"command": "ls -l"}))
     told = agent.fire(agent.shell("ls"))
     if agent.name in MODIFIES:
@@ -55,7 +55,7 @@ def test_new_arguments_are_the_tool_s(agent: Agent) -> None:
 
 @pytest.mark.sampled(3)
 def test_exit_1_lets_the_tool_run_and_the_person_know(agent: Agent) -> None:
-    """Where the agent can tell them; the audit has it in any case."""
+    """Where the agent can show it to the user; it is in the audit in any case."""
     declare(agent, "", stderr="oops", code=1)
     told = agent.fire(agent.shell())
     assert told.reason is None
@@ -66,7 +66,7 @@ def test_exit_1_lets_the_tool_run_and_the_person_know(agent: Agent) -> None:
 
 @pytest.mark.sampled(4)
 def test_plain_text_at_the_prompt_reaches_the_model(agent: Agent) -> None:
-    """Or the audit says that it did not."""
+    """Or the audit records that it did not."""
     declare(agent, "be brief", event="user_prompt_submit")
     told = agent.fire(agent.prompt())
     degraded = str(agent.project.audit()[-1].get("degraded"))

@@ -21,7 +21,7 @@ IGNORES = ("permission_request", "tool_call_aborted", "notification", "error", "
 
 
 def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
-    """What exit status 2 comes to is said of each."""
+    """Each has an expected effect of exit status 2."""
     assert sorted(EVENTS) == sorted([*REFUSES, *TELLS_THE_PERSON, *IGNORES])
     assert {*RULES} == {*EVENTS.values()}
 
@@ -42,7 +42,7 @@ def test_1_3_exit_2_only_tells_the_person(project: Project, event: str) -> None:
 
 @pytest.mark.parametrize("event", IGNORES)
 def test_1_3_exit_2_has_no_effect(project: Project, event: str) -> None:
-    """The audit says so."""
+    """The audit records it."""
     fired = answers(project, stderr="R", code=2, event=event)
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "system_message" not in fired.verdict
@@ -58,7 +58,7 @@ def test_1_3_a_block_at_the_top_refuses(project: Project, event: str) -> None:
 
 @pytest.mark.parametrize("event", [*TELLS_THE_PERSON, *IGNORES])
 def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(project: Project, event: str) -> None:
-    """The audit says so."""
+    """The audit records it."""
     fired = answers(project, {"decision": "block", "reason": "R"}, event=event)
     assert fired.action == "continue"
     assert "decision of its answer has no effect" in notes(fired)
@@ -66,7 +66,7 @@ def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(project: Project, event:
 
 @pytest.mark.parametrize("event", ["session_start", "session_end", "notification", "error", "pre_compact"])
 def test_1_3_continue_false_has_no_effect_there(project: Project, event: str) -> None:
-    """The audit says so."""
+    """The audit records it."""
     fired = answers(project, {"continue": False, "stopReason": "R"}, event=event)
     assert fired.action == "continue"
     assert "continue of its answer has no effect" in notes(fired)
@@ -74,7 +74,7 @@ def test_1_3_continue_false_has_no_effect_there(project: Project, event: str) ->
 
 @pytest.mark.parametrize("event", ["session_end", "notification", "error", "pre_compact", "post_compact"])
 def test_1_3_a_system_message_is_discarded_there(project: Project, event: str) -> None:
-    """The audit says so."""
+    """The audit records it."""
     fired = answers(project, {"systemMessage": "look"}, event=event)
     assert "system_message" not in fired.verdict
     assert "systemMessage of its answer has no effect" in notes(fired)
@@ -106,7 +106,7 @@ def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(project: Project)
     "event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"]
 )
 def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(project: Project, event: str) -> None:
-    """A note says so; nobody is given the text."""
+    """A note says so; the text is dropped."""
     fired = answers(project, own(EVENTS[event], additionalContext="x"), event=event)
     assert "additional_context" not in fired.verdict
     assert "additionalContext" in notes(fired)
@@ -166,7 +166,7 @@ def test_1_3_what_cannot_be_passed_on_is_told_to_the_person_once(project: Projec
     ("decision", "action", "message"), [("allow", "allow", None), ("deny", "block", "R"), ("ask", "ask", "R")]
 )
 def test_3_4_a_permission_decision(project: Project, decision: str, action: str, message: str | None) -> None:
-    """The reason of an allow is for nobody."""
+    """The reason of an allow is dropped."""
     fired = answers(project, own("PreToolUse", permissionDecision=decision, permissionDecisionReason="R"))
     assert (fired.action, fired.verdict.get("message")) == (action, message)
 

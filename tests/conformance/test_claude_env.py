@@ -97,7 +97,7 @@ def test_a_projects_variables_reach_no_hook_above_it(shown: dict[str, dict[str, 
 
 @pytest.mark.only_cold("runs hooks in the test's own process")
 def test_whose_home_and_options_count_no_settings_say(shown: dict[str, dict[str, str]]) -> None:
-    """HOME, XDG_* and HOOKRUN_* are taken from none, the administrator's included."""
+    """HOME, XDG_* and HOOKRUN_* are accepted from no settings, not even the administrator's."""
     for found in shown.values():
         assert not {name for name, value in NEVER.items() if found.get(name) == value}
 
@@ -181,7 +181,7 @@ def test_variables_that_cannot_be_given_are_reported(
 
 
 def test_settings_above_that_cannot_be_read_are_reported(house: House) -> None:
-    """Their hooks are not included, but nobody knows which variables they set."""
+    """Their hooks are not included, but the variables they set are unknown."""
     write(house.shared, settings(handler()))
     house.own.parent.mkdir()
     house.own.write_text('{"env": {')

@@ -38,7 +38,7 @@ NOTHING = Said(0, "", "")
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Return a repository with the hooks in it, in a directory whose name has a space."""
+    """Return a repository with the hooks in it, in a directory whose name contains a space."""
     project = tmp_path / "my shop"
     project.mkdir()
     subprocess.run(["git", "init", "--quiet", "--initial-branch", "trunk"], cwd=project, check=True)
@@ -77,7 +77,7 @@ def after(project: Path, which: int, tool: str, response: object, **tool_input: 
 
 
 def test_the_log_has_a_line_for_each_command(shop: Path) -> None:
-    """A jq one-liner; what it prints goes into a file."""
+    """A jq one-liner; its output goes into a file."""
     assert before(shop, 0, "Bash", command="ls", description="look") == NOTHING
     assert before(shop, 0, "Bash", command="git status") == NOTHING
     assert (shop / ".claude" / "bash-commands.log").read_text() == "Bash: ls\nBash: git status\n"
@@ -111,7 +111,7 @@ def test_a_guard_in_python_denies_in_json(shop: Path) -> None:
 
 
 def test_a_formatter_changes_the_file_that_was_written(shop: Path) -> None:
-    """By the path in the tool's input; what it says on stdout is a line of text."""
+    """By the path in the tool's input; its stdout is a line of text."""
     page, module = shop / "page.md", shop / "module.py"
     for file in (page, module):
         file.write_text("text  \n")
@@ -150,7 +150,7 @@ def test_a_script_with_a_header_for_uv_is_run_by_uv(shop: Path) -> None:
 
 
 def test_a_node_script_reads_what_the_command_printed(shop: Path) -> None:
-    """In the fields that the answer of Bash has; wired as arguments, without a shell."""
+    """In the fields of Bash's answer; configured as arguments, without a shell."""
     printed = {"stdout": "5 passed, 2 failed\n", "stderr": "", "interrupted": False, "isImage": False}
     answer = after(shop, 2, "Bash", printed, command="make test").answer
     assert answer == {"decision": "block", "reason": "Tests are red (2 failed): mend them before you go on."}

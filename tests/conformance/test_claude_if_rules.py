@@ -13,18 +13,18 @@ from hookrun.claude.split_commands import UnsupportedSyntaxError, split_commands
 
 
 def runs(rule: str, event: str = "PreToolUse", **context: object) -> bool:
-    """Tell whether a hook with this rule runs. `/settings` is where its settings are, `/home/me` its home."""
+    """Return whether a hook with this rule runs. `/settings` is where its settings are, `/home/me` its home."""
     claude = {"event": event, "if": rule, "base": "/settings", "home": "/home/me"}
     return applies(claude, {"working_dir": "/w", **context})
 
 
 def shell(rule: str, command: str) -> bool:
-    """Tell whether a hook with this rule runs on a shell command."""
+    """Return whether a hook with this rule runs on a shell command."""
     return runs(rule, tool_name="bash", tool_args={"command": command})
 
 
 def file(rule: str, path: str, tool: str = "edit") -> bool:
-    """Tell whether a hook with this rule runs on a file."""
+    """Return whether a hook with this rule runs on a file."""
     return runs(rule, tool_name=tool, tool_args={"file_path": path}, file_path=path)
 
 
@@ -74,7 +74,7 @@ def test_2_4_a_star_is_anything_and_spans_spaces(rule: str, command: str, *, exp
 
 @pytest.mark.parametrize("rule", ["Bash(git *)", "Bash(git:*)"])
 def test_2_4_a_star_after_a_space_at_the_end_needs_a_word_boundary(rule: str) -> None:
-    """It also stands for nothing, and `:*` is the same."""
+    """It also matches nothing at all, and `:*` is the same."""
     assert shell(rule, "git push")
     assert shell(rule, "git")
     assert not shell(rule, "gitk")
@@ -122,7 +122,7 @@ def test_2_4_redirections_quotes_and_blanks_do_not_hide_a_command(command: str) 
 
 @pytest.mark.parametrize("command", ["echo $X", "echo $1", "echo $(date)", "echo `date`"])
 def test_2_4_a_pattern_of_more_than_a_name_runs_where_the_shell_expands(command: str) -> None:
-    """Who knows what it becomes. A pattern of a name only looks at what stands there."""
+    """The result of the expansion is unknown. A pattern of a name only checks the text itself."""
     assert shell("Bash(git push *)", command)
     assert not shell("Bash(git *)", command)
 
@@ -209,7 +209,7 @@ def test_2_4_a_rule_is_about_one_tool() -> None:
 
 
 def test_2_4_upper_and_lower_case_of_a_path_are_the_same() -> None:
-    """As in git on a disk that does not tell them apart."""
+    """As in git on a case-insensitive disk."""
     assert file("Edit(README.md)", "/w/Readme.MD")
 
 
@@ -245,7 +245,7 @@ def test_a_line_that_is_very_deep_or_long_fails_open() -> None:
 
 
 def test_the_reason_names_rule_and_value() -> None:
-    """`why` says which rule it was."""
+    """`why` names the rule."""
     context = {"tool_name": "bash", "tool_args": {"command": "ls"}, "working_dir": "/w"}
     assert why_not({"event": "PreToolUse", "if": "Bash(git *)"}, context) == (
         'if: "Bash(git *)" is about no command of "ls"'
@@ -257,7 +257,7 @@ def test_the_reason_names_rule_and_value() -> None:
 
 @given(st.text(st.sampled_from("ab $`()<>|&;'\"\\\n#={}!"), max_size=40))
 def test_any_line_is_cut_or_said_to_be_unclear(line: str) -> None:
-    """No line makes hookrun fail, and every word of a command that is found stands in the line."""
+    """No line makes hookrun fail, and every word of a command that is found occurs in the line."""
     try:
         commands = split_commands(line).commands
     except UnsupportedSyntaxError:

@@ -8,7 +8,7 @@ from hookrun.claude.matcher import applies, why_not
 
 
 def runs(matcher: str | None, event: str = "PreToolUse", **context: object) -> bool:
-    """Tell whether a hook with this matcher runs; the tool is `bash` where nothing else is said."""
+    """Return whether a hook with this matcher runs; the tool is `bash` by default."""
     claude = {"event": event} if matcher is None else {"event": event, "matcher": matcher}
     return applies(claude, {"tool_name": "bash", **context})
 
@@ -130,7 +130,7 @@ def test_2_3_5_on_events_without_one_a_matcher_is_ignored(event: str) -> None:
 def test_1_3_each_event_has_its_own_value(
     event: str, matcher: str, context: dict[str, object], *, expected: bool
 ) -> None:
-    """What a matcher is tested on is a word of the event; where an agent says none, it is the ordinary one."""
+    """A matcher is tested on a word of the event; where an agent sends none, it is the default word."""
     assert runs(matcher, event, tool_name=None, **context) is expected
 
 
@@ -161,7 +161,7 @@ def test_1_3_file_changed_watches_names_in_the_working_directory(path: str, matc
 
 
 def test_the_reason_names_matcher_and_value() -> None:
-    """`why` says which rule it was."""
+    """`why` names the rule."""
     claude = {"event": "PreToolUse", "matcher": "Edit|Write"}
     assert why_not(claude, {"tool_name": "bash"}) == 'matcher: "Edit|Write" does not list the tool "Bash"'
     claude = {"event": "SessionStart", "matcher": "res.*"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DENY = own("PreToolUse", permissionDecision="deny", permissionDecisionReason="not here")
 
 
-# --- 3.1: what stdout is taken for
+# --- 3.1: how stdout is read
 
 
 @pytest.mark.parametrize("around", ["{}", "\n\n  {}  \n\n", "\ufeff{}"], ids=["bare", "white space", "byte-order mark"])
@@ -35,14 +35,14 @@ def test_3_1_an_answer_may_be_printed_over_several_lines(project: Project) -> No
     "text", ["checking...\n{}", "{}\ndone", "[{}]", '"{}"', "{}x"], ids=["before", "after", "list", "string", "suffix"]
 )
 def test_3_1_what_does_not_begin_and_end_like_an_object_is_plain_text(project: Project, text: str) -> None:
-    """Noise around an answer makes plain text of it: the tool runs, no failure; the audit says what was lost."""
+    """Text around an answer makes it plain text: the tool runs, no failure; the audit names what was lost."""
     fired = answers(project, text.replace("{}", '{"decision":"block"}'))
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "several JSON objects" in notes(fired)
 
 
 def test_3_1_what_begins_and_ends_like_an_object_and_does_not_parse_is_a_failure(project: Project) -> None:
-    """It is not taken for plain text, not even where that would be text for the model."""
+    """It does not count as plain text, not even where that would be text for the model."""
     fired = answers(project, "{not json}", event="user_prompt_submit")
     assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
     assert "additional_context" not in fired.verdict
@@ -196,7 +196,7 @@ def test_3_2_what_was_printed_before_a_timeout_does_not_count(project: Project) 
 def test_3_2_a_wrong_type_or_word_voids_the_whole_answer(
     project: Project, answer: dict[str, object], found: str
 ) -> None:
-    """The failure says what was found and what was expected."""
+    """The failure names the actual and the expected type."""
     fired = answers(project, answer)
     assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
     assert found in str(fired.verdict["system_message"])
@@ -209,7 +209,7 @@ def test_3_2_unknown_keys_are_no_failure(project: Project) -> None:
 
 
 def test_3_2_a_field_in_the_wrong_place_decides_nothing(project: Project) -> None:
-    """The answer fits, and the audit says what is wrong with it."""
+    """The answer is valid, and the audit names the misplaced field."""
     fired = answers(project, {"permissionDecision": "deny"})
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "permissionDecision" in notes(fired)
@@ -234,7 +234,7 @@ def test_3_3_a_block_at_the_top_is_a_denial(project: Project) -> None:
 
 
 def test_3_3_an_approval_at_the_top_is_an_allow(project: Project) -> None:
-    """Its reason is for nobody."""
+    """Its reason is dropped."""
     fired = answers(project, {"decision": "approve", "reason": "R"})
     assert fired.action == "allow"
     assert "message" not in fired.verdict

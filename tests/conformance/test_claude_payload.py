@@ -1,4 +1,4 @@
-"""What a hook in Claude's dialect reads, whichever agent fires: Claude Code's rules 1.1 to 1.3."""
+"""What a hook in Claude's dialect reads, whichever agent sends the event: Claude Code's rules 1.1 to 1.3."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fired(project: Project, event: str, **context: object) -> Json:
 
 
 def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
-    """Both tables say the same, and nothing is said of an event that Claude has not."""
+    """Both tables agree, and events that Claude does not have are in neither."""
     assert {native: event for event, native in tables.EVENTS.items()} == agent_claude.EVENTS
     assert {*FIELDS, *MORE, *WORDS} <= set(agent_claude.EVENTS)
 
@@ -60,7 +60,7 @@ def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
 
 
 def test_1_2_the_common_fields_are_always_there(project: Project) -> None:
-    """A transcript that nobody knows of is an empty string; what is not known otherwise is left out."""
+    """An unknown transcript is an empty string; other unknown fields are left out."""
     assert fired(project, "session_end") == {
         "session_id": "s1",
         "transcript_path": "",
@@ -188,7 +188,7 @@ def test_1_2_claude_s_own_message_has_the_arguments_as_hooks_before_left_them(pr
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_every_agent_s_shell_call_is_a_call_of_bash(project: Project, name: str) -> None:
-    """Before it, with the command; and a refusal as Claude's hooks say it is one in the agent's own words."""
+    """Before it, with the command; and a refusal in the form of Claude's hooks reaches the agent in its own format."""
     project.hooks({"dialect": "claude", "command": f"{KEEP}; echo never >&2; exit 2"})
     agent = Agent(name, project)
     told = agent.fire(agent.shell("rm -rf /"))
@@ -201,7 +201,7 @@ def test_every_agent_s_shell_call_is_a_call_of_bash(project: Project, name: str)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in AGENTS if name != "cline"])
 def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(project: Project, name: str) -> None:
-    """As people write it; agents that do not say it themselves are distinguished by what was blocked before.
+    """As users write it; agents that do not send the field are handled by remembering earlier blocks.
 
     Cline cannot be kept from ending.
     """
@@ -210,7 +210,7 @@ def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(project: Projec
     agent = Agent(name, project)
     message = agent.stop()
     assert b"run the tests" in agent.fire(message).stdout
-    if name != "opencode":  # which does not say it itself
+    if name != "opencode":  # which does not send it
         message["stop_hook_active"] = True
     assert b"run the tests" not in agent.fire(message).stdout
     if name == "opencode":

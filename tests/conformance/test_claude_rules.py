@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 UNREAD = {r"(?<a>B)\k<a>?ash"}
-"""Expressions that hookrun does not read, and says so: they match nothing."""
+"""Expressions that hookrun does not support, and reports: they match nothing."""
 
 NAMES = {"Bash": "bash", "Write": "write", "Read": "read", "Edit": "edit"}
 

@@ -64,7 +64,7 @@ def handler(name: str = "x", **fields: object) -> dict[str, object]:
 
 
 def settings(*handlers: dict[str, object], event: str = "PreToolUse", **more: object) -> dict[str, object]:
-    """Return settings with these handlers in one group; `matcher` goes into it, other keys to the top."""
+    """Return settings with these handlers in one group, which gets `matcher`; other keys are top-level."""
     group = {"hooks": [*handlers], **({"matcher": more.pop("matcher")} if "matcher" in more else {})}
     return {"hooks": {event: [group]}, **more}
 
@@ -95,7 +95,7 @@ def test_2_1_a_map_of_events_and_groups(house: House) -> None:
 
 
 def test_2_1_unknown_events_are_ignored(house: House) -> None:
-    """They are no trouble; the others run."""
+    """They are no error; the others run."""
     write(house.shared, {"hooks": {"PreTooluse": [{"hooks": [handler()]}], "Stop": [{"hooks": [handler()]}]}})
     examined = house.examine(house.shared)
     assert [hook.events for hook in examined.declarations.hooks] == [["stop"]]
@@ -105,7 +105,7 @@ def test_2_1_unknown_events_are_ignored(house: House) -> None:
 
 
 def test_2_1_a_malformed_entry_does_not_take_the_others_with_it(house: House) -> None:
-    """What is no group or handler is trouble that is said; what is right runs."""
+    """A malformed group or handler is reported as a problem; the valid ones run."""
     groups = [5, {"matcher": "Bash"}, {"hooks": [handler("good"), "x", {"type": "command"}]}]
     write(house.shared, {"hooks": {"PreToolUse": groups, "Stop": {"hooks": []}}})
     declarations = house.examine(house.shared).declarations
@@ -115,7 +115,7 @@ def test_2_1_a_malformed_entry_does_not_take_the_others_with_it(house: House) ->
 
 
 def test_2_1_a_matcher_that_is_a_list_voids_the_whole_file(house: House) -> None:
-    """As in Claude Code; it is trouble, and loudly so."""
+    """As in Claude Code; it is an error, and clearly reported."""
     data = settings(handler())
     data["hooks"] = {"Stop": [{"hooks": [handler()]}], "PreToolUse": [{"matcher": ["Bash"], "hooks": [handler()]}]}
     write(house.shared, data)
@@ -196,7 +196,7 @@ def test_2_2_async_hooks_have_no_say(house: House) -> None:
     ],
 )
 def test_2_2_on_failure(house: House, event: str, given: str | None, expected: str) -> None:
-    """It means what it says, but for the events that never fail so."""
+    """It has the declared effect, except at events that never fail this way."""
     fields: dict[str, object] = {} if given is None else {"onFailure": given}
     assert one(house, settings({**handler(), **fields}, event=event)).on_failure == expected
 
@@ -280,7 +280,7 @@ def test_2_5_included_settings_are_of_the_layer_that_includes_them(house: House)
 
 
 def test_2_5_a_project_takes_in_its_own_settings(house: House) -> None:
-    """`include_claude` in a project is not about the person's settings."""
+    """`include_claude` in a project does not concern the user's settings."""
     for name, path in (("own", house.own), ("shared", house.shared), ("local", house.local)):
         write(path, settings(handler(name)))
     house.include("project")
@@ -311,7 +311,7 @@ def test_2_5_the_projects_own_declarations_say_where_it_is(house: House) -> None
 
 
 def test_2_5_plugins_that_are_enabled(house: House) -> None:
-    """Their `hooks/hooks.json` has a wrapper with a description; they are the person's."""
+    """Their `hooks/hooks.json` has a wrapper with a description; they are the user's."""
     root = installed(house, "lint")
     write(house.own, {"enabledPlugins": {"lint@market": True, "off@market": False}})
     house.include("user")
@@ -377,7 +377,7 @@ def test_2_5_the_nearest_settings_that_name_a_plugin_count(
 
 
 def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> None:
-    """Not those of the person alone; in Claude Code itself they are passed over in this project."""
+    """Not the plugins of the user alone; in Claude Code itself they are skipped in this project."""
     installed(house, "lint")
     write(house.own, {"enabledPlugins": {"lint@market": True}})
     house.include("project")
@@ -388,7 +388,7 @@ def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> Non
 
 
 def test_2_5_settings_that_only_name_plugins_hide_no_hooks(house: House) -> None:
-    """Claude Code writes such files into any directory; without hooks anywhere they say where the project is."""
+    """Claude Code writes such files into any directory; if there are no hooks anywhere they mark the project."""
     installed(house, "lint")
     house.include("user")
     write(house.sub / ".claude" / "settings.local.json", {"enabledPlugins": {"lint@market": True}})
@@ -468,7 +468,7 @@ def test_2_5_hooks_that_a_plugins_manifest_declares(house: House, hooks: object,
 
 @pytest.mark.parametrize("name", ["known_marketplaces.json", "installed_plugins.json"])
 def test_2_5_what_is_installed_and_cannot_be_read_is_an_error(house: House, name: str) -> None:
-    """Nobody knows which guards are missing."""
+    """The missing guards are unknown."""
     installed(house, "lint")
     write(house.own, {"enabledPlugins": {"lint@market": True}})
     house.include("user")
@@ -522,7 +522,7 @@ def test_2_5_managed_settings_have_the_first_word(house: House, key: str, runnin
 
 
 def test_2_5_settings_that_are_named_are_claude_codes_own_all_the_same(house: House) -> None:
-    """So that nothing runs twice: the person's everywhere, a project's where Claude Code was started in it."""
+    """So that nothing runs twice: the user's everywhere, a project's if Claude Code was started in it."""
     write(house.own, settings(handler("own")))
     write(house.shared, settings(handler("shared")))
     write(house.root / "coder.json", {"hookrun": {"include": [str(house.own), ".claude/settings.json"]}})
@@ -541,7 +541,7 @@ def test_defaults_hold_for_what_claudes_form_says_nothing_of(house: House) -> No
 
 
 def test_our_own_wiring_is_no_hook(house: House) -> None:
-    """What fires hookrun in Claude Code is not run by hookrun."""
+    """A handler that runs hookrun in Claude Code is not run by hookrun."""
     line = "test -x /p && exec /p -I /x/hookrun/__main__.py fire --agent claude --deadline 59.5; exit 0"
     write(house.shared, settings(handler("mine"), {"type": "command", "command": line}))
     examined = house.examine(house.shared)
@@ -551,13 +551,13 @@ def test_our_own_wiring_is_no_hook(house: House) -> None:
 
 @pytest.mark.parametrize("line", ["guard # hookrun fire --agent claude", "echo hookrun fire --agent claude"])
 def test_a_text_about_hookrun_hides_no_hook(house: House, line: str) -> None:
-    """A comment or an argument does not make a guard our own wiring, which other agents would leave out."""
+    """A comment or an argument does not make a guard our own handler, which other agents would leave out."""
     write(house.shared, settings(handler(line)))
     assert [hook.target for hook in house.examine(house.shared).declarations.hooks] == [f"/bin/{line}"]
 
 
 def test_a_guard_beside_our_call_is_warned_about(house: House) -> None:
-    """What stands in one line with a call of hookrun is run by Claude Code only."""
+    """A command on one line with a call of hookrun is run by Claude Code only."""
     write(house.shared, settings(handler("./guard && hookrun fire --agent claude")))
     examined = house.examine(house.shared)
     assert examined.declarations.hooks == []
@@ -572,7 +572,7 @@ def test_claudes_form_in_our_own_file(house: House) -> None:
 
 
 def test_in_our_own_file_an_unknown_event_is_an_error(house: House) -> None:
-    """Claude Code ignores it; here nobody would hear of it."""
+    """Claude Code ignores it; here that would be a silent loss."""
     write(house.root / "coder.json", {"hooks": {"pre_tool_use": [{"hooks": [handler()]}]}})
     (problem,) = house.examine().declarations.problems
     assert 'Claude Code has no event "pre_tool_use"; did you mean "PreToolUse"?' in problem
@@ -630,7 +630,7 @@ def test_2_6_a_plugins_copy_stays_separate(house: House) -> None:
 
 
 def test_the_cache_sees_every_file_that_matters(house: House) -> None:
-    """A file that comes, changes or goes is seen in the next fire."""
+    """A file that is created, changed or deleted is seen in the next run."""
     house.include("user")
     seen = []
     steps: list[Callable[[], None]] = [
@@ -659,7 +659,7 @@ def test_the_cache_sees_every_file_that_matters(house: House) -> None:
 
 
 def test_two_projects_do_not_share_what_is_compiled(house: House, tmp_path: Path) -> None:
-    """Where only the person has declarations, each project has its own settings."""
+    """Where only the user has declarations, each project has its own settings."""
     house.include("user")
     write(house.shared, settings(handler("shared")))
     other = tmp_path / "other"

@@ -74,7 +74,7 @@ def test_2_2_the_program_in_args_may_be_in_the_project(project: Project) -> None
     ['"$CLAUDE_PROJECT_DIR"/.claude/hooks/x.sh', "$CLAUDE_PROJECT_DIR/.claude/hooks/x.sh", "sh .claude/hooks/x.sh"],
 )
 def test_2_6_a_project_s_script_is_approved_with_its_bytes(project: Project, command: str) -> None:
-    """As people name it; one byte more, and nobody has approved it."""
+    """As users name it; after a change of its bytes it is no longer approved."""
     project.script(".claude/hooks/x.sh", "#!/bin/sh\necho first >&2\nexit 2\n")
     project.hooks({"dialect": "claude", "command": command, "on_failure": "block"})
     agent = Agent("codex", project)
@@ -108,7 +108,7 @@ def test_2_6_what_a_script_that_was_swapped_refused_stays_refused(project: Proje
 
 
 def side_by_side(*outputs: dict[str, object], naps: tuple[float, ...] = ()) -> list[dict[str, object]]:
-    """Return declarations of hooks that run at once, the first napping the longest unless told otherwise."""
+    """Return declarations of hooks that run side by side; by default the first sleeps the longest."""
     naps = naps or tuple(0.1 * n for n in range(len(outputs) - 1, -1, -1))
     return [
         {"name": f"h{n}", "dialect": "claude", "parallel": True, "command": f"sleep {nap}; {hook_line(output)}"}
@@ -162,7 +162,7 @@ def test_3_5_of_two_changes_the_later_declared_wins_as_a_whole_a_hundred_times(p
 
 @pytest.mark.parametrize("naps", [(0.2, 0.0), (0.0, 0.2)], ids=["first is slow", "later is slow"])
 def test_3_5_the_conflict_of_two_changes_is_told(project: Project, naps: tuple[float, ...]) -> None:
-    """In the audit and to the person; a hook that changes nothing is in no conflict."""
+    """In the audit and for the user; a hook without changes is in no conflict."""
     outputs = [own("PreToolUse", updatedInput={"command": each}) for each in ("first", "ls", "later")]
     project.hooks(*side_by_side(*outputs, naps=(*naps, 0.0)))
     fired = project.fire()
@@ -181,7 +181,7 @@ def test_3_5_a_block_by_exit_2_counts_as_a_denial(project: Project) -> None:
 
 @pytest.mark.parametrize("decision", ["deny", "ask", "allow"])
 def test_3_5_continue_false_beats_the_decisions_of_other_hooks(project: Project, decision: str) -> None:
-    """Whichever stands first."""
+    """In either order."""
     outputs = [own("PreToolUse", permissionDecision=decision), {"continue": False, "stopReason": "S"}]
     for order in (outputs, outputs[::-1]):
         project.hooks(*side_by_side(*order, naps=(0.0, 0.0)))
@@ -240,7 +240,7 @@ def test_3_6_it_is_ignored_at_the_end_of_a_turn_and_where_nothing_can_be_refused
 
 
 def test_3_6_it_is_ignored_in_the_background(project: Project) -> None:
-    """Nobody waits for it: configured so it would be an error, and a hook that is started has no effect."""
+    """Its result is not awaited: declaring that would be an error, and a started hook has no effect."""
     fired = answers(project, {"decision": "block"}, code=2, background=True)
     assert (fired.action, failure(fired)) == ("continue", None)
 

@@ -122,7 +122,7 @@ console.log(JSON.stringify(table.map(answer)));
 
 
 def found(pattern: str, value: str) -> bool | None:
-    """Return what our translation says; None for an expression that cannot be used."""
+    """Return the result of our translation; None for an expression that cannot be used."""
     try:
         return Expression(pattern).search(value)
     except RegexError:
@@ -152,7 +152,7 @@ def test_what_is_not_read_matches_nothing(pattern: str) -> None:
                 "(?:a{0,1000}){1000}b", "(){1000000000}b", "(?<=(a*)*)b"]
 )  # fmt: skip
 def test_no_expression_takes_for_ever(pattern: str) -> None:
-    """What others need centuries for is said at once; what takes too long even so counts as found: the hook runs."""
+    """Expressions that take others centuries are fast; one that is still too slow counts as a match: the hook runs."""
     assert found(pattern, "a" * 20) is False
     assert found(pattern, "a" * 2000) is not None
     assert found(r"(?:a|aa|aaa){500}b", "b" + "a" * 2000) is True

@@ -38,14 +38,14 @@ def test_the_page_about_agents_is_what_the_tables_give() -> None:
 
 
 def test_every_degradation_that_happens_is_on_the_page() -> None:
-    """None has a name that nobody can look up, and each that is there does happen."""
+    """Every name can be looked up, and every entry really occurs."""
     golden = "".join(path.read_text() for path in (ROOT / "tests" / "golden" / "answers").iterdir())
     happened = set(re.findall(r'"(\w+ -> [\w ]+)"', golden))
     assert happened == set(DEGRADATIONS)
 
 
 def test_every_form_speaks_in_known_words() -> None:
-    """A word that is misspelt would be a thing that the agent cannot say."""
+    """A misspelt word would stand for something the agent cannot express."""
     for name in agents.AGENTS:
         for native, form in agents.load(name).RESPONSE_FORMATS.items():
             assert form.capabilities <= CAPABILITIES, (name, native)
@@ -90,7 +90,7 @@ sys.exit(run(sys.argv[1:]))
 
 @pytest.mark.slow
 def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
-    """What the module says of its wiring is all that install, doctor and uninstall need."""
+    """The module's declared settings are all that install, doctor and uninstall need."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
     place = project.root.parent / "toy"
     place.mkdir()
@@ -120,7 +120,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
 
 @pytest.mark.slow
 def test_following_the_page_adds_an_agent(project: Project) -> None:
-    """One module, one line: an eighth agent obeys the same hooks, what it cannot say is degraded."""
+    """One module, one line: an eighth agent obeys the same hooks; what it does not support falls back."""
     shell = {
         "when": "before",
         "session": "s1",

@@ -43,7 +43,7 @@ TOOLS = ("mkdocs", "mkdocstrings_handlers.python")
 
 
 def is_there(module: str) -> bool:
-    """Tell whether a module could be imported, without doing it."""
+    """Return whether a module could be imported, without importing it."""
     try:
         return find_spec(module) is not None
     except ImportError:
@@ -71,7 +71,7 @@ def anchors(site: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
-    """Every public name and every field of a context is on a page, and no example is taken for a quotation."""
+    """Every public name and every field of a context is on a page, and no example is mistaken for a quotation."""
     from hookrun.library.event_contexts import CLASSES, Context, ContextField
 
     there = anchors(site)

@@ -1,4 +1,4 @@
-"""The page about hooks written for Claude Code says what the tables say."""
+"""The page about hooks written for Claude Code agrees with the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of the table of what came before says where a thing is, and names a test that there is."""
+"""Every row of the lineage table names where its feature is, and an existing test."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_name_of_the_page_can_be_imported() -> None:
 
 
 def is_there(name: str) -> bool:
-    """Tell whether a dotted name leads somewhere; of a module that needs a package, whether it stands in its file."""
+    """Return whether a dotted name resolves; for a module that needs a package, whether its file defines it."""
     parts = name.split(".")
     split = next(n for n in range(len(parts), 0, -1) if is_module(".".join(parts[:n])))
     module, attributes = ".".join(parts[:split]), parts[split:]
@@ -81,7 +81,7 @@ def is_there(name: str) -> bool:
 
 
 def is_module(name: str) -> bool:
-    """Tell whether there is a module of this name, without importing it."""
+    """Return whether there is a module of this name, without importing it."""
     try:
         return find_spec(name) is not None
     except ImportError:

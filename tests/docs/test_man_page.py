@@ -1,4 +1,4 @@
-"""The manual page is what the commands say, can be read by man, and is installed where man looks."""
+"""The manual page matches the commands, can be read by man, and is installed where man looks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_page_is_what_the_commands_say() -> None:
 
 
 def test_every_command_is_in_it() -> None:
-    """Each under a heading of its own."""
+    """Each under its own heading."""
     text = PAGE.read_text()
     assert all(f"\n.SS hookrun {name}\n" in text for name in COMMANDS)
 

@@ -36,7 +36,7 @@ for name in ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", 
 now = files.existing(sys.argv[1])
 files.apply(files.FileChange(sys.argv[1], now, b'{"new": 1}\\n' * 500))
 """
-"""Writes a file, and ends without another word at its N-th call of the system."""
+"""Writes a file, and exits without cleanup at its N-th system call."""
 
 
 def _killed_at(path: Path, number: int) -> bool:
@@ -119,7 +119,7 @@ def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
 
 
 def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
-    """A project's file that leads out of it, itself or by a directory, is not touched, and the error says where to."""
+    """A project's file that is a link out of it, or below one, is not changed, and the error names the target."""
     project = tmp_path / "project"
     (tmp_path / "elsewhere").mkdir()
     project.mkdir()
@@ -132,7 +132,7 @@ def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """A directory, a pipe, and a file where a directory should be are errors that say so."""
+    """A directory, a pipe, and a file instead of a directory are each an error that says so."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "file" / "settings.json"):

@@ -29,7 +29,7 @@ def test_added_and_removed_leaves_what_was_there(text: str, key: str) -> None:
 @FEWER_EXAMPLES
 @given(written(comments=True))
 def test_a_new_member_leaves_every_character_that_was_there(text: str) -> None:
-    """What is added stands between the characters that were there: all of them are still there, in their order."""
+    """The addition is inserted between the existing characters: all of them remain, in order."""
     added = iter(Json(text, "jsonc").put(("ours",), OURS).text)
     assert all(character in added for character in text)
 

@@ -1,4 +1,4 @@
-"""Files of cases are edited by spans: the rest keeps its very characters, and what cannot be edited is said."""
+"""Test files are edited by spans: the rest keeps its exact characters, and what cannot be edited is reported."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
 @given(value=VALUES, name=st.sampled_from(["a.yaml", "a.json"]))
 @settings(max_examples=80)
 def test_any_value_can_be_written(value: object, name: str) -> None:
-    """Set and added, in braces and in blocks; the editor itself makes sure that the text says it afterwards."""
+    """Changed and added, in braces and in blocks; the editor itself verifies the resulting text."""
     text = YAML if name == "a.yaml" else '{"cases": [{}, {"expect": {"action": 1}}]}'
     for path in ((1, "expect", "action"), (0, "args")):
         assert set_expectations(text, (path, value), name=name)

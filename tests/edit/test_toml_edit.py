@@ -1,4 +1,4 @@
-"""Tables in TOML: put in and taken out by whole lines, every other line as it was."""
+"""Tables in TOML: added and removed by whole lines, every other line unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def texts(draw: st.DrawFn) -> str:
 @FEWER_EXAMPLES
 @given(texts())
 def test_put_and_removed_gives_back_every_line(text: str) -> None:
-    """A table that is put in and taken out leaves the text as it was, but for a line end at its end."""
+    """Adding and removing a table leaves the text unchanged, except for a line end at its end."""
     before = Toml(text)
     put = before.put(KEY, "trusted_hash", "sha256:2")
     assert put.at(KEY) == {"trusted_hash": "sha256:2"}
@@ -51,14 +51,14 @@ def test_put_and_removed_gives_back_every_line(text: str) -> None:
 @FEWER_EXAMPLES
 @given(texts())
 def test_put_twice_changes_nothing(text: str) -> None:
-    """What is there already is left as it is; another value changes that line only."""
+    """An equal value changes nothing; another value changes that line only."""
     put = Toml(text).put(KEY, "trusted_hash", "sha256:2")
     assert put.put(KEY, "trusted_hash", "sha256:2").text == put.text
     assert put.put(KEY, "trusted_hash", "sha256:3").text == put.text.replace("sha256:2", "sha256:3")
 
 
 def test_other_keys_of_the_table_stay() -> None:
-    """A table that is there gets the line; what else stands in it stays."""
+    """An existing table gets the line; its other lines stay."""
     text = '[hooks.state."k"]\nenabled = false # off\n\n[z]\nb = 1\n'
     put = Toml(text).put(("hooks", "state", "k"), "trusted_hash", "s")
     assert put.text == '[hooks.state."k"]\nenabled = false # off\ntrusted_hash = "s"\n\n[z]\nb = 1\n'

@@ -82,7 +82,7 @@ def test_a_list_is_added_where_there_is_none(text: str) -> None:
 
 
 def test_one_hook_is_replaced() -> None:
-    """What stands around it, comments included, stays."""
+    """The text around it, comments included, stays."""
     text = Yaml(FILE).put(("hooks", 0), {"name": "other"}).text
     assert text == FILE.replace(FILE[FILE.index("- name: one") : FILE.index("echo two")] + "echo two", "- name: other")
     assert "  - {name: other}" not in Yaml(FILE).put(("hooks", 1), {"name": "other"}).text
@@ -90,7 +90,7 @@ def test_one_hook_is_replaced() -> None:
 
 
 def test_one_hook_is_taken_out() -> None:
-    """With its lines; a list that is empty then says so."""
+    """With its lines; a list that becomes empty is written as `[]`."""
     assert Yaml(FILE).remove(("hooks", 1)).text == FILE.replace(
         '  - {name: two, event: stop, command: "true"}  # short\n', ""
     )

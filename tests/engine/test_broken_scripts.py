@@ -84,7 +84,7 @@ def test_the_user_of_an_agent_is_notified(project: Project) -> None:
     ],
 )
 def test_a_refusal_of_a_hook_that_works_is_no_broken_script(project: Project, line: str) -> None:
-    """What a hook says itself, also of the syntax of another file, is its reason."""
+    """A hook's own message, also about syntax in another file, is its reason."""
     project.hooks({"command": line})
     fired = project.fire()
     assert (fired.action, _broken(fired.record("hook"))) == ("block", False)

@@ -61,7 +61,7 @@ def printing(project: Project, stdout: str) -> str:
 @each_policy
 @each_refusal
 def test_what_a_command_prints(project: Project, stdout: str, action: str, part: str, on_failure: str) -> None:
-    """The action counts, no failure is made of it, and the audit and stderr say what was wrong."""
+    """The action counts, it is no failure, and the audit and stderr name the wrong field."""
     project.hooks({"command": printing(project, stdout), "on_failure": on_failure})
     fired = project.fire()
     assert (fired.status, fired.action, fired.hook("hook")["failure"]) == (2, action, None), fired.stderr
@@ -263,7 +263,7 @@ class Uncomparable:
 
 @pytest.mark.parametrize(("action", "becomes"), [("block", "block"), ("stop", "stop"), ("ask", "block")])
 def test_a_refusal_whose_change_cannot_be_applied(action: str, becomes: str) -> None:
-    """What cannot be given to other hooks is dropped, and the refusal stays; an ask becomes a block."""
+    """Text that cannot be passed to other hooks is dropped, and the refusal stays; an ask becomes a block."""
     with Engine() as engine:
         answer = Verdict(action, "no way", modified_args={"x": Uncomparable()}, modified_context={"x": Uncomparable()})
         engine.register("pre_tool_use", lambda _: Verdict.with_metadata(x=1), parallel=True)

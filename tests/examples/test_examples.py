@@ -39,7 +39,7 @@ def needs(program: str) -> pytest.MarkDecorator:
 
 
 def has_json_pp() -> bool:
-    """Tell whether Perl is here with its JSON module, which some distributions package apart."""
+    """Return whether Perl is installed with its JSON module, which some distributions package separately."""
     perl = shutil.which("perl")
     if perl is None:
         return False
@@ -86,7 +86,7 @@ def verdict(process: subprocess.CompletedProcess[bytes]) -> dict[str, object] | 
 
 
 def context(**fields: object) -> str:
-    """Return a whole context as JSON, null where `fields` says nothing."""
+    """Return a complete context as JSON, null where `fields` has no value."""
     assert set(fields) <= FIELDS
     return json.dumps(dict.fromkeys(FIELDS) | fields)
 
@@ -286,7 +286,7 @@ HARMLESS = [
 
 
 def run_block(command: str, home: Path, working_dir: str = "/home/dev/shop") -> dict[str, object] | None:
-    """Run the guard with a home directory of its own."""
+    """Run the guard with a separate home directory."""
     env = {"HOME": str(home), "HOOKRUN_PROJECT_DIR": working_dir}
     return verdict(run(BLOCK, bash(command, working_dir), cwd=home, env=env))
 
@@ -507,7 +507,7 @@ def run_tool(command: str, project: Path, *lock_files: str) -> str | None:
     [("uv.lock", "uv add requests"), ("poetry.lock", "poetry add requests"), ("Pipfile", "pipenv install requests")],
 )
 def test_pip_install_becomes_the_tool_of_the_project(lock_file: str, expected: str, project: Path) -> None:
-    """The lock file at the project's root says which tool is meant."""
+    """The lock file at the project's root decides which tool is used."""
     assert run_tool("pip install requests", project, lock_file) == expected
 
 
@@ -530,7 +530,7 @@ def test_pip_install_becomes_the_tool_of_the_project(lock_file: str, expected: s
     ],
 )
 def test_what_is_understood_is_rewritten(command: str, expected: str, project: Path) -> None:
-    """Plain requirements go into the new command as they were spelled; what stands beside them stays."""
+    """Plain requirements go into the new command as they were spelled; the rest of the line stays."""
     assert run_tool(command, project, "uv.lock") == expected
 
 
@@ -583,7 +583,7 @@ def test_what_is_not_understood_is_left_alone(command: str, project: Path) -> No
 
 @needs_perl
 def test_a_project_that_names_no_tool_or_two_is_left_alone(project: Path) -> None:
-    """Without a lock file pip is right; with two nobody knows."""
+    """Without a lock file pip is right; with two it is ambiguous."""
     assert run_tool("pip install requests", project) is None
     assert run_tool("pip install requests", project, "uv.lock", "poetry.lock") is None
 
@@ -684,7 +684,7 @@ def test_nothing_is_added_without_a_branch(repository: Path, tmp_path: Path) -> 
 
 @needs_git
 def test_the_branch_of_the_agents_directory_counts(repository: Path, tmp_path: Path) -> None:
-    """A worktree has a branch of its own, even before its first commit, and that is the one reported."""
+    """A worktree has its own branch, even before its first commit, and that is the one reported."""
     git("worktree", "add", "--quiet", "-b", "feature/TREE-7", str(tmp_path / "tree"), cwd=repository)
     assert "TREE-7" in (run_ticket(tmp_path / "tree", cwd=repository) or "")
     fresh = tmp_path / "fresh"
@@ -763,7 +763,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Workshop:
-    """A directory with a fake formatter on a PATH of its own, and files to format."""
+    """A directory with a fake formatter on a separate PATH, and files to format."""
 
     def __init__(self, directory: Path, program: Path) -> None:
         """Make the directories."""

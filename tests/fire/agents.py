@@ -51,7 +51,7 @@ WRITES: dict[str, tuple[str, Json]] = {
 
 
 class Agent:
-    """An agent that fires through the real command."""
+    """An agent that runs hooks through the real command."""
 
     def __init__(self, name: str, project: Project) -> None:
         self.name = name
@@ -127,9 +127,9 @@ class Agent:
         return message
 
     def fire(self, message: object, *arguments: str, env: dict[str, str] | None = None, event: str = "") -> Told:
-        """Send a message and return the answer; with no HOME, or any other word of the environment, that counts.
+        """Send a message and return the answer; without HOME, or with any other environment variables.
 
-        The hooks of the project are approved before.
+        The project's hooks are approved first.
         """
         self.project.approve()
         stdin = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -171,7 +171,7 @@ class Told:
 
     @property
     def reason(self) -> str | None:
-        """Why the tool is refused, as the hook said it; None where it is not."""
+        """The hook's reason for refusing the tool; None if the tool runs."""
         refusal = self.refusal
         return without_origin(refusal) if refusal is not None else None
 

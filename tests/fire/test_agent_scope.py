@@ -1,4 +1,4 @@
-"""A project's wiring is silent where the person's own answers, and only there: no hook runs twice, none is lost."""
+"""The line in a project's settings yields to the user's, and only then: no hook runs twice, none is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
 def _both_wired(project: Project, agent: str) -> tuple[str, str]:
-    """Wire an agent in both scopes, as a project and a person do; return the lines, the person's first."""
+    """Install an agent in both scopes, as a project and a user do; return the lines, the user's first."""
     project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran"})
     assert hookrun(project, "install", agent, "--trust").status == 0
     assert hookrun(project, "install", agent, "--scope", "project", "--trust").status == 0
@@ -37,7 +37,7 @@ def _count(project: Project) -> int:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
-    """The person's wiring answers, the project's says nothing, runs nothing, and keeps a record of that."""
+    """The user's line answers; the project's prints nothing, runs nothing, and records that it yielded."""
     user, ours = _both_wired(project, agent)
     message = before_tool(project, agent)
     done = run_line(project, ours, message)
@@ -52,7 +52,7 @@ def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_alone_the_projects_answers(project: Project, agent: str) -> None:
-    """Without the person's wiring the project's runs the hooks."""
+    """Without the user's line the project's runs the hooks."""
     _, ours = _both_wired(project, agent)
     shutil.rmtree(settings_file(project, agent).parent)
     run_line(project, ours, before_tool(project, agent))
@@ -79,7 +79,7 @@ def test_alone_the_projects_answers(project: Project, agent: str) -> None:
     ],
 )
 def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
-    """Settings that cannot be read, another event, a program that is gone: then nobody else would run the hooks."""
+    """Settings that cannot be read, another event, a program that is gone: otherwise the hooks would not run at all."""
     _, ours = _both_wired(project, "claude")
     path = settings_file(project, "claude")
     text, started = path.read_text(), launcher(project, "claude")
@@ -113,7 +113,7 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
 @LINES_OF_INSTALL
 @pytest.mark.parametrize("change", ["no trust", "switched off"])
 def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Project, change: str) -> None:
-    """Codex skips what it does not trust: such a wiring does not count."""
+    """Codex skips untrusted hooks: such a line does not count."""
     _, ours = _both_wired(project, "codex")
     config = project.home / ".codex" / "config.toml"
     text = config.read_text() if config.exists() else ""
@@ -123,13 +123,13 @@ def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Pro
 
 
 def _copilots_message(project: Project) -> dict[str, object]:
-    """Return what Copilot sends through Claude's settings: like Claude's, with a time of its own and no transcript."""
+    """Return what Copilot sends through Claude's settings: like Claude's, with a timestamp and without a transcript."""
     return {**before_tool(project, "copilot"), "timestamp": "2026-11-20T15:58:02.545Z"}
 
 
 @LINES_OF_INSTALL
 def test_copilot_is_not_answered_twice(project: Project) -> None:
-    """Through a project's wiring of Claude, Copilot is left to its own wiring; only without one it is answered."""
+    """Through a project's Claude line, Copilot is left to its own line; only without one it is answered."""
     project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran; exit 2"})
     assert hookrun(project, "install", "claude", "--scope", "project").status == 0
     line = wired_line(project, "claude", "PreToolUse", "project")
@@ -146,7 +146,7 @@ def test_copilot_is_not_answered_twice(project: Project) -> None:
 
 @LINES_OF_INSTALL
 def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Project) -> None:
-    """A project that names a directory of its own as Claude's does not silence the hooks."""
+    """A project that sets its own directory as Claude's does not disable the hooks."""
     _, ours = _both_wired(project, "claude")
     fake = project.root / "fake"
     shutil.move(settings_file(project, "claude").parent, fake)
@@ -155,7 +155,7 @@ def test_the_environment_does_not_say_where_the_persons_wiring_is(project: Proje
 
 
 def test_a_probe_sees_nothing_but_what_its_directory_declares(project: Project, tmp_path: Path) -> None:
-    """With `--probe` neither the project's hooks nor the person's run; the record lies in that directory too."""
+    """With `--probe` neither the project's hooks nor the user's run; the record is in that directory too."""
     refuses: dict[str, object] = {"event": "pre_tool_use", "command": f"echo ran >> {project.home}/ran; exit 2"}
     project.hooks({**refuses, "name": "projects"})
     project.user_hooks({**refuses, "name": "persons"})

@@ -26,7 +26,7 @@ def hooks_that_ran(agent: Agent) -> list[object]:
 
 @pytest.mark.parametrize("wired", [["Stop"], ["Stop", "SubagentStop"]])
 def test_a_subagent_s_end_is_fired_once(project: Project, wired: list[str]) -> None:
-    """By the event that Copilot has for it, where hookrun is wired for that; no block of a turn is counted."""
+    """By Copilot's own event for it, if hookrun is installed for that; no block of a turn is counted."""
     agent = Agent("copilot", project)
     project.hooks(BLOCKS)
     entry = [{"type": "command", "bash": "hookrun fire --agent copilot"}]

@@ -1,4 +1,4 @@
-"""Texts that an agent cannot show at one event reach the model, or the person, at the next one where it can."""
+"""A text that an agent cannot show at one event reaches the model, or the user, at the next event where it can."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at_stop(agent: Agent, session: str = "s1") -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["gemini", "qwen"])
 def test_a_text_for_the_model_before_a_tool_is_given_after_it(project: Project, name: str) -> None:
-    """Once, in its own session, though no hook runs then; the audit says that it came later."""
+    """Once, in the same session, even if no hook runs then; the audit records that it came later."""
     agent = Agent(name, project)
     project.hooks(BEFORE)
     assert agent.fire(agent.shell("ls")).context == ""
@@ -35,7 +35,7 @@ def test_a_text_for_the_model_before_a_tool_is_given_after_it(project: Project, 
     assert agent.fire(after(agent, "another")).context == ""
     assert agent.fire(after(agent)).context == "C"
     assert agent.fire(after(agent)).stdout == b""
-    assert (project.home / ".local/state/hookrun/kept").exists() is (name == "qwen")  # the person's waits for Stop
+    assert (project.home / ".local/state/hookrun/kept").exists() is (name == "qwen")  # the user's text waits for Stop
 
 
 def test_what_a_hook_tells_the_person_on_qwen_waits_for_the_end_of_the_turn(project: Project) -> None:
@@ -49,7 +49,7 @@ def test_what_a_hook_tells_the_person_on_qwen_waits_for_the_end_of_the_turn(proj
 
 
 def test_the_person_hears_of_a_guard_that_crashed_on_qwen(project: Project) -> None:
-    """The call continued, and the answer to it could tell nobody."""
+    """The call continued, and its answer could not show the text."""
     agent = Agent("qwen", project)
     project.hooks({"name": "guard", "command": "exit 3"})
     assert agent.fire(agent.shell("ls")).reason is None
@@ -59,7 +59,7 @@ def test_the_person_hears_of_a_guard_that_crashed_on_qwen(project: Project) -> N
 
 
 def test_a_text_for_the_person_beside_a_refusal_on_qwen_is_in_the_reason_too(project: Project) -> None:
-    """The model is asked to pass it on at once; at Stop the person sees it themselves."""
+    """The model is asked to pass it on at once; at Stop the user sees it directly."""
     agent = Agent("qwen", project)
     project.hooks({"command": says(action="block", message="R", system_message="P")})
     reason = agent.fire(agent.shell("ls")).reason

@@ -1,4 +1,4 @@
-"""What goes wrong around an agent's fire: hookrun's own trouble never refuses anything, and is never told to nobody."""
+"""Failures around a run for an agent: an internal error never refuses a call, and is always reported."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_trouble_refuses_where_the_user_asks_for_it(agent: Agent) -> None:
 
 
 def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
-    """A project's `on_error` is an error of its own and refuses nothing."""
+    """`on_error` in a project is an error, and refuses nothing."""
     claude.project.hooks({"command": "true"}, on_error="block")
     assert claude.fire(claude.shell()).reason is None
 
@@ -97,7 +97,7 @@ def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("sent", [b"nonsense", b"", b"[1]", b"{}", b'{"a":', b"\xff\xfe"])
 def test_a_message_that_cannot_be_read_refuses_nothing(agent: Agent, sent: bytes) -> None:
-    """And reported; with `on_error: block` it is answered as a tool call is, unless the wiring names another event."""
+    """It is reported; with `on_error: block` it is answered as a tool call is, unless the line names another event."""
     told = agent.fire(sent, event=pre(agent))
     assert told.reason is None
     assert sent == b"{}" or "hookrun failed" in told.person
@@ -137,7 +137,7 @@ def test_fields_of_a_later_version_change_nothing(agent: Agent) -> None:
 
 @pytest.mark.sampled(4)
 def test_a_large_message_is_read(agent: Agent) -> None:
-    """Three million characters of a command are no trouble."""
+    """A command of three million characters is accepted."""
     agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm -rf*"}, "command": "exit 2"})
     command = "echo " + "x" * 3_000_000
     assert agent.fire(agent.shell(command), event=pre(agent)).json == {}
@@ -149,7 +149,7 @@ def test_a_large_message_is_read(agent: Agent) -> None:
     [("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",)],
 )
 def test_a_wiring_that_is_wrong_refuses_nothing(agent: Agent, arguments: tuple[str, ...]) -> None:
-    """Exit status 0 and a word for the person: on Copilot any other status would refuse every tool."""
+    """Exit status 0 and a message for the user: on Copilot any other status would refuse every tool."""
     told = agent.fire(agent.shell(), *arguments)
     assert told.reason is None
     assert "hookrun failed" in told.person
@@ -201,14 +201,14 @@ def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]
 
 
 def test_a_made_up_nesting_switches_no_guard_off(agent: Agent) -> None:
-    """That hooks run three deep is looked up among our ancestors: the variable alone may be a project's word."""
+    """That hooks run three deep is verified among our ancestors: a project could set the variable."""
     agent.project.user_hooks({"command": "echo guarded >&2; exit 2"})
     told = agent.fire(agent.shell(), env={"HOOKRUN_CHAIN": "a;b;c;"}, event=pre(agent))
     assert told.reason == "guarded"
 
 
 def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
-    """A hook that starts an agent which fires it again: the user is notified, and nothing runs for ever."""
+    """A hook that starts an agent which runs it again: the user is notified, and the recursion ends."""
     project = claude.project
     (project.root / "message.json").write_text(json.dumps(claude.shell()))
     fire = " ".join(project.command("fire", "--agent", "claude", "--home", str(project.home)))
@@ -220,7 +220,7 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
-    """What cannot be said well is said plainly."""
+    """If the answer cannot be built in full, a plain refusal is sent."""
     program = (
         "import sys, hookrun.session\n"
         "def broken(*given): raise MemoryError('no more')\n"
@@ -355,7 +355,7 @@ def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
 
 @pytest.mark.may_be_cold({"streams"})
 def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> None:
-    """It is the only word that is left."""
+    """No other way to answer is left."""
     agent.project.hooks({"command": "echo no >&2; exit 2"})
     agent.project.approve()
     done = subprocess.run(
@@ -413,7 +413,7 @@ class TestCopilotReadsClaudeSSettings:
     """Copilot CLI runs the hooks of a project's `.claude/settings.json` too."""
 
     def test_it_is_answered_in_its_own_words(self, claude: Agent, copilot: Agent) -> None:
-        """Told from Claude by its message; hooks know who calls."""
+        """Its message distinguishes it from Claude; hooks get the real agent."""
         copilot.project.hooks({"matcher": "bash", "agents": ["copilot"], "command": "echo no >&2; exit 2"})
         told = claude.fire(copilot.shell())
         said = {name: without_origin(str(value)) for name, value in told.json.items()}
@@ -423,7 +423,7 @@ class TestCopilotReadsClaudeSSettings:
     @pytest.mark.parametrize("place", ["home/.copilot/hooks/hookrun.json", "project/.github/hooks/any.json"])
     @pytest.mark.parametrize("name", ["PreToolUse", "preToolUse"])
     def test_a_wiring_of_its_own_has_precedence(self, copilot: Agent, tmp_path: Path, place: str, name: str) -> None:
-        """No hook runs twice: this one is left to that one, and the audit says so."""
+        """No hook runs twice: this line yields to that one, and the audit records it."""
         copilot.project.hooks({"command": "echo ran >> ran; exit 2"})
         path = tmp_path / place
         path.parent.mkdir(parents=True)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.sampled(3)
 MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
 """The agents that take changed arguments; Qwen Code does not."""
 ASKS = {"claude", "qwen", "copilot"}
-"""The agents that ask a person."""
+"""The agents that ask the user."""
 CONTEXT_BEFORE = {"claude", "codex", "copilot", "cline", "opencode"}
 """The agents that give the model a text beside a tool call that continues."""
 
@@ -49,7 +49,7 @@ def test_an_exit_status_of_2_is_a_block_too(agent: Agent) -> None:
 
 
 def test_changed_arguments_are_the_tool_s(agent: Agent) -> None:
-    """Or, where they cannot be, a block that tells the model what to call instead."""
+    """Or, where arguments cannot be changed, a block with the call that the model should make instead."""
     agent.project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
     told = agent.fire(agent.shell("ls"), event=agent.events["pre"])
     if agent.name in MODIFIES:
@@ -74,7 +74,7 @@ def test_arguments_that_were_not_changed_are_kept(agent: Agent) -> None:
 
 
 def test_who_is_to_be_asked_is_asked_or_it_is_refused(agent: Agent) -> None:
-    """Natively where that does not hang or pass; else a refusal that says that a person has to approve."""
+    """Natively where that neither hangs nor allows; else a refusal that names the missing approval."""
     agent.project.hooks({"command": says(action="ask", message="this reaches production")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     if agent.name in ASKS:
@@ -92,7 +92,7 @@ def test_a_skip_says_who_skipped(agent: Agent) -> None:
 
 @pytest.mark.sampled(3)
 def test_a_stop_never_lets_the_tool_run(agent: Agent) -> None:
-    """It ends the turn where that can be said, and refuses the call everywhere."""
+    """It ends the turn where the agent supports that, and refuses the call everywhere."""
     agent.project.hooks({"command": says(action="stop", message="enough")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     said = {name: without_origin(value) if isinstance(value, str) else value for name, value in told.json.items()}
@@ -260,11 +260,11 @@ def test_no_hook_means_no_word(agent: Agent) -> None:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("broken", ["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"])
 def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken: str) -> None:
-    """With `on_failure: continue` the tool runs and somebody is notified; with `block` it does not."""
+    """With `on_failure: continue` the tool runs and the user is notified; with `block` it does not."""
     agent.project.hooks({"command": broken, "timeout": 0.3})
     went_on = agent.fire(agent.shell(), event=agent.events["pre"])
     assert went_on.reason is None
-    if agent.name == "qwen":  # it shows the person something at the end of a turn only
+    if agent.name == "qwen":  # it shows the user a text at the end of a turn only
         went_on = agent.fire(agent.stop())
     assert "hook hook failed" in went_on.person
     agent.project.hooks({"command": broken, "timeout": 0.3, "on_failure": "block"})

@@ -1,4 +1,4 @@
-"""Guards wired into Claude Code hold in other agents that run its hooks, each told in words that it obeys."""
+"""Guards installed into Claude Code work in other agents that run its hooks, each answered in a form that it obeys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_STATUS = ("devin", "unknown")
 
 @pytest.fixture
 def claude(project: Project) -> Agent:
-    """Whose settings they read."""
+    """The agent whose settings they read."""
     return Agent("claude", project)
 
 
@@ -134,7 +134,7 @@ def test_nothing_to_say_is_said_by_nothing(claude: Agent, caller: str) -> None:
 
 
 def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: Agent) -> None:
-    """Once a session and tool; `doctor` says it as well."""
+    """Once per session and tool; `doctor` reports it as well."""
     claude.project.hooks({"matcher": "read", "command": "exit 2"})
     told = claude.fire(shell(claude, "unknown"))
     assert "`run_it` is treated as `bash`" in told.person

@@ -1,4 +1,4 @@
-"""Several hooks on one call, as real processes: what one changes the next one sees, and nobody slips past a guard."""
+"""Several hooks on one call, as real processes: each sees the earlier changes, and no change bypasses a guard."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_an_allow_is_only_for_the_arguments_its_hook_saw(project: Project, paral
 
 
 def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
-    """A key with a dot, added to the arguments, neither hides a value from `when` nor stands in for one in `unless`."""
+    """A key with a dot, added to the arguments, neither hides a value from `when` nor satisfies `unless`."""
     project.hooks(
         {"name": "when", "when": {"tool_args.to.path": "/etc/*"}, "mode": "advise", "command": "exit 2"},
         {"name": "unless", "unless": {"tool_args.to.path": "/tmp/*"}, "command": "exit 2"},

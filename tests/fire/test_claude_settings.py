@@ -1,4 +1,4 @@
-"""Claude Code's settings as declarations, fired for real: by a person, by other agents, by Claude Code itself."""
+"""Claude Code's settings as declarations, in real runs: by a user, by other agents, by Claude Code itself."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_other_agents_run_what_claude_code_has(project: Project) -> None:
 
 
 def test_a_strangers_settings_are_not_run(project: Project) -> None:
-    """They are the project's, and nobody has approved them."""
+    """They are the project's, and have no approval."""
     settings(project, group("touch ran; exit 2"))
     message = Agent("codex", project).shell()
     project.fire(message, "--agent", "codex", "--home", str(project.home), event="PreToolUse")
@@ -57,7 +57,7 @@ def test_a_strangers_settings_are_not_run(project: Project) -> None:
 
 
 def test_claude_code_runs_its_own_settings_itself(project: Project) -> None:
-    """Fired by Claude Code, they are passed over, and `--explain` says so; what is ours runs."""
+    """In a run by Claude Code they are skipped, and `--explain` says so; our own hooks run."""
     settings(project, group("touch theirs"))
     project.hooks({"command": "touch ours", "name": "ours"}, include_claude=True)
     agent = Agent("claude", project)
@@ -86,7 +86,7 @@ def test_the_same_handler_runs_once(project: Project) -> None:
 
 
 def test_a_handler_that_cannot_be_run_is_told_once(project: Project) -> None:
-    """The person hears of it in the first fire of a session, the audit has it in each."""
+    """The user is notified in the first run of a session; the audit records it in each."""
     settings(project, {"hooks": [{"type": "prompt", "prompt": "Is it safe?"}]})
     agent = Agent("codex", project)
     told = [agent.fire(agent.shell()).person for _ in range(2)]
@@ -96,7 +96,7 @@ def test_a_handler_that_cannot_be_run_is_told_once(project: Project) -> None:
 
 
 def test_settings_that_claude_code_rejects_are_trouble(project: Project) -> None:
-    """A matcher that is a list voids the file: it is said, and nothing of it runs."""
+    """A list as a matcher voids the file: it is reported, and none of its hooks run."""
     settings(project, {"matcher": ["Bash"], "hooks": [{"type": "command", "command": "touch ran"}]})
     fired = project.fire()
     assert fired.status == 1

@@ -62,7 +62,7 @@ def test_a_clock_beyond_what_python_can_tell(project: Project, name: str) -> Non
 
 
 def test_a_file_of_another_age(project: Project) -> None:
-    """Configuration whose times are before 1970 or far in the future is read."""
+    """A config file with times before 1970 or far in the future is read."""
     import os
 
     for seconds in (-(10**9), 10**10):

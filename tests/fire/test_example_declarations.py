@@ -1,4 +1,4 @@
-"""coder.example.json as it stands, fired on the example contexts: each hook answers through hookrun."""
+"""coder.example.json unchanged, run on the example contexts: each hook answers through hookrun."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_ticket_of_the_branch_becomes_context(example: Project) -> None:
 
 @needs("cc")
 def test_a_changed_file_is_formatted(example: Project) -> None:
-    """The C example, built as its declaration says, formats the changed file and tells the model."""
+    """The C example, built as its declaration describes, formats the changed file and notifies the model."""
     hooks = example.root / "examples" / "hooks"
     subprocess.run(["cc", "-O2", "-o", hooks / "format_changed", hooks / "format_changed.c"], check=True)
     tools = example.root / "tools"

@@ -150,7 +150,7 @@ USAGE = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) -> None:
-    """What cannot be done is said in an `error:` line; the exit status is 1, never 2, and stdout stays empty."""
+    """The error is one `error:` line; the exit status is 1, never 2, and stdout stays empty."""
     arguments, expected = USAGE[name]
     command = project.command("fire", *arguments)
     done = subprocess.run(
@@ -174,7 +174,7 @@ def test_help_is_on_stdout_and_exits_with_0(project: Project) -> None:
 
 
 def test_declarations_that_cannot_be_read_are_trouble(project: Project) -> None:
-    """A file that is not JSON: exit 1, one line that says where; nothing on stdout."""
+    """A file that is not JSON: exit 1, one line with its location; nothing on stdout."""
     (project.root / "coder.json").write_text('{"hooks": [\n  {"event": stop}]}')
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.stdout) == (1, b"")
@@ -207,7 +207,7 @@ def test_a_working_directory_that_is_gone_is_trouble(project: Project) -> None:
 
 
 def test_hooks_can_be_switched_off_and_that_is_seen(project: Project) -> None:
-    """HOOKRUN=0 switches every hook off, HOOKRUN_SKIP the named ones, and the audit says so."""
+    """HOOKRUN=0 disables all hooks, HOOKRUN_SKIP the named ones, and the audit records it."""
     project.hooks({"name": "a", "command": says(action="block")}, {"name": "b", "command": says(action="ask")})
     off = project.fire(CONTEXT, env={"HOOKRUN": "0"})
     assert (off.status, off.action, off.audit[-1]["off"]) == (0, "continue", True)
@@ -243,7 +243,7 @@ def test_explain_tells_of_every_hook_why_it_ran_or_not(project: Project) -> None
 
 
 def test_control_characters_do_not_reach_the_terminal(project: Project) -> None:
-    """What a hook says is shown on stderr with terminal escapes made visible."""
+    """A hook's output is shown on stderr with terminal escapes made visible."""
     project.hooks({"command": "printf '\\033[2Jowned' >&2; exit 2"})
     fired = project.fire(CONTEXT)
     assert "\x1b" not in fired.stderr

@@ -18,7 +18,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def open_fire(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a fire whose stdin stays open."""
+    """Start a run whose stdin stays open."""
     return project.open("fire", "pre_tool_use", *arguments)
 
 
@@ -157,7 +157,7 @@ def test_a_context_that_cannot_be_read_is_trouble(project: Project, name: str) -
 
 
 def test_a_usage_error_reads_away_what_the_agent_writes(project: Project) -> None:
-    """Whoever writes a large context to a fire that cannot work is not cut off by a broken pipe."""
+    """A caller that writes a large context to a run that fails gets no broken pipe."""
     process = open_fire(project, "--no-such-option")
     assert process.stdin is not None
     process.stdin.write(b"x" * (4 << 20))

@@ -1,9 +1,9 @@
-"""What every recorded message is read as, and how every verdict is said at every event, made anew for the golden files.
+"""The context read from every recorded message, and the answer for every verdict at every event, as golden files.
 
     python -m tests.golden.golden --update
 
-writes contexts/ and answers/ from what the code says now. What that changes is to be reviewed against what the agents
-were measured to do before it is committed.
+writes contexts/ and answers/ from the current code. Review the differences against the measured behaviour of the agents
+before committing them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERDICTS: dict[str, Reply] = {
     "block, context, system_message": Reply("block", "R", "C", "P"),
     "stop": Reply("stop", "R"),
 }
-"""What hooks can come to. R is a reason, C text for the model, P text for the person."""
+"""Possible results of hooks. R is a reason, C text for the model, P text for the user."""
 
 COMMON = {"session_id": "s1", "cwd": "/home/dev/shop", "transcript_path": "/home/dev/t.jsonl"}
 BASH = {"tool_name": "Bash", "tool_input": {"command": "echo hi"}}
@@ -102,7 +102,7 @@ ALSO: dict[str, dict[str, Json]] = {
 
 
 def recorded(agent: str) -> dict[str, tuple[str, Json]]:
-    """Return every recorded message of an agent: where it lies -> the event in its wiring, and the message."""
+    """Return every recorded message of an agent: its path -> the event in the installed line, and the message."""
     found: dict[str, tuple[str, Json]] = {}
     for directory in sorted((HERE / "payloads").iterdir()):
         if RECORDED.get(directory.name, directory.name) != agent:
@@ -118,7 +118,7 @@ def recorded(agent: str) -> dict[str, tuple[str, Json]]:
 
 
 def _wired(name: str) -> str:
-    """Return the event that a recording is named after: what its wiring would say."""
+    """Return the event that a recording is named after: the one the installed line would name."""
     return next(part for part in name.split(".")[1:] if not part.isdigit())
 
 
@@ -160,7 +160,7 @@ def _context(event: str, fields: dict[str, object], data: Json) -> Json:
 
 
 def answers_of(agent: str) -> Json:
-    """Return what is said to an agent for each verdict at each of its events, and what is degraded on the way."""
+    """Return the answer to an agent for each verdict at each of its events, and what falls back on the way."""
     module = agents.load(agent)
     cases: dict[str, Message] = {}
     for event, data in recorded(agent).values():

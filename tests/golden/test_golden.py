@@ -1,4 +1,4 @@
-"""Every recorded message of every agent is read as was reviewed, and every verdict is said as was reviewed."""
+"""Every recorded message of every agent is read, and every verdict is answered, as was reviewed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_there_is_a_recording_for_every_agent(agent: str) -> None:
 
 @AGENTS
 def test_no_refusal_is_ever_nothing_where_something_can_be_refused(agent: str) -> None:
-    """At an event that can refuse, every action that does not go on is said in some way."""
+    """At an event that can refuse, every action but continue produces an answer."""
     module = agents.load(agent)
     for native, form in module.RESPONSE_FORMATS.items():
         if "block" not in form.capabilities or native in ("Stop", "SubagentStop", "AfterAgent", "session.idle"):
@@ -38,7 +38,7 @@ def test_no_refusal_is_ever_nothing_where_something_can_be_refused(agent: str) -
         message = golden.read(agent, native, {"hook": native} if agent == "opencode" else golden.COMMON)
         for action in ("ask", "skip", "block", "stop"):
             if (action, module.EVENTS[native]) == ("ask", "permission_request"):
-                continue  # where a person is asked anyway, nothing need be said
+                continue  # where the user is asked anyway, no answer is needed
             assert build_response(module, message, [Reply(action, "R")]).data, (native, action)
 
 

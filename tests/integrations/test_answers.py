@@ -1,4 +1,4 @@
-"""What a verdict has to say to an agent, alone and along with another; and the names of tools, both ways."""
+"""What a verdict sends to an agent, alone and combined with another; and the names of tools, both ways."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hookrun.integrations import internal_failure, reply_of
 
 
 def result(verdict: Verdict) -> Result:
-    """Return the result of a fire in which one hook says this."""
+    """Return the result of a fire in which one hook gives this answer."""
     with Engine() as engine:
         engine.register("pre_tool_use", lambda _: verdict, name="guard")
         return engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
@@ -31,7 +31,7 @@ def test_the_message_of_what_goes_on_is_context(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
 def test_what_does_not_go_on_has_a_reason(action: str) -> None:
-    """With or without a message of its own; a skip says that it is one."""
+    """With or without a message; a skip is named as one."""
     reply = reply_of(result(Verdict(action, "because")))
     assert (reply.action, reply.allows) == (action, False)
     assert reply.reason == ("skipped by guard: because" if action == "skip" else "because")
@@ -43,13 +43,13 @@ def test_what_does_not_go_on_has_a_reason(action: str) -> None:
 
 
 def test_an_unknown_action_is_a_refusal() -> None:
-    """A later hookrun may know more actions: none of them is taken for a go-on."""
+    """A later hookrun may have more actions: none of them counts as continue."""
     reply = reply_of(Result("postpone", "later"))
     assert (reply.action, reply.reason, reply.allows) == ("block", "later", False)
 
 
 def test_two_answers_are_one() -> None:
-    """The stronger action with its reason; nothing that was said is lost."""
+    """The stronger action with its reason; no text is lost."""
     block = Reply("block", "no", "a", "p")
     stop = Reply("stop", "enough", "b", None)
     for one in (block.merged_with(stop), stop.merged_with(block)):
@@ -81,7 +81,7 @@ class TestNames:
     names = NameMap({"put": "write"}, {"put": {"path": "file_path"}})
 
     def test_they_are_read_both_ways(self) -> None:
-        """What is in no table stays as it is."""
+        """A name that is in no table is unchanged."""
         assert self.names.tool("put") == "write"
         assert self.names.tool("get") == "get"
         assert self.names.arguments("put", {"path": "/a", "x": 1}) == {"file_path": "/a", "x": 1}

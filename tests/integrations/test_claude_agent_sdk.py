@@ -69,7 +69,7 @@ def called(matcher: Any, data: Json) -> Json:
 
 
 def asked_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the deadlines in seconds that the engine's fires are given from now on, in their order."""
+    """Return the deadlines in seconds that the engine gets in later fires, in order."""
     deadlines: list[float] = []
     fire = engine.fire
 
@@ -82,7 +82,7 @@ def asked_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def fits(value: Json, kind: Any) -> None:
-    """Check that an object has no key that its TypedDict has not, and no word that a Literal there has not."""
+    """Check that an object has only keys of its TypedDict, and only values of its Literals."""
     hints = get_type_hints(kind)
     assert set(value) <= set(hints), (set(value) - set(hints), kind)
     for key, hint in hints.items():
@@ -242,7 +242,7 @@ class TestWhatHooksSee:
         return ctx
 
     def test_a_tool_call(self, engine: Engine) -> None:
-        """Names of tool and event are hookrun's; Claude's are there too, and what else it said."""
+        """Names of tool and event are hookrun's; Claude's are there too, and its other fields."""
         ctx = self.seen(engine, payload("PreToolUse", effort={"level": "high"}))
         assert (ctx.event, ctx.tool_name, ctx.tool_args) == ("pre_tool_use", "bash", {"command": "ls"})
         assert (ctx.agent, ctx.agent_event, ctx.agent_tool_name) == ("claude", "PreToolUse", "Bash")
@@ -360,7 +360,7 @@ class TestWiring:
 
     @pytest.mark.parametrize("event", ["session_start", "SessionEnd", "after_inference", "my_event"])
     def test_what_the_sdk_does_not_deliver_is_an_error(self, engine: Engine, event: str) -> None:
-        """Nobody is left to believe that a hook runs which never will."""
+        """A hook that can never run is an error instead of a false sense of safety."""
         with pytest.raises(ValueError, match=f"'{event}': the Claude Agent SDK does not deliver this event; use pre"):
             hooks_for(engine, events=[event])
 
@@ -375,7 +375,7 @@ class TestWiring:
         assert set(PAYLOADS) == set(_literals(types.HookEvent))
 
     def test_the_options_take_it(self, engine: Engine) -> None:
-        """As it is meant to be used."""
+        """As documented."""
         engine.register("pre_tool_use", lambda _: None, name="one")
         options = sdk.ClaudeAgentOptions(hooks=hooks_for(engine))
         assert list(options.hooks) == ["PreToolUse"]
@@ -405,7 +405,7 @@ class TestTrouble:
     def test_a_hook_that_does_not_end_leaves_time_to_answer(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch, timeout: float
     ) -> None:
-        """Each of the fires may go on for CANCEL_GRACE after its deadline, and there is time left to say the answer."""
+        """Each fire may last CANCEL_GRACE beyond its deadline, and there is still time to send the answer."""
         engine.register(["post_tool_use", "file_changed"], lambda _: None, name="quick")
         deadlines = asked_of(engine, monkeypatch)
         written = {"file_path": "/w/a.py", "content": "x"}

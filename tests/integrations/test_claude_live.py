@@ -29,11 +29,11 @@ pytestmark = pytest.mark.skipif(
 )
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "the-marked-reason"
-"""What no part of Claude says by itself."""
+"""A text that no part of Claude produces by itself."""
 
 
 class Session:
-    """One run of Claude in a directory of its own: what its model was asked, and what it ended with."""
+    """One run of Claude in a separate directory: the requests to its model, and its final message."""
 
     def __init__(self, directory: Path, model: ScriptedModel, messages: list[Any]) -> None:
         self.directory = directory
@@ -52,7 +52,7 @@ class Session:
 
 
 def environment(model: ScriptedModel, home: Path) -> dict[str, str]:
-    """Return what makes Claude speak to the scripted model and to nobody else."""
+    """Return the environment in which Claude talks to the scripted model and to nothing else."""
     return {
         "ANTHROPIC_BASE_URL": model.url,
         "ANTHROPIC_API_KEY": "none",
@@ -65,7 +65,7 @@ def environment(model: ScriptedModel, home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def claude(tmp_path: Path) -> Any:
-    """A function that runs Claude with an engine's hooks and a model that says these turns."""
+    """A function that runs Claude with an engine's hooks and a model with these turns."""
     directory, home = tmp_path / "project", tmp_path / "home"
     directory.mkdir()
     home.mkdir()
@@ -87,14 +87,14 @@ async def _messages(options: Any) -> list[Any]:
     messages: list[Any] = []
     try:
         async for message in sdk.query(prompt="do it", options=options):
-            messages.append(message)  # noqa: PERF401  # what came before an error is kept
+            messages.append(message)  # noqa: PERF401  # messages before an error are kept
     except sdk.ClaudeSDKError as error:
         messages.append(error)
     return messages
 
 
 def engine_with(**verdicts: Verdict) -> Engine:
-    """Return an engine with a hook for each of these events, which always says the same."""
+    """Return an engine with a hook for each of these events, which always gives the same answer."""
     engine = Engine()
     for event, verdict in verdicts.items():
         engine.register(event, lambda _, verdict=verdict: verdict, name=event)  # type: ignore[misc]
@@ -138,7 +138,7 @@ def test_a_blocked_call_does_not_run_and_the_model_hears_why(claude: Any) -> Non
 
 @pytest.mark.slow
 def test_a_skipped_call_does_not_run(claude: Any) -> None:
-    """It says who skipped it."""
+    """The answer names the hook that skipped it."""
     session = claude(engine_with(pre_tool_use=Verdict.skip(MARK)), TOUCH, DONE)
     assert session.files == []
     assert f"skipped by pre_tool_use: {MARK}" in session.model.results()[0]
@@ -178,7 +178,7 @@ def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
 
 @pytest.mark.slow
 def test_changed_arguments_are_what_runs(claude: Any) -> None:
-    """And what is reported afterwards; what goes with the change reaches the model."""
+    """Later events report the changed arguments too; text that comes with the change reaches the model."""
     engine = engine_with(pre_tool_use=Verdict.patch({"command": "echo new > new.txt"}, MARK))
     heard: list[Context] = []
     engine.register("post_tool_use", heard.append, name="listener")
@@ -209,7 +209,7 @@ def test_context_reaches_the_model(claude: Any, event: str) -> None:
 
 @pytest.mark.slow
 def test_a_failed_tool_is_told_of(claude: Any) -> None:
-    """With its error; what the hook says to it reaches the model."""
+    """With its error; the hook's text about it reaches the model."""
     engine = engine_with(post_tool_failure=Verdict.block(MARK))
     heard: list[Context] = []
     engine.register("post_tool_failure", heard.append, name="listener", always=True)
@@ -250,7 +250,7 @@ def test_a_written_file_is_told_of(claude: Any) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("verdict", [Verdict.block(MARK), Verdict.stop(MARK), Verdict.ask(MARK), Verdict.skip(MARK)])
 def test_a_prompt_that_is_refused_never_reaches_the_model(claude: Any, verdict: Verdict) -> None:
-    """The person hears why."""
+    """The user sees the reason."""
     session = claude(engine_with(user_prompt_submit=verdict), DONE)
     assert session.model.requests == []
     assert MARK in session.end.result
@@ -306,7 +306,7 @@ def test_text_for_the_person_is_not_for_the_model(claude: Any) -> None:
 
 @pytest.mark.slow
 def test_a_late_guard_is_hookrun_s_to_judge(claude: Any) -> None:
-    """What its `on_failure` says comes before Claude's own limit."""
+    """Its `on_failure` takes effect before Claude's own limit."""
     engine = Engine()
 
     async def slow(_: Context) -> None:
@@ -335,7 +335,7 @@ def test_hooks_have_state_across_a_whole_session(claude: Any) -> None:
 
 @pytest.mark.slow
 def test_the_example(tmp_path: Path) -> None:
-    """`examples/library/claude_sdk_agent.py` as a person runs it."""
+    """`examples/library/claude_sdk_agent.py` as a user runs it."""
     (tmp_path / "home").mkdir()
     (tmp_path / "project").mkdir()
     turns = (

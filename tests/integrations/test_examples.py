@@ -1,4 +1,4 @@
-"""The agent loop in `examples/library/`, as a person runs it; and what one sees without the frameworks' packages."""
+"""The agent loop in `examples/library/`, as a user runs it; and its error without the frameworks' packages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_without_its_package_an_integration_says_what_to_install(module: str, pa
 
 @pytest.mark.slow
 def test_a_claude_sdk_that_does_not_obey_is_not_taken() -> None:
-    """An old one lets tools run that a hook wants a person asked about: better no hooks than such."""
+    """An old version runs tools for which a hook wants to ask the user: no hooks are better than those."""
     code = (
         "import sys, types\n"
         "for name in ('claude_agent_sdk', 'claude_agent_sdk.types'):\n"

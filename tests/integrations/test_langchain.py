@@ -89,7 +89,7 @@ def run(request: pytest.FixtureRequest) -> Agent:
     def run(
         engine: Engine, *turns: AIMessage, prompt: str = "do it", saver: Any = None, command: Any = None, **options: Any
     ) -> tuple[list[BaseMessage], Model]:
-        model = Model(messages=iter([turn.model_copy() for turn in turns]))  # each with an id of its own
+        model = Model(messages=iter([turn.model_copy() for turn in turns]))  # each with a separate id
         hooks = HookrunMiddleware(engine, **options)
         agent = create_agent(model, [bash, remember, put], middleware=[hooks], checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "thread-1"}}
@@ -112,7 +112,7 @@ def engine() -> Iterator[Engine]:
 
 
 def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
-    """Register a hook that always says the same."""
+    """Register a hook that always gives the same answer."""
     engine.register(event, lambda _: verdict, name=name)
 
 
@@ -176,7 +176,7 @@ def test_a_refused_tool_does_not_run_and_the_model_hears_why(
 
 @pytest.mark.parametrize(("event", "calls"), [("pre_tool_use", []), ("post_tool_use", ["ls"])])
 def test_a_stop_ends_the_turn(run: Agent, engine: Engine, event: str, calls: list[str]) -> None:
-    """The model is not asked again, the reason is the last word, and no `stop` hook can make it go on."""
+    """The model is not called again, the reason is the final message, and no `stop` hook can make it continue."""
     answering(engine, event, Verdict.stop("enough"))
     answering(engine, "stop", Verdict.block("not yet"), name="stubborn")
     messages, model = run(engine, LS, DONE)
@@ -236,7 +236,7 @@ def test_a_tool_s_exception_is_raised_on_as_without_hooks(run: Agent, engine: En
 
 
 def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: Engine) -> None:
-    """The error and what the hook says to it; the turn continues."""
+    """The error and the hook's text about it; the turn continues."""
     answering(engine, "post_tool_failure", Verdict.with_context("use make"))
     messages, _ = run(engine, use("bash", command="fail"), DONE)
     assert result_of(messages).content == "OSError: no such program\n\nuse make"
@@ -244,7 +244,7 @@ def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: E
 
 
 def test_arguments_that_do_not_fit_are_a_failure(run: Agent, engine: Engine) -> None:
-    """LangChain makes a message of it, which stays as it is; hooks hear of a failure and not of a success."""
+    """LangChain makes a message of it, which is unchanged; hooks see a failure and not a success."""
     heard = listen(engine, "post_tool_use", "post_tool_failure")
     messages, _ = run(engine, use("bash", cmd="ls"), DONE)
     assert [ctx.event for ctx in heard] == ["post_tool_failure"]
@@ -287,7 +287,7 @@ def _elsewhere(ctx: PreToolUse) -> Verdict:
 
 
 class TestPrompts:
-    """What hooks say to a prompt, and at the start of a session."""
+    """Hooks at a prompt, and at the start of a session."""
 
     @pytest.mark.parametrize(
         ("verdict", "reason"),
@@ -301,7 +301,7 @@ class TestPrompts:
     def test_a_refused_prompt_never_reaches_the_model(
         self, run: Agent, engine: Engine, verdict: Verdict, reason: str
     ) -> None:
-        """Not even later: it is taken out of the conversation."""
+        """Not even later: it is removed from the conversation."""
         answering(engine, "user_prompt_submit", verdict)
         saver = InMemorySaver()
         messages, model = run(engine, DONE, prompt="my key is sk-123", saver=saver)
@@ -339,7 +339,7 @@ class TestPrompts:
 
 
 class TestEnds:
-    """What hooks say to the end of a turn."""
+    """Hooks at the end of a turn."""
 
     def test_a_block_goes_on_with_the_reason(self, run: Agent, engine: Engine) -> None:
         """The hook sees that it continues already; other words of hooks in the turn do not count."""
@@ -354,7 +354,7 @@ class TestEnds:
         assert [ctx["stop_hook_active"] for ctx in heard] == [False, True]
 
     def test_not_for_ever(self, run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-        """Eight times in one turn; the next turn has eight of its own."""
+        """Eight times in one turn; the next turn gets eight more."""
         answering(engine, "stop", Verdict.block("never"))
         saver = InMemorySaver()
         for _ in range(2):
@@ -366,7 +366,7 @@ class TestEnds:
         "verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.with_context("x")]
     )
     def test_nothing_else_does(self, run: Agent, engine: Engine, verdict: Verdict) -> None:
-        """The person has the word then, and hears what there is to say."""
+        """The turn ends; the user gets the verdict's text."""
         messages_to_user: list[str] = []
         answering(engine, "stop", verdict)
         messages, model = run(engine, DONE, AIMessage("two"), tell_person=messages_to_user.append)
@@ -375,10 +375,10 @@ class TestEnds:
 
 
 class TestApproval:
-    """What a hook leaves to a person."""
+    """Asks, which are left to the user."""
 
     def test_a_yes_runs_it(self, run: Agent, engine: Engine) -> None:
-        """With the arguments that the person saw."""
+        """With the arguments that the user saw."""
         answering(engine, "pre_tool_use", Verdict("ask", "sure?", modified_args={"command": "ls -l"}))
         asked: list[object] = []
 
@@ -407,7 +407,7 @@ class TestApproval:
 
 
 def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    """A field that is none: the tool runs, the log and the person hear of it; or the prompt is refused at once."""
+    """For an invalid field: the tool runs, and the log and the user get the error; or the prompt is refused at once."""
     listen(engine, "user_prompt_submit", "pre_tool_use")
     messages_to_user: list[str] = []
     run(engine, LS, DONE, assistant_response=5, tell_person=messages_to_user.append)
@@ -432,7 +432,7 @@ def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:
 
 @pytest.mark.slow
 def test_the_example() -> None:
-    """`examples/library/langchain_agent.py` as a person runs it."""
+    """`examples/library/langchain_agent.py` as a user runs it."""
     path = ROOT / "examples" / "library" / "langchain_agent.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60, check=True)
     assert "tool: No sudo here." in done.stdout

@@ -1,4 +1,4 @@
-"""One call of a tool, with everything that hooks may say around it: what runs, with what, and what the model hears."""
+"""One tool call with every possible answer of hooks: whether it runs, with which arguments, and what the model gets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Runner = Callable[..., ToolOutcome]
 
 
 def run_async(*args: Any, **options: Any) -> ToolOutcome:
-    """Run a tool in a loop of its own."""
+    """Run a tool in a separate loop."""
     return asyncio.run(run_tool(*args, **options))
 
 
@@ -44,7 +44,7 @@ class Tool:
         self.calls: list[dict[str, object]] = []
 
     def __call__(self, **args: object) -> object:
-        """Do as told."""
+        """Act as configured."""
         self.calls.append(args)
         answer = self.answers[min(len(self.calls), len(self.answers)) - 1]
         if isinstance(answer, Exception):
@@ -63,12 +63,12 @@ ALL = ("pre_tool_use", "post_tool_use", "post_tool_failure", "tool_call_aborted"
 
 
 def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
-    """Register a hook that always says the same."""
+    """Register a hook that always gives the same answer."""
     engine.register(event, lambda _: verdict, name=name)
 
 
 def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, engine: Engine) -> None:
-    """The model gets what the tool gave and nothing else; hooks see before what was asked, after what came."""
+    """The model gets only the tool's result; hooks see the request before and the result after."""
     heard, tool = listen(engine, *ALL), Tool("hello")
     outcome = run(engine, "bash", {"command": "echo hello"}, tool, session_id="s1", tool_use_id="t1", working_dir="/w")
     assert tool.calls == [{"command": "echo hello"}]
@@ -102,7 +102,7 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
 def test_a_refused_call_does_not_run_and_the_model_hears_why(
     run: Runner, engine: Engine, verdict: Verdict, content: str, stop: bool
 ) -> None:
-    """Block, skip, stop, and an ask that nobody can answer: none of them runs, each says why, `stop` ends the turn."""
+    """Block, skip, stop, an ask without an approver: none runs the tool, each has a reason; `stop` ends the turn."""
     answering(engine, "pre_tool_use", verdict)
     heard, tool = listen(engine, *ALL), Tool()
     outcome = run(engine, "bash", {"command": "x"}, tool)
@@ -114,7 +114,7 @@ def test_a_refused_call_does_not_run_and_the_model_hears_why(
 
 
 def test_changed_arguments_are_what_runs_and_what_later_events_tell(run: Runner, engine: Engine) -> None:
-    """A change is a change of the call; the message that goes with it reaches the model."""
+    """A change applies to the call; the message that comes with it reaches the model."""
     answering(engine, "pre_tool_use", Verdict.patch({"command": "ls -l", "cwd": None}, "made longer"))
     heard, tool = listen(engine, "post_tool_use"), Tool("a b")
     outcome = run(engine, "bash", {"command": "ls", "cwd": "/", "timeout": 5}, tool)
@@ -125,7 +125,7 @@ def test_changed_arguments_are_what_runs_and_what_later_events_tell(run: Runner,
 
 
 def test_the_caller_s_arguments_stay_as_they_are(run: Runner, engine: Engine) -> None:
-    """A tool that changes its arguments in place changes nobody else's."""
+    """A tool that changes its arguments in place does not change the caller's."""
 
     def tool(**args: Any) -> None:
         args.clear()
@@ -136,7 +136,7 @@ def test_the_caller_s_arguments_stay_as_they_are(run: Runner, engine: Engine) ->
 
 
 def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Runner, engine: Engine) -> None:
-    """A block after the tool stands beside the result; additional contexts of before and after are kept."""
+    """A block after the tool is added to the result; additional contexts of before and after are kept."""
     answering(engine, "pre_tool_use", Verdict.with_context("before"))
     answering(engine, "post_tool_use", Verdict("block", "not good enough", additional_context="after"), name="judge")
     outcome = run(engine, "bash", {}, Tool("output"))
@@ -147,7 +147,7 @@ def test_the_model_gets_the_result_then_every_word_of_the_hooks_in_order(run: Ru
 
 
 def test_a_refusal_brings_its_context_along(run: Runner, engine: Engine) -> None:
-    """Text for the model is kept whatever the action, and what is said about the aborted call too."""
+    """Text for the model is kept whatever the action, and so is text about the aborted call."""
     answering(engine, "pre_tool_use", Verdict("block", "no", additional_context="try make"))
     answering(engine, "tool_call_aborted", Verdict.with_context("logged"), name="log")
     assert run(engine, "bash", {}, Tool()).content == "no\n\ntry make\n\nlogged"
@@ -161,7 +161,7 @@ def test_a_stop_after_the_tool_ends_the_turn(run: Runner, engine: Engine) -> Non
 
 
 def test_an_ask_after_the_tool_is_told_as_what_it_is(run: Runner, engine: Engine) -> None:
-    """Nobody can be asked about what has happened: the model hears that somebody should have been."""
+    """It is too late to ask: the model is informed that approval was missing."""
     answering(engine, "post_tool_use", Verdict.ask("check the bill"))
     outcome = run(engine, "bash", {}, Tool("paid"))
     assert outcome.content == "paid\n\nneeds the user's approval: check the bill"
@@ -169,7 +169,7 @@ def test_an_ask_after_the_tool_is_told_as_what_it_is(run: Runner, engine: Engine
 
 @pytest.mark.parametrize(("said", "runs"), [(True, True), (False, False), (None, False), ("yes", False), (1, False)])
 def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: object, runs: bool) -> None:
-    """The person is asked about the call as it would run; whatever is not True is a no."""
+    """The user is asked about the call as it would run; anything but True is a no."""
     engine.register("pre_tool_use", lambda _: Verdict.patch({"command": "rm a"}), name="first", priority=1)
     answering(engine, "pre_tool_use", Verdict.ask("it deletes"))
     asked, tool = [], Tool("gone")
@@ -185,7 +185,7 @@ def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: obje
 
 
 def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    """A closed terminal must not become a yes; what went wrong is in the log."""
+    """A closed terminal must not become a yes; the error is in the log."""
     answering(engine, "pre_tool_use", Verdict.ask("sure?"))
 
     def approve(*_: object) -> bool:
@@ -199,7 +199,7 @@ def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pyt
 
 
 def test_an_asynchronous_approval_is_awaited_or_refused() -> None:
-    """In a loop it is waited for; without one it is never taken for a yes, though a coroutine is truthy."""
+    """In a loop it is awaited; without one it never counts as a yes, though a coroutine is truthy."""
 
     async def approve(*_: object) -> bool:
         await asyncio.sleep(0)
@@ -238,7 +238,7 @@ def test_a_tool_that_fails_is_told_and_not_raised(run: Runner, engine: Engine) -
 
 
 def test_a_tool_says_itself_how_it_failed(run: Runner, engine: Engine) -> None:
-    """The text of ToolFailed is all that there is to say."""
+    """Only the text of ToolFailed is reported."""
     assert (
         run(engine, "bash", {}, Tool(ToolFailed("exit status 3\nno space left"))).content
         == "exit status 3\nno space left"
@@ -256,7 +256,7 @@ def test_arguments_that_do_not_fit_are_a_failure_of_the_tool(run: Runner, engine
 
 @pytest.mark.parametrize("name", ["write", "edit", "delete"])
 def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> None:
-    """After a success only, by its absolute path, and what hooks say to it reaches the model."""
+    """After a success only, by its absolute path, and the hooks' text about it reaches the model."""
     answering(engine, "file_changed", Verdict.with_context("formatted"))
     heard = listen(engine, "file_changed")
     outcome = run(engine, name, {"file_path": "src/a.py"}, Tool("ok"), working_dir="/w")
@@ -295,8 +295,8 @@ def test_what_a_tool_gives_is_made_text(run: Runner, engine: Engine, value: obje
     assert run(engine, "x", {}, Tool(value), text=repr).content == repr(value)
 
 
-class Mute(Exception):  # noqa: N818  # it says nothing
-    """An exception, or any other value, whose text cannot be had."""
+class Mute(Exception):  # noqa: N818  # it has no text
+    """An exception, or any other value, whose `str()` raises."""
 
     def __str__(self) -> str:
         raise RuntimeError("mute")
@@ -349,7 +349,7 @@ def test_an_exception_without_a_text_has_a_name(run: Runner, engine: Engine, err
 def test_a_text_that_is_none_does_not_lose_the_result(
     run: Runner, engine: Engine, makes: Callable[[object], str], content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What the program cannot say is said as if it had not been asked, and the log says so."""
+    """If the program's `text` fails, the result is converted as without it, and an exception is logged."""
     heard = listen(engine, "post_tool_use")
     outcome = run(engine, "x", {}, Tool({"a": 1}), text=makes)
     assert (outcome.content, outcome.result, len(heard)) == (content, {"a": 1}, 1)
@@ -373,7 +373,7 @@ class TestRetry:
         ]
 
     def test_it_ends_when_the_attempts_are_used_up(self, run: Runner, engine: Engine) -> None:
-        """The last failure is the model's, with what the hook says to it."""
+        """The model gets the last failure, with the hook's text about it."""
         engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=2, delay=0.001)]))
         tool = Tool(TimeoutError("timed out"))
         outcome = run(engine, "web_fetch", {"url": "u"}, tool)
@@ -383,7 +383,7 @@ class TestRetry:
         )
 
     def test_a_hook_that_never_gives_up_is_held_to_its_own_word(self, run: Runner, engine: Engine) -> None:
-        """`of` bounds the attempts, whatever the hook goes on to say."""
+        """`of` bounds the attempts, whatever the hook returns."""
         answering(engine, "post_tool_failure", Verdict.with_metadata(retry={"attempt": 2, "of": 4, "after_s": 0}))
         tool = Tool(OSError("x"))
         assert run(engine, "x", {}, tool).attempts == len(tool.calls) == 4
@@ -430,7 +430,7 @@ class TestOwnTrouble:
     def test_the_call_goes_on_and_the_log_says_so(
         self, run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """An agent is not stopped by its own hooks' machinery, but nobody can overlook it."""
+        """A failure of hookrun does not stop the agent; the user gets the error, and so does the log."""
         listen(engine, *ALL)
         outcome = run(engine, "bash", {}, Tool("ran"), user_prompt=5)
         assert (outcome.content, outcome.ran) == ("ran", True)
@@ -442,7 +442,7 @@ class TestOwnTrouble:
     def test_trouble_without_a_text(
         self, run: Runner, engine: Engine, monkeypatch: pytest.MonkeyPatch, on_error: str, ran: bool
     ) -> None:
-        """An error of hookrun whose text cannot be had is trouble as any other, and nothing is raised."""
+        """An internal error without a readable text is handled as any other, and nothing is raised."""
 
         def fail(*_: object, **__: object) -> None:
             raise Mute
@@ -534,7 +534,7 @@ def test_calls_side_by_side_do_not_mix(engine: Engine) -> None:
 
 
 def test_state_is_handed_to_every_hook(run: Runner, engine: Engine) -> None:
-    """`state` goes through to the fire, the same object around the whole call."""
+    """`state` is passed to every fire around the call, the same object each time."""
     state: list[str] = []
     engine.register(["pre_tool_use", "post_tool_failure"], _note_down, name="note")
     run(engine, "x", {}, Tool(OSError()), state=state)

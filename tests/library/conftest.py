@@ -27,7 +27,7 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(params=["fire", "fire_sync"])
 def fire(request: pytest.FixtureRequest) -> firing.Fire:
-    """Return what fires: in a task, and once more in a thread without a loop."""
+    """Return a function that fires: in a task, and once more in a thread without a loop."""
     return firing.fire_async if request.param == "fire" else firing.fire_sync
 
 

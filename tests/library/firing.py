@@ -17,7 +17,7 @@ CALL: dict[str, Any] = {"session_id": "s1", "tool_name": "bash", "tool_args": {"
 
 
 class Fire(Protocol):
-    """Fires an event at an engine, in a task or in this thread."""
+    """Fire an event at an engine, in a task or in this thread."""
 
     def __call__(self, engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, **named: Any) -> Result:
         """Fire; without any field it is the CALL above."""
@@ -30,7 +30,7 @@ def with_call(event: Any, positional: tuple[Any, ...], named: dict[str, Any]) ->
 
 
 def fire_async(engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, **named: Any) -> Result:
-    """Fire in a task of a loop of its own; wait for background work too, for the loop ends here."""
+    """Fire in a task of a separate loop; also wait for background work, because the loop ends here."""
 
     async def main() -> Result:
         result = await engine.fire(event, *positional, **with_call(event, positional, named))

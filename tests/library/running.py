@@ -28,10 +28,10 @@ STARTED = "mkdir in.$$; "
 """Begins a shell line so that `inside` sees that it runs."""
 STUBBORN = "trap '' TERM; while :; do sleep 1; done"
 FAR = "setsid sh -c 'mkdir in.$$; trap \"\" TERM; sleep 60' & "
-"""A grandchild in a session of its own, which ignores TERM."""
+"""A grandchild in a separate session, which ignores TERM."""
 QUICK_ECHO = """IFS= read -r line; n=${line#*\\"n\\":}; n=${n%%[!0-9]*}
 printf '{"action": "modify", "args_patch": {"seen": %s}}' "$n" """
-"""A hook that tells which fire it saw."""
+"""A hook that prints the number of its fire."""
 
 
 def load(project: Project, *hooks: dict[str, object], **options: Any) -> Engine:
@@ -61,7 +61,7 @@ def inside(project: Project) -> int:
 
 
 def left(project: Project) -> tuple[list[str], list[int]]:
-    """Return the command lines of the hooks that still run, and our children that nobody has reaped."""
+    """Return the command lines of the hooks that still run, and our unreaped children."""
     found = []
     for pid in processes_in(project.root):
         try:
@@ -84,7 +84,7 @@ def end_all(project: Project) -> None:
 
 
 async def become(what: Callable[[], bool]) -> None:
-    """Return when it is so. For what another process does and no event tells of."""
+    """Wait until the condition is true. For effects in another process that no event reports."""
     give_up = time.monotonic() + ENOUGH
     while not what():
         assert time.monotonic() < give_up, "it did not come to be so"
@@ -103,7 +103,7 @@ class Resources:
         self.threads = sorted(thread.name for thread in threading.enumerate())
 
     def same(self) -> bool:
-        """Tell whether it is so again; a thread that is just ending is given the time."""
+        """Return whether the counts are the same again; a thread that is just ending gets some time."""
         give_up = time.monotonic() + SOON
         while (now := Resources()).threads != self.threads or now.files != self.files:
             if time.monotonic() > give_up:

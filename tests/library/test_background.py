@@ -72,7 +72,7 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
 
 @pytest.mark.parametrize("kind", ["coroutine", "function"])
 def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
-    """Work that fires what starts it again, such as a heartbeat, continues as long as it likes."""
+    """Background work that fires an event which restarts it, such as a heartbeat, continues indefinitely."""
     beats: list[str] = []
 
     async def later() -> None:
@@ -90,7 +90,7 @@ def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
 
 
 def test_it_cannot_wait_for_itself(engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture) -> None:
-    """`wait_background` there says so at once, in a handler that the work fires too; of another engine it is right."""
+    """`wait_background` raises there at once, in a handler that the work fires too; on another engine it is allowed."""
     said: list[str] = []
 
     async def waits(ctx: Context) -> None:
@@ -159,7 +159,7 @@ def test_closing_waits_or_cancels(wait: float, close: str) -> None:
 
 
 def test_work_is_not_started_for_a_closed_engine(recwarn: pytest.WarningsRecorder) -> None:
-    """A handler's context that outlives the engine starts nothing that nobody would end."""
+    """A handler's context that outlives the engine starts no work that would never be ended."""
     kept: list[Context] = []
     names: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A handler that raises or returns nonsense: a named failure, `on_failure` as it says, the others have their say."""
+"""A handler that raises or returns nonsense: a named failure, `on_failure` takes effect, the others still run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Ends:
 
 
 class Proxy:
-    """What stands for something that is gone."""
+    """A proxy for an object that no longer exists."""
 
     def __getattr__(self, name: str) -> object:
         raise RuntimeError(name)
@@ -71,7 +71,7 @@ def deep() -> dict[str, Any]:
 
 
 async def a_coroutine_function() -> None:
-    """Stand for a function that somebody forgot to call."""
+    """A function that the program forgot to call."""
 
 
 NONSENSE = [
@@ -91,7 +91,7 @@ NONSENSE = [
 @pytest.mark.parametrize("value", NONSENSE, ids=[f"{n}-{type(v).__name__}" for n, v in enumerate(NONSENSE)])
 @pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
 def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind: str) -> None:
-    """Whatever a handler returns that is no answer: named, told to the person or the model, never silent."""
+    """Any return value that is no answer: named, reported to the user or the model, never silent."""
 
     async def later(ctx: Context) -> Any:
         await asyncio.sleep(0)
@@ -115,7 +115,7 @@ def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind:
 def test_an_exception_is_a_failure(
     engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException
 ) -> None:
-    """Whatever it raises: named, with the exception itself, in the log; the others still have their say."""
+    """Whatever it raises: named, with the exception itself, in the log; the others still run."""
 
     async def at_once(ctx: Context) -> None:
         raise error
@@ -145,7 +145,7 @@ def test_an_exception_is_a_failure(
 @pytest.mark.parametrize("make", [Proxy, OpaqueProxy])
 @pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
 def test_what_nothing_can_be_asked_of_is_a_bad_verdict(engine: Engine, fire: Fire, make: Any, kind: str) -> None:
-    """An object whose every attribute raises is an answer like other nonsense; returned by `on_error` it is nothing."""
+    """An object whose every attribute raises is an invalid answer like others; returned by `on_error` it is ignored."""
 
     async def later(ctx: Context) -> Any:
         return make()
@@ -159,14 +159,14 @@ def test_what_nothing_can_be_asked_of_is_a_bad_verdict(engine: Engine, fire: Fir
 
 
 def test_an_argument_that_cannot_be_compared(engine: Engine, fire: Fire) -> None:
-    """One whose comparison would end the program does not end it when a handler has looked at the arguments."""
+    """An argument whose comparison would exit the program does not do so when a handler has seen the arguments."""
     engine.register("stop", lambda ctx: ctx.tool_args.update(n=Ends()), name="h")
     engine.register("stop", answers(Verdict.block("no")), name="guard")
     assert fire(engine, "stop", tool_args={"n": Ends()}).message == "no"
 
 
 class Mute(Exception):  # noqa: N818  # it is named for what it does
-    """An exception that cannot say what it says."""
+    """An exception whose `str()` raises."""
 
     def __init__(self, error: type[BaseException] = ZeroDivisionError) -> None:
         self._error = error
@@ -180,7 +180,7 @@ class Mute(Exception):  # noqa: N818  # it is named for what it does
 def test_an_exception_without_a_text_is_a_failure(
     engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: type[BaseException]
 ) -> None:
-    """One whose `__str__` raises is named by its type, and the guards after it are asked."""
+    """An exception whose `__str__` raises is named by its type, and the guards after it run."""
 
     async def at_once(ctx: Context) -> None:
         raise Mute(error)
@@ -222,7 +222,7 @@ def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fi
 
 @pytest.mark.parametrize("kind", ["sync", "async", "late", "parallel"])
 def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, kind: str) -> None:
-    """A KeyboardInterrupt goes on to whoever fires: nothing is made of it, and nobody waits for ever."""
+    """A KeyboardInterrupt is raised to the caller: it becomes no failure, and no caller waits forever."""
 
     async def at_once(ctx: Context) -> None:
         raise KeyboardInterrupt
@@ -257,7 +257,7 @@ def test_a_change_where_there_are_no_arguments(engine: Engine, fire: Fire) -> No
 
 
 def test_keys_that_are_not_known_are_noted(engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture) -> None:
-    """The answer counts, and a note and the log tell of them."""
+    """The answer counts, and a note and the log name the keys."""
     engine.register("stop", answers({"action": "block", "message": "m", "reason": "x", "b": 1}), name="h")
     with caplog.at_level(logging.WARNING, "hookrun"):
         result = fire(engine, "stop")
@@ -266,7 +266,7 @@ def test_keys_that_are_not_known_are_noted(engine: Engine, fire: Fire, caplog: p
 
 
 def test_arguments_beside_a_refusal_are_not_used(engine: Engine, fire: Fire) -> None:
-    """A note says so, and nothing is changed."""
+    """A note says so, and the arguments are unchanged."""
     engine.register("pre_tool_use", answers(Verdict("block", "m", modified_args={"x": 1})), name="h")
     result = fire(engine)
     assert (result.action, result.modified_args) == ("block", None)
@@ -274,7 +274,7 @@ def test_arguments_beside_a_refusal_are_not_used(engine: Engine, fire: Fire) -> 
 
 
 def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
-    """One that yields its verdict has not given it: said, and not silent."""
+    """One that yields its verdict has not returned it: reported as a failure."""
 
     async def yields(ctx: Context) -> Any:
         yield Verdict.block("no")
@@ -290,7 +290,7 @@ def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
 
 
 def test_a_thread_is_not_for_what_is_to_be_awaited(engine: Engine, fire: Fire) -> None:
-    """A function that returns a coroutine, in a thread: nobody could await it; it is closed and told."""
+    """A function that returns a coroutine, in a thread: it cannot be awaited; it is closed and reported."""
     engine.register("stop", lambda _: a_coroutine_function(), name="h", thread=True)
     assert failure(fire(engine, "stop")).detail == (
         "it returned an awaitable, which cannot be combined with thread=True"
@@ -299,7 +299,7 @@ def test_a_thread_is_not_for_what_is_to_be_awaited(engine: Engine, fire: Fire) -
 
 @pytest.mark.filterwarnings("error")
 def test_awaiting_what_is_cancelled(engine: Engine, fire: Fire) -> None:
-    """A future that somebody cancels is that handler's failure, and cancels nobody else."""
+    """A cancelled future is that handler's failure, and cancels nothing else."""
 
     async def waits(ctx: Context) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -341,7 +341,7 @@ class Exits:
 
 
 def test_a_change_that_ends_the_program_is_a_bad_verdict(engine: Engine, fire: Fire) -> None:
-    """Nothing of it is taken over, and the guard after it is asked."""
+    """None of the change is applied, and the guard after it runs."""
     engine.register("pre_tool_use", answers(Verdict.patch({"a": Exits()})), name="m")
     engine.register("pre_tool_use", answers(Verdict.block("no")), name="guard")
     result = within(lambda: fire(engine, "pre_tool_use", tool_name="bash", tool_args={"a": Exits()}))

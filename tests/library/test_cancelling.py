@@ -1,4 +1,4 @@
-"""A fire that is cancelled, interrupted or forgotten: no process and no task of it is left."""
+"""A fire that is cancelled, interrupted or abandoned leaves no process and no task."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def cancelled(fire: asyncio.Task[Result]) -> None:
 
 @pytest.mark.parametrize("what", [name for name in HOOKS if name != "has ended, its child holds the pipes"])
 def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
-    """At the moment at which it is over there is no process of it, no zombie, no task; and the engine still works."""
+    """When it ends it has no process, no zombie, no task left; and the engine still works."""
     line, count = HOOKS[what]
     engine = load(project, {"command": line})
 
@@ -94,7 +94,7 @@ def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
 
 @pytest.mark.parametrize("line", [WAITS, STARTED + STUBBORN, FAR + STARTED + "sleep 60"])
 def test_a_fire_that_is_cancelled_twice_leaves_nothing(project: Project, line: str) -> None:
-    """Whoever is impatient gets no more than the others: it is over when its processes are gone."""
+    """Cancelling twice is no faster: the fire ends when its processes are gone."""
     engine = load(project, {"command": line})
 
     async def test() -> None:
@@ -343,7 +343,7 @@ subprocess.Popen._execute_child = interrupted
 
 
 def test_ctrl_c_while_a_hook_is_started_leaves_no_process(project: Project) -> None:
-    """The hook runs already, its number is not known yet. Nothing is said of it either: `-W error` shows warnings."""
+    """The hook runs already, its process id is still unknown. No warning is printed: `-W error` would show it."""
     load(project, {"command": WAITS}).close_sync()
     process = program(project, INTERRUPTED_START + INTERRUPTED, "fire_sync")
     try:

@@ -179,7 +179,7 @@ def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
 
 
 def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> None:
-    """Changed by another afterwards, it does not count, and a note says so."""
+    """After another handler's change it does not count, and a note says so."""
     engine.register("pre_tool_use", answers(Verdict.allow("fine")), name="a")
     engine.register("pre_tool_use", answers(Verdict.patch({"command": "rm"})), name="b")
     result = fire(engine)

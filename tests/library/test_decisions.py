@@ -1,4 +1,4 @@
-"""What a person decides while a program runs holds from the next fire on, though the store is not read on each."""
+"""The user's decisions while a program runs take effect at the next fire, though the store is not read for each."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_has_not_changed_is_read_once(home: str, read: list[str]) -> None:
 
 
 def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> None:
-    """A decision of another process is seen, also one that has taken the place of another of the same size."""
+    """A decision by another process takes effect, also one that replaces another of the same size."""
     known = TrustStoreCache()
     known.load(home)
     with locked_store(home) as store:
@@ -90,7 +90,7 @@ def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, w
 
 
 def test_another_home_or_other_owners_are_another_store(home: str, read: list[str], tmp_path: Path) -> None:
-    """What was read for one home, or for one list of believed owners, is not taken for another."""
+    """Data read for one home, or for one list of trusted owners, is not used for another."""
     other = tmp_path / "other"
     other.mkdir()
     approve(str(other), "sha256:other")

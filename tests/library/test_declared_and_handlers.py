@@ -28,7 +28,7 @@ def notes(name: str) -> str:
 def test_layers_then_priority_then_declared_before_registered(
     project: Project, load: Load, fire: Fire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Managed, user and handlers, project: a project's hook precedes nobody above it."""
+    """Managed, user and handlers, project: a project's hook precedes none of the layers above."""
     managed = tmp_path / "managed"
     Project._declare(managed / "hooks.json", ({"name": "m", "priority": 900, "command": "true"},), {})
     monkeypatch.setattr(library_engine, "find", functools.partial(find_module.find, managed=str(managed)))
@@ -64,7 +64,7 @@ def test_a_change_goes_both_ways(project: Project, load: Load, fire: Fire) -> No
 
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 def test_a_projects_hooks_are_a_strangers(project: Project, load: Load, fire: Fire, on_failure: str) -> None:
-    """Unless the program vouches for them they fail as untrusted, run nothing, and say what to do."""
+    """Unless the program vouches for them they fail as untrusted, run nothing, and show what to do."""
     project.hooks({"name": "p", "command": "touch ran; exit 2", "on_failure": on_failure})
     result = fire(load())
     assert (result.action, kinds(result)) == (on_failure, {"p": "untrusted"})
@@ -113,7 +113,7 @@ def test_a_handler_beside_a_declared_hook(project: Project, load: Load, fire: Fi
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, Path("/x"), b"x", float("nan"), 1 << 70])
 def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire, value: object) -> None:
-    """Handlers see them as they are; a declared hook reads them where they can be said, else it fails by name."""
+    """Handlers get the objects themselves; a declared hook gets them as JSON if possible, else it fails by name."""
     seen: list[Any] = []
     project.user_hooks({"name": "d", "command": notes("seen"), "on_failure": "block"}, record_context=True)
     engine = load()
@@ -127,7 +127,7 @@ def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire
 
 
 def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> None:
-    """An engine that was loaded keeps its fires there, handlers included; `Engine()` writes nothing."""
+    """A loaded engine records its fires there, handlers included; `Engine()` writes nothing."""
     engine = load()
     engine.register("pre_tool_use", answers(Verdict.block("m")), name="h")
     result = fire(engine)
@@ -154,7 +154,7 @@ def test_an_audit_that_cannot_keep_a_context_changes_nothing(project: Project, l
 
 
 def test_a_file_that_cannot_be_read(project: Project, load: Load, fire: Fire) -> None:
-    """DeclarationError that names it; without `strict` every result tells, also where no hook runs."""
+    """DeclarationError that names it; without `strict` every result reports it, even if no hook runs."""
     (project.root / "coder.json").write_text("{nope")
     with pytest.raises(DeclarationError, match=r"coder.json:1:2: unexpected"):
         load()
@@ -204,7 +204,7 @@ def test_another_file_in_the_projects_place(project: Project, load: Load, fire: 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_ctrl_c_in_a_handler_beside_a_process(project: Project, load: Load, fire: Fire, parallel: bool) -> None:
-    """It goes on to whoever fires, and the declared hook beside it is ended and not left alone."""
+    """It is raised to the caller, and the declared hook beside it is ended."""
     os.mkfifo(project.root / "begun")
     command = ": > $HOOKRUN_PROJECT_DIR/begun; sleep 30"
     project.user_hooks({"name": "d", "parallel": parallel, "command": command if parallel else "true"})

@@ -1,4 +1,4 @@
-"""What a handler is given: typed contexts, a mapping of every field, copies of its own, clones."""
+"""The contexts of handlers: typed, a mapping of every field, private copies, clones."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_class_is_for_its_event_alone() -> None:
 
 
 def test_the_context_of_one_event_made_of_anothers() -> None:
-    """`PostToolUse(**before, ...)`: the class says which event it is, whatever the fields say."""
+    """`PostToolUse(**before, ...)`: the class determines the event, whatever the fields are."""
     before = PreToolUse(session_id="s", tool_name="bash")
     assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"
 
@@ -118,14 +118,14 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
 def test_a_field_of_the_wrong_type_is_called_what_it_is(
     engine: Engine, fire: Fire, field: str, value: object, found: str
 ) -> None:
-    """By JSON's word where there is one, else by its type."""
+    """By JSON's name for the type where there is one, else by the Python type."""
     with pytest.raises(ValueError, match=f"^fire pre_tool_use: {field} is {found}$"):
         fire(engine, "pre_tool_use", tool_name="bash", **{field: value})
 
 
 @pytest.mark.parametrize("field", ["tool_args", "metadata"])
 def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire, field: str) -> None:
-    """The attribute is a copy of the handler's own; a note tells what to do; the next one sees what was there."""
+    """The attribute is a copy for this handler; a note explains what to do; the next handler sees the original."""
     seen: list[Any] = []
 
     def changes(ctx: Context) -> None:
@@ -173,7 +173,7 @@ def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire,
 def test_a_change_in_place_beside_one_that_counts_is_noted(
     engine: Engine, fire: Fire, answer: Verdict, noted: list[str]
 ) -> None:
-    """What the answer does not say itself is lost, and not in silence."""
+    """Changes that are not in the answer are lost, with a note."""
 
     def changes(ctx: Context) -> Verdict:
         ctx.tool_args["command"] = "pwd"
@@ -231,7 +231,7 @@ def test_what_a_handler_returned_is_its_own_no_more(engine: Engine, fire: Fire, 
 
 
 def test_a_clone_is_independent() -> None:
-    """Fields and state are copied deeply, or by the state's own `clone`; background work is not taken along."""
+    """Fields and state are copied deeply, or by the state's own `clone`; background work is not copied."""
 
     class State:
         def __init__(self, n: int) -> None:

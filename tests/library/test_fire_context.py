@@ -1,4 +1,4 @@
-"""The context as JSON: what one encoder does not take the other says in the same words."""
+"""The context as JSON: both encoders give the same text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Point:
 
 
 class Model:
-    """What says its own fields, as pydantic's models do."""
+    """An object that lists its own fields, as pydantic's models do."""
 
     def model_dump(self, mode: str) -> dict[str, object]:
         """Return them."""
@@ -67,7 +67,7 @@ def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, stran
 @pytest.mark.parametrize("value", [object(), b"x", {b"x": 1}, {object(): 1}])
 @pytest.mark.parametrize("strange", [HALF, WIDE, 1])
 def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None:
-    """Whatever stands beside it."""
+    """Whatever is beside it."""
     with pytest.raises(ValueError, match=r"."):
         fire_context.dumps({"value": value, "strange": strange})
 

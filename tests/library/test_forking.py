@@ -80,7 +80,7 @@ def test_a_forked_child_fires(project: Project, used: bool) -> None:
 
 
 def test_a_fork_while_hooks_run_disturbs_neither(project: Project) -> None:
-    """The child finds every place free, though the parent's are all taken, and ends nothing of the parent's."""
+    """The child has every slot free, though the parent's are all taken, and ends none of the parent's processes."""
     engine = engine_of_all(project, max_processes=2)
     results: list[object] = []
     threads = [

@@ -59,7 +59,7 @@ class AsyncGuard:
 
 
 class Derived(AsyncGuard):
-    """One whose call is its base's."""
+    """A class that inherits `__call__`."""
 
 
 async def async_guard(ctx: Context) -> Verdict:
@@ -163,7 +163,7 @@ def test_the_defaults_are_those_of_a_declaration(engine: Engine) -> None:
 
 
 def test_the_decorator_leaves_the_function_as_it_is(engine: Engine) -> None:
-    """It can still be called, and registered for one event after another with options of its own."""
+    """It can still be called, and registered for more events, each with its own options."""
 
     def one(ctx: Context) -> Verdict | None:
         """Look."""
@@ -235,7 +235,7 @@ def test_a_programs_own_events(fire: Fire) -> None:
     ],
 )
 def test_an_option_that_is_wrong_is_refused(engine: Engine, options: dict[str, Any], found: str) -> None:
-    """The message says what was found, what was expected and what is near; nothing is registered."""
+    """The message shows the actual and the expected value and the nearest match; no hook is registered."""
     with pytest.raises(RegistrationError) as caught:
         engine.register("pre_tool_use", guard, **options)
     assert found in str(caught.value)
@@ -303,7 +303,7 @@ def test_a_bundle_registers_its_handlers(engine: Engine) -> None:
 
 
 def test_a_decorator_without_its_event_is_refused(engine: Engine) -> None:
-    """`@engine.on` for `@engine.on(event)`: said at once, for nothing would ever be registered."""
+    """`@engine.on` for `@engine.on(event)`: an error at once, because no hook would ever be registered."""
     with pytest.raises(RegistrationError, match="unknown event"):
         engine.on(guard)  # type: ignore[arg-type]
     with pytest.raises(RegistrationError, match="no event"):
@@ -322,7 +322,7 @@ def test_a_decorator_without_its_event_is_refused(engine: Engine) -> None:
 def test_a_name_that_was_made_up_does_not_replace_another_function_in_silence(
     engine: Engine, caplog: pytest.LogCaptureFixture, make: Callable[[str], Any]
 ) -> None:
-    """Two guards without names: both are there, or a message says that one is not."""
+    """Two guards without names: both are registered, or a message says that one is not."""
     log = ""
     with caplog.at_level(logging.WARNING, "hookrun"):
         engine.register("pre_tool_use", make("bash"), matcher="bash")

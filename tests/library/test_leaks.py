@@ -1,4 +1,4 @@
-"""A hundred thousand fires, and engines by the hundred: memory, descriptors, threads, children are where they were."""
+"""A hundred thousand fires, and hundreds of engines: memory, descriptors, threads and children do not grow."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), linux]
 LIMIT = 40_000
-"""Bytes that may be more than before whatever the number of fires: a cache, a list that has grown. Over 20,000 fires
-even two bytes each are as much; what a fire keeps by mistake (a context, a frame, a future) is hundreds."""
+"""Allowed growth in bytes for any number of fires: a cache, a longer list. Over 20,000 fires even two bytes each are as
+much; an object kept by mistake (a context, a frame, a future) is hundreds.
+"""
 
 
 def grown(work: Callable[[], object]) -> int:
@@ -228,7 +229,7 @@ def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, what: st
 def test_an_engine_that_is_forgotten_ends_its_background_hooks_quietly(
     project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Or lets them end; either way its thread goes, and nothing is written to the program's stderr."""
+    """Or lets them end; either way its thread ends, and nothing is written to the program's stderr."""
     engine = load(
         project,
         {

@@ -1,4 +1,4 @@
-"""Rows of docs/appendix/lineage.md that need a test in the terms of the engines that came before."""
+"""Rows of docs/appendix/lineage.md that need a test in the terms of earlier engines."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_context_is_plain_data(fire: Fire, engine: Engine) -> None:
 
 
 def test_results_stand_in_the_order_in_which_hooks_ran_with_their_times(fire: Fire, engine: Engine) -> None:
-    """Failures too: each has its name, its verdict, what went wrong and how long it took."""
+    """Failures too: each has its name, its verdict, its error and its duration."""
     engine.register("stop", raises(OSError("x")), name="second", priority=200)
     engine.register("stop", answers(Verdict.with_metadata(a=1)), name="first", priority=100)
     engine.register("stop", answers(None), name="third", priority=300)
@@ -134,7 +134,7 @@ def test_what_a_hook_passes_on_reaches_later_hooks_and_the_program(fire: Fire, e
 
 @pytest.mark.parametrize("event", [name for name in CLASSES if name.startswith("pre_")])
 def test_a_hook_before_something_can_refuse_it(event: str, fire: Fire, engine: Engine) -> None:
-    """The program learns it in one word, and which hook it was."""
+    """The result's `refused` is true, and `ended_by` is the hook's name."""
     engine.register(event, answers(Verdict.block("not now")), name="guard")
     result = fire(engine, event, session_id="s1")
     assert (result.refused, result.go_on, result.message, result.ended_by) == (True, False, "not now", "guard")
@@ -268,7 +268,7 @@ def test_the_state_is_the_programs_object_for_every_hook(fire: Fire, engine: Eng
 
 
 def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
-    """It goes along when the context is fired, as the event or beside it, and with a clone; `state=` counts more."""
+    """It is used when the context is fired, as the event or beside it, and by a clone; `state=` takes precedence."""
     seen: list[object] = []
     engine.register("before_request", lambda ctx: seen.append(ctx.state))
     context = hookrun.BeforeRequest(session_id="s1")
@@ -322,7 +322,7 @@ def test_a_guard_that_is_late_can_refuse(fire: Fire, engine: Engine) -> None:
 def test_a_matcher_is_a_glob_on_the_whole_name(
     matcher: Any, tool: str, matches: bool, fire: Fire, engine: Engine
 ) -> None:
-    """`*` any characters, also where what follows it stands there twice; `?` one, `[...]` one of a set, `|` either."""
+    """`*` any characters, even if the text after it occurs twice; `?` one, `[...]` one of a set, `|` either."""
     called: list[Any] = []
     engine.register("pre_tool_use", called.append, matcher=matcher)
     fire(engine, tool_name=tool)
@@ -338,7 +338,7 @@ def test_a_matcher_without_a_tool_never_matches(fire: Fire, engine: Engine) -> N
 
 
 def test_an_answer_may_be_the_object_that_a_command_prints(fire: Fire, engine: Engine) -> None:
-    """A dict says what the JSON of a declared hook would, `from_dict` included; a wrong one is a bad verdict."""
+    """A dict means the same as the JSON of a declared hook, `from_dict` included; a wrong one is a bad verdict."""
     engine.register("pre_tool_use", answers({"action": "modify", "modified_args": {"n": 2}}), name="dict", priority=1)
     engine.register("pre_tool_use", answers({"action": "deny"}), name="wrong", priority=2)
     result = fire(engine)

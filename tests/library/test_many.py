@@ -1,4 +1,4 @@
-"""Many fires at once, from tasks, threads and handlers: each gets its own verdict, and no more run than may."""
+"""Many fires at once, from tasks, threads and handlers: each gets its own verdict, and the limit is kept."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_groups_of_every_kind_keep_their_answers_apart(project: Project) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["fire", "fire_sync"])
 def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project, way: str) -> None:
-    """With a limit of one, many at once: nobody waits for a place that it holds itself."""
+    """With a limit of one, many at once: no fire waits for a slot that it holds itself."""
     engine = load(project, {"command": TELLS, "event": "post_tool_use"}, max_processes=1)
 
     if way == "fire":
@@ -152,7 +152,7 @@ def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project,
 
 
 def test_fires_within_fires_end(project: Project) -> None:
-    """A handler that fires its own event is stopped at the depth that the processes have too."""
+    """A handler that fires its own event is stopped at the depth limit that processes have too."""
     engine = Engine()
     depth: list[int] = []
 
@@ -204,7 +204,7 @@ def test_handlers_in_threads_may_fire_at_others_in_threads(monkeypatch: pytest.M
 
 
 def test_a_deadline_holds_while_others_have_all_the_places(project: Project) -> None:
-    """The fire is over when its time is, and its guard has failed; it does not wait for the others' hooks."""
+    """The fire ends at its deadline, and its guard has failed; it does not wait for the others' hooks."""
     engine = load(
         project,
         {
@@ -229,7 +229,7 @@ def test_a_deadline_holds_while_others_have_all_the_places(project: Project) -> 
 
 
 def test_hooks_in_the_background_do_not_hold_up_those_that_are_waited_for(project: Project) -> None:
-    """A slow notifier is nobody's concern: a guard runs beside it, however few may run at once."""
+    """A slow notifier holds up no guard, however few may run at once."""
     engine = load(
         project,
         {
@@ -274,7 +274,7 @@ def test_exclusive_hooks_of_two_fires_never_run_side_by_side(project: Project) -
 
 @pytest.mark.slow
 def test_hooks_are_registered_and_switched_while_fires_run(project: Project) -> None:
-    """A fire that has begun runs with what was there; none fails for it."""
+    """A fire runs the hooks registered when it began; none fails because of a change."""
     engine = load(project, {"command": QUICK_ECHO})
     before = Resources()
 

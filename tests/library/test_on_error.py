@@ -1,4 +1,4 @@
-"""A handler's own say when it fails: `on_error`, which can fail, hang and be awaited itself."""
+"""`on_error`, a handler's own reaction to its failure, which can itself fail, hang and be awaited."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_one_that_fails_itself_changes_nothing(
     error: BaseException,
     when: str,
 ) -> None:
-    """The hook's failure is what it was, the others still run, and the log and a note tell of the second one."""
+    """The hook's failure is unchanged, the others still run, and the log and a note report the second failure."""
 
     async def on_error_async(failed: Failure, ctx: Context) -> None:
         if when == "late":
@@ -70,7 +70,7 @@ def test_one_that_fails_itself_changes_nothing(
 
 
 def test_one_that_hangs_is_ended(engine: Engine, fire: Fire) -> None:
-    """It has the hook's timeout, and a note says that it had not ended."""
+    """It has the hook's timeout, and a note says that it did not end."""
 
     async def on_error(failed: Failure, ctx: Context) -> None:
         await asyncio.sleep(60)
@@ -81,7 +81,7 @@ def test_one_that_hangs_is_ended(engine: Engine, fire: Fire) -> None:
 
 
 def test_the_fires_deadline_is_for_on_error_too(engine: Engine, fire: Fire) -> None:
-    """A hook without a limit whose on_error hangs: who fires with a deadline is not kept waiting for ever."""
+    """A hook without a limit whose on_error hangs: a caller with a deadline does not wait forever."""
 
     async def on_error(failed: Failure, ctx: Context) -> None:
         await asyncio.sleep(60)

@@ -1,4 +1,4 @@
-"""The order of an engine's hooks: priorities, ties, replacing, switching off and on, removing; during a fire too."""
+"""The order of an engine's hooks: priorities, ties, replacing, disabling and enabling, removing; during a fire too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_lower_priority_runs_first_and_ties_run_as_registered(engine: Engine, fi
     """Whatever order they are registered in; async, sync and threaded ones are in the same order."""
 
     async def async_one(ctx: Context) -> None:
-        """Say nothing."""
+        """Return nothing."""
 
     engine.register("stop", answers(None), name="d", priority=500)
     engine.register("stop", async_one, name="e")
@@ -37,7 +37,7 @@ def test_lower_priority_runs_first_and_ties_run_as_registered(engine: Engine, fi
 
 
 def test_hooks_of_an_event(engine: Engine) -> None:
-    """`hooks` takes an event by any name, or by its class; an event that nobody knows is refused."""
+    """`hooks` takes an event by any name, or by its class; an unknown event is an error."""
     engine.register("stop", answers(None), name="a")
     engine.register(["error", "stop"], answers(None), name="b", priority=1)
     assert names(engine) == names(engine, "Stop") == names(engine, Stop) == ["b", "a"]
@@ -62,7 +62,7 @@ def test_the_same_name_replaces(engine: Engine, fire: Fire) -> None:
 
 
 def test_the_log_tells_what_is_replaced(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    """By the name and both functions; a first registration, and one that gets a number, are nothing to tell."""
+    """By the name and both functions; a first registration, and one that gets a number, are not logged."""
     with caplog.at_level(logging.INFO, "hookrun"):
         engine.register("stop", silent)
         engine.register("stop", print, name="a")
@@ -76,7 +76,7 @@ def test_the_log_tells_what_is_replaced(engine: Engine, caplog: pytest.LogCaptur
 
 
 def test_what_replaces_one_that_was_off_is_on(engine: Engine, fire: Fire) -> None:
-    """A handler that is registered runs, unless it says `enabled=False` itself."""
+    """A handler that is registered runs, unless it is registered with `enabled=False`."""
     engine.register("stop", answers(None), name="a")
     engine.disable("a")
     engine.register("stop", answers(None), name="a")
@@ -113,7 +113,7 @@ def test_one_that_is_removed_is_gone(engine: Engine, fire: Fire) -> None:
 
 
 def test_mode_off_never_runs(engine: Engine, fire: Fire) -> None:
-    """`mode: off` is a declaration's way to say it: listed, and not run."""
+    """`mode: off` disables a declared hook: listed, and not run."""
     engine.register("stop", answers(Verdict.block()), name="a", mode="off")
     assert (order(fire(engine, "stop")), names(engine)) == ([], ["a"])
 
@@ -172,7 +172,7 @@ def test_a_managed_hook_is_not_the_programs_to_switch_off(engine: Engine, fire: 
 
 
 def test_a_handler_that_is_off_switches_no_declared_hook_of_its_name_off(engine: Engine, fire: Fire) -> None:
-    """`enabled=False` is about the handler alone: a guard that a file declares under the same name still runs."""
+    """`enabled=False` concerns the handler alone: a declared guard of the same name still runs."""
     engine.register("stop", answers(None), name="m", enabled=False)
     declared = Hook(name="m", events=["stop"], layer="user", target="exit 2")
     engine._registry.declare([declared])

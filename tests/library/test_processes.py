@@ -1,4 +1,4 @@
-"""Declared hooks of every kind in a program that lives on: their surroundings, their sizes, the background, the end."""
+"""Declared hooks of every kind in a long-running program: environment, sizes, background work, shutdown."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_descriptor_that_the_host_made_inheritable_stays_out_of_hooks(project:
 
 @WAYS
 def test_the_beginning_of_a_longer_output_is_no_answer(project: Project, way: str) -> None:
-    """What fits into `max_output` says continue, what follows it does not."""
+    """The part within `max_output` alone would be a continue."""
     line = """printf '%s' '{"action":"continue"}no'"""
     result = fire(load(project, {"command": line, "max_output": 21}), way)
     assert kinds(result) == ["bad_verdict"]
@@ -130,7 +130,7 @@ def test_a_refusal_after_noise_on_stderr_counts(project: Project, way: str) -> N
 
 @WAYS
 def test_a_hook_need_not_read_its_stdin(project: Project, way: str) -> None:
-    """20 MB that nobody reads hold nothing up; who reads them gets them all."""
+    """20 MB of unread stdin block nothing; a hook that reads them gets all."""
     line = """printf '{"action": "block", "message": "%s"}' "$(wc -c | tr -d ' ')" """
     refuses = """echo '{"action": "block", "message": "unread"}'"""
     context = {**fields(), "tool_args": {"text": "x" * 20_000_000}}
@@ -172,7 +172,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -328,7 +328,7 @@ def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project
 
 @pytest.mark.slow
 def test_a_host_that_is_out_of_descriptors_is_told_of_a_failure(project: Project) -> None:
-    """The guard has failed, and says why: it is neither an exception nor a wait without end."""
+    """The guard has failed, with the reason: it neither raises nor waits forever."""
     script = """
 import asyncio, logging, os, resource, sys
 from hookrun import Engine

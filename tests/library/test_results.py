@@ -1,4 +1,4 @@
-"""The result of a fire: the combined verdict, each hook's part, `ok`, fires within fires, and a closed engine."""
+"""The result of a fire: the combined verdict, each hook's part, `ok`, nested fires, and a closed engine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_ok_raises_for_a_refusal(engine: Engine, fire: Fire, action: str, text: 
 
 
 def test_ok_lets_a_skip_pass(engine: Engine, fire: Fire) -> None:
-    """Skipped is nobody's fault."""
+    """A skip is not a failure."""
     engine.register("stop", raises(Skip("s")), name="a")
     assert fire(engine, "stop").ok().action == "skip"
 
@@ -71,7 +71,7 @@ def test_ok_names_the_hook_whose_reason_it_gives(
 
 
 def test_the_result_of_another_fire_is_an_answer(engine: Engine, fire: Fire) -> None:
-    """A handler may hand on what another event came to."""
+    """A handler may return the result of another fire."""
 
     async def hands_on(ctx: Context) -> Verdict:
         return await engine.fire("permission_request", tool_name="x", tool_args={"y": 1})
@@ -110,11 +110,11 @@ def test_a_handler_that_fires_its_own_event(engine: Engine, fire: Fire, how: str
 
 @pytest.mark.slow
 def test_fire_sync_in_an_async_handler_of_fire_sync(engine: Engine, recwarn: pytest.WarningsRecorder) -> None:
-    """It would wait for itself: a RuntimeError that says what to write instead, and no coroutine is left over."""
+    """It would wait for itself: a RuntimeError that names the alternative, and no coroutine is left over."""
     found: list[str] = []
 
     async def inner(ctx: Context) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     async def outer(ctx: Context) -> None:
         engine.fire_sync("notification")
@@ -128,7 +128,7 @@ def test_fire_sync_in_an_async_handler_of_fire_sync(engine: Engine, recwarn: pyt
 
 
 def test_no_part_of_a_fire_waits_for_the_garbage_collector(engine: Engine, fire: Fire) -> None:
-    """A program that fires often would have the collector run often; the context after the chain is still there."""
+    """A program that fires often would trigger the collector often; the context after the chain still exists."""
     engine.register("pre_tool_use", answers(Verdict.patch({"n": 2})), name="a")
     engine.register("pre_tool_use", answers(Verdict.block("no")), name="b")
     gc.collect()
@@ -149,7 +149,7 @@ def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> 
     """Nor where functions that are not async return coroutines side by side, nor through another engine."""
 
     async def nothing(ctx: Context) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     results: list[Result] = []
     with Engine() as second:
@@ -173,7 +173,7 @@ def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> 
 
 
 def test_fire_sync_within_a_running_loop(engine: Engine) -> None:
-    """It blocks that loop, as its name says, and async handlers run elsewhere."""
+    """It blocks that loop, as its name suggests, and async handlers run elsewhere."""
 
     async def handler(ctx: Context) -> Verdict:
         await asyncio.sleep(0)
@@ -188,7 +188,7 @@ def test_fire_sync_within_a_running_loop(engine: Engine) -> None:
 
 @pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
 def test_context_variables_are_seen(engine: Engine, fire: Fire, kind: str) -> None:
-    """Those of whoever fires, wherever the handler runs."""
+    """The caller's variables, wherever the handler runs."""
     seen: list[str] = []
 
     def reads(ctx: Context) -> None:

@@ -56,7 +56,7 @@ def test_a_name_that_was_taken_may_be_replaced_on_purpose(engine: Engine) -> Non
 
 
 def test_one_function_for_two_events_without_a_name_is_two_handlers(engine: Engine) -> None:
-    """Nobody has chosen the name twice: the second has a number; a module that is run again adds none."""
+    """The duplicate name was not chosen: the second gets a number; a module that is run again adds none."""
     for _ in range(2):
         for event in ("pre_tool_use", "stop", PreToolUse):
             engine.register(event, guard)
@@ -239,7 +239,7 @@ def test_a_close_that_is_cancelled_closes_all_the_same(engine: Engine) -> None:
 
 
 def test_background_work_may_fire_while_the_end_waits_for_it() -> None:
-    """What was left before the end is done whole; nobody else can fire any more."""
+    """Work that was started earlier is completed; no other caller can fire any more."""
     fired: list[str] = []
     engine = Engine()
     engine.register("notification", lambda ctx: fired.append(str(ctx["message"])))

@@ -21,7 +21,7 @@ FIELDS = {"session_id": "HOOKRUN_SESSION_ID", "tool_name": "HOOKRUN_TOOL", "work
 
 
 def engine_of(project: Project, **more: object) -> Engine:
-    """Return an engine whose hook writes down its environment."""
+    """Return an engine whose hook writes its environment to a file."""
     project.hooks({"event": "pre_tool_use", "name": "tell", "command": TELL, "env": {"MINE": "1"}, **more})
     return Engine.load(project.root, home=project.home, trust_project=True)
 
@@ -57,7 +57,7 @@ def test_each_fire_is_told_its_own_words(project: Project) -> None:
 
 
 def test_a_fire_s_processes_are_found_by_a_word_that_no_other_has(project: Project) -> None:
-    """What ends a hook's descendants goes by it."""
+    """A hook's descendants are found by it."""
     with engine_of(project) as engine:
         chains = [variables(project, fire(engine))["HOOKRUN_CHAIN"] for _ in range(4)]
     assert len(set(chains)) == len(chains)
@@ -75,7 +75,7 @@ def test_a_variable_that_is_set_meanwhile_is_inherited(project: Project, monkeyp
 
 
 def test_what_is_declared_anew_is_told_anew(project: Project) -> None:
-    """After `reload`: another value, and another word of the user's on what projects' hooks inherit."""
+    """After `reload`: another value, and another `inherit` of the user for projects' hooks."""
     with engine_of(project) as engine:
         fire(engine)
         fire(engine)
@@ -88,7 +88,7 @@ def test_what_is_declared_anew_is_told_anew(project: Project) -> None:
 
 
 def test_what_is_decided_between_two_fires_counts(project: Project) -> None:
-    """A hook that is paused runs no more, and again when the pause is over."""
+    """A paused hook does not run, and runs again after the pause."""
     with engine_of(project) as engine:
         fire(engine)
         with locked_store(str(project.home)) as store:

@@ -47,7 +47,7 @@ def test_threads_that_were_left_alone_take_no_place(
 def test_where_no_thread_can_be_had_the_failure_says_so(
     engine: Engine, fire: Fire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond the most that may be left alone a handler is never called, and not said to have been in a thread."""
+    """Beyond the limit of abandoned threads a handler is never called, and its failure does not blame a thread."""
     monkeypatch.setattr("hookrun.library.threads.MOST_LEFT", 1)
     monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
     free, begun = Event(), []

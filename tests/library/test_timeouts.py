@@ -25,7 +25,7 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_failure: str) -> None:
-    """It is cancelled at its timeout, its `finally` runs, and the others have their say."""
+    """It is cancelled at its timeout, its `finally` runs, and the other hooks run."""
     ended: list[str] = []
 
     async def never(ctx: Context) -> None:
@@ -59,7 +59,7 @@ def test_a_cancellation_may_be_swallowed_once(engine: Engine, fire: Fire) -> Non
 
 
 def test_a_refusal_counts_also_late(engine: Engine, fire: Fire) -> None:
-    """Who refuses while being cancelled has refused, and a note says that it was late."""
+    """A refusal during cancellation counts, and a note says that it was late."""
 
     async def refuses(ctx: Context) -> Verdict:
         try:
@@ -75,7 +75,7 @@ def test_a_refusal_counts_also_late(engine: Engine, fire: Fire) -> None:
 
 
 def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fire) -> None:
-    """After the grace it is closed where it waits, and the failure says so."""
+    """After the grace period it is closed where it waits, and the failure says so."""
 
     async def stubborn(ctx: Context) -> None:
         while True:
@@ -127,7 +127,7 @@ def test_a_longer_timeout_of_its_own_does_not_help(engine: Engine, fire: Fire) -
 
 
 def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fire) -> None:
-    """One that polls with timeouts of its own, over and over, is ended at its time like any other."""
+    """One that polls with its own timeouts is ended at its timeout like any other."""
     rounds: list[int] = []
 
     async def polls(ctx: Context) -> None:
@@ -146,7 +146,7 @@ def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fir
 
 
 def test_a_cancelled_fire_cannot_be_outstayed_by_polling(engine: Engine) -> None:
-    """A handler that swallows the cancellation and continues with timeouts of its own is closed after the grace."""
+    """A handler that swallows the cancellation and continues with its own timeouts is closed after the grace period."""
     rounds: list[int] = []
 
     async def polls(ctx: Context) -> None:
@@ -171,7 +171,7 @@ def test_a_cancelled_fire_cannot_be_outstayed_by_polling(engine: Engine) -> None
 
 
 def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire) -> None:
-    """A fire within a handler that is out of time is cancelled: no more hooks of it run, none of them has failed."""
+    """A fire within a handler that has timed out is cancelled: no more of its hooks run, none of them has failed."""
     seen: list[str] = []
 
     async def inner(ctx: Context) -> None:
@@ -190,7 +190,7 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
 
 @pytest.mark.slow
 def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None:
-    """The fire continues without it; the failure says that the thread was left."""
+    """The fire continues without it; the failure says that the thread was abandoned."""
     go = Event()
 
     def blocks(ctx: Context) -> None:
@@ -206,7 +206,7 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_async: bool) -> None:
-    """It cannot be interrupted: its answer is late, and the failure says what to do about it."""
+    """It cannot be interrupted: its answer is late, and the failure suggests a fix."""
 
     def blocks(ctx: Context) -> Verdict:
         time.sleep(0.03)
@@ -228,7 +228,7 @@ def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_asy
 
 
 def test_a_refusal_of_one_that_blocks_counts(engine: Engine, fire: Fire) -> None:
-    """Late as it is: a refusal is not lost."""
+    """A late refusal is not lost."""
 
     def blocks(ctx: Context) -> Verdict:
         time.sleep(0.03)
@@ -240,7 +240,7 @@ def test_a_refusal_of_one_that_blocks_counts(engine: Engine, fire: Fire) -> None
 
 
 def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fire) -> None:
-    """The fire's deadline ends the one that runs, and the others do not begin: each is a failure of its own."""
+    """The fire's deadline ends the running one, and the others do not start: each is a separate failure."""
     names: list[str] = []
     began: list[Context] = []
 

@@ -223,6 +223,21 @@ def test_the_setting_off_ends_a_server_and_the_launchers_forget_it(account: Acco
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "sandbox", ["unshare --user --map-root-user --net --ipc", "unshare --net", "setpriv --no-new-privs"]
+)
+def test_a_run_in_a_sandbox_starts_no_server(account: Account, sandbox: str) -> None:
+    """It would have the account's socket and send everyone away who is not in the same sandbox."""
+    if subprocess.run([*sandbox.split(), "true"], capture_output=True, check=False).returncode:
+        pytest.skip("not allowed here")
+    account.cold("no-server", [*sandbox.split(), *COMMAND])
+    time.sleep(0.3)
+    assert account.servers() == []
+    account.cold("no-server")
+    wait_for(account.socket.exists)
+
+
+@pytest.mark.slow
 def test_one_of_many_cold_runs_starts_one_server(account: Account) -> None:
     """The others leave it to that one."""
     argv = [*COMMAND, "--agent", "claude", "PreToolUse", "--home", str(account.home), "--cold", "no-server"]

@@ -108,7 +108,7 @@ def test_a_case_has_its_own_directory_and_environment(project: Project) -> None:
 
 
 def test_the_environment_of_a_case_counts_more_than_the_declarations(project: Project) -> None:
-    """Options of hooks can be tried, whatever their names; what hookrun tells of the fire stays true."""
+    """Options of hooks can be tried, whatever their names; hookrun's own variables about the fire stay true."""
     says = 'cat >/dev/null; echo "$A $B $MY_SECRET $HOOKRUN_EVENT" >&2; exit 2'
     project.hooks({"command": says, "env": {"A": "its own", "B": "b"}})
     env = {"A": "the case's", "MY_SECRET": "s", "HOOKRUN_EVENT": "x"}
@@ -235,7 +235,7 @@ def test_a_named_declaration_file_stands_in(project: Project) -> None:
 
 
 def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A project's tests say the same on every machine."""
+    """A project's tests have the same result on every machine."""
     monkeypatch.setenv("HOME", str(project.home))
     project.hooks(GUARD)
     project.user_hooks({"name": "mine", "command": "exit 2"})
@@ -244,7 +244,7 @@ def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytes
 
 
 def test_declarations_can_be_given_in_memory(project: Project) -> None:
-    """They stand in for whatever lies around the files of cases."""
+    """They replace any declarations around the test files."""
     case_config = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
     assert not case_config.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))

@@ -1,4 +1,4 @@
-"""Files of cases are read with places, and what is wrong is said in full."""
+"""Test files are read with locations, and every problem is reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOOD = "cases: [{name: a, event: stop, expect: {action: continue}}]\n"
 
 
 def problems(project: Project, text: str) -> list[str]:
-    """Return everything that is said about a file with this text."""
+    """Return all problems reported for a file with this text."""
     file = text_file(project, text)
     return [problem.text for problem in [*file.problems, *(each for case in file.cases for each in case.problems)]]
 
@@ -56,7 +56,7 @@ def test_a_file_is_read(project: Project) -> None:
 
 
 def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) -> None:
-    """`context_file` is relative to the file of cases; what the case says itself is laid over it."""
+    """`context_file` is relative to the test file; the case's own fields override it."""
     (project.root / "push.json").write_text('{"tool_name": "bash", "session_id": "s1", "tool_args": {"command": "a"}}')
     file = text_file(
         project, "cases: [{name: a, event: stop, context_file: push.json, args: {command: b}, expect: {action: block}}]"
@@ -124,7 +124,7 @@ def test_a_file_that_is_not_there_is_a_problem(project: Project) -> None:
 
 
 def test_nested_checkouts_are_not_searched(project: Project) -> None:
-    """A checkout, a submodule (whose `.git` is a file) and a virtual environment are no files of the project."""
+    """A checkout, a submodule (whose `.git` is a file) and a virtual environment do not belong to the project."""
     for name in ("checkout", "submodule", ".venv", "hooks"):
         (project.root / name / "below").mkdir(parents=True)
         (project.root / name / "below" / "a.hooktest.yaml").write_text(GOOD)

@@ -31,7 +31,7 @@ SEVERAL = min(os.cpu_count() or 1, 2)
 
 
 def hookrun_test(project: Project, *options: str) -> tuple[int, dict[str, Any]]:
-    """Run `hookrun test --json`; return its exit status and what it says, without times."""
+    """Run `hookrun test --json`; return its exit status and its output, without times."""
     done = subprocess.run(
         project.command("test", "--json", *options),
         capture_output=True,
@@ -82,7 +82,7 @@ def test_several_processes_come_to_what_one_does(project: Project) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_dies_takes_no_result_with_it(project: Project) -> None:
-    """Its cases could not be run, each says so, and those of the others have run."""
+    """Each case in it is reported as not run, and those of the other files have run."""
     project.hooks(
         {"name": "killer", "event": "stop", "command": "kill -9 $PPID; sleep 60"}, {**GUARD, "event": "pre_tool_use"}
     )

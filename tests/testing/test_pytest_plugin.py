@@ -119,7 +119,7 @@ def test_a_projects_tests_fire_events(project: Project) -> None:
 
 
 def test_other_projects_pay_nothing(project: Project) -> None:
-    """Where there are no cases and nobody uses the fixture, no more of hookrun is loaded than the plugin."""
+    """Without test files or uses of the fixture, only the plugin itself is loaded from hookrun."""
     (project.root / "test_a.py").write_text(
         "import sys\n"
         "def test_loaded():\n"

@@ -1,4 +1,4 @@
-"""`--update` writes what came, as what is expected; what cannot be written is said."""
+"""`--update` writes the actual results as the expected ones, and reports what it cannot write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def expectations(project: Project) -> list[object]:
 
 
 def test_what_came_is_what_is_expected(project: Project) -> None:
-    """Only what did not hold; of a case that expects nothing, the action and what goes with it."""
+    """Only failed expectations; for a case without expectations, the action and its texts."""
     says = 'cat >/dev/null; echo \'{"action": "modify", "args_patch": {"n": 1}, "message": "*[x]"}\''
     project.hooks(
         GUARD, {"name": "changes", "matcher": "edit", "command": says}, {"event": "stop", "command": "exit 3"}
@@ -51,7 +51,7 @@ def test_the_cases_own_directory_is_written_as_its_word(project: Project) -> Non
 
 
 def test_agents_that_are_told_different_things_are_not_made_one(project: Project) -> None:
-    """A person has to say what is right for each."""
+    """The user has to decide for each agent."""
     project.hooks({"command": 'cat >/dev/null; echo \'{"action": "ask", "message": "sure?"}\''})
     case: dict[str, object] = {**LIST, "agents": ["claude", "gemini"], "expect": {"action": "block"}}
     updated = update(run_here(project, case).results)

@@ -1,4 +1,4 @@
-"""A run that a server answers is the run that a process of its own would have been, whoever calls and from where."""
+"""A run answered by a server has the same result as in a separate process, whoever calls and from where."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ LOOK = """cat >/dev/null
 ulimit -a; ulimit -H -a; umask; nice; pwd
 grep -E '^(Uid|Gid|Groups|NoNewPrivs|Seccomp|Cap|Cpus_|Mems_|Sig(Ign|Blk)|Umask)' /proc/self/status
 for name in cgroup ipc mnt net pid time user uts; do readlink /proc/self/ns/$name; done
+mkfifo "$0.fifo" && rm "$0.fifo" && echo may make a FIFO
 cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; ionice; hostname
 """
 """A hook that prints what it runs under."""
 
+RESTRICT = (sys.executable, str(Path(__file__).with_name("restrict.py")))
 WRAPS = {
     "nothing": (),
     "a network namespace": ("unshare", "--net"),
@@ -57,6 +59,8 @@ WRAPS = {
     "a batch job": ("chrt", "--batch", "0"),
     "the disk last": ("ionice", "--class", "3"),
     "the first victim": ("choom", "--adjust", "500", "--"),
+    "a Landlock domain": (*RESTRICT, "landlock"),
+    "a filter of system calls": (*RESTRICT, "seccomp"),
 }
 
 
@@ -113,6 +117,51 @@ def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: str) 
         assert [record.get("warm") for record in ways(warm)] == [None, True]
     elif "namespace" in wrap or wrap == "a sandbox":
         assert [record.get("cold") for record in ways(warm)] == [None, "namespace"]
+    elif WRAPS[wrap][:2] == RESTRICT:
+        restriction = "sandbox" if wrap == "a Landlock domain" else "privileges"
+        assert [record.get("cold") for record in ways(warm)] == [None, restriction]
+
+
+def test_a_launcher_in_a_sandbox_of_landlock_runs_cold(warm: Project) -> None:
+    """No file of /proc shows the server that its caller is in one."""
+    wrap = [*RESTRICT, "landlock"]
+    if subprocess.run([*wrap, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("not allowed here")
+    warm.user_hooks({"command": "mkfifo fifo || { echo no FIFO >&2; exit 2; }"})
+    done = subprocess.run(
+        [*wrap, *warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))],
+        input=claude_message(warm),
+        capture_output=True,
+        cwd=warm.root,
+        env=warm.environment(),
+        check=True,
+    )
+    assert b"no FIFO" in done.stdout
+    if os.geteuid() == 0:  # another account enters a domain only with no_new_privs, which the server sees
+        assert [record.get("cold") for record in ways(warm)] == ["sandbox"]
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_a_launcher_ignores_sigpipe_as_python_does(warm: Project, *, agent: bool) -> None:
+    """A hook that runs is answered for, whatever a stray SIGPIPE would do to another program."""
+    warm.user_hooks({"command": "cat >/dev/null; echo > begun; sleep 0.5; echo no >&2; exit 2"})
+    options = ("--agent", "claude", "PreToolUse", "--home", str(warm.home)) if agent else ("pre_tool_use",)
+    with subprocess.Popen(
+        warm.command("fire", *options),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=warm.root,
+        env=warm.environment(),
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(claude_message(warm) if agent else CONTEXT)
+        process.stdin.close()
+        process.stdin = None
+        until((warm.root / "begun").exists)
+        process.send_signal(signal.SIGPIPE)
+        out = process.communicate()[0]
+    assert b"no" in out
+    assert process.returncode in {0, 2}
 
 
 @pytest.mark.slow
@@ -137,7 +186,7 @@ def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
 
 @pytest.mark.parametrize("kind", ["command", "python", "parallel"])
 def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
-    """Nor anything that a hook has started: as with a killed process of its own."""
+    """Nor any process that a hook has started: as with a killed process."""
     warm.script("stays.py", "import subprocess, time\ndef check(context):\n    time.sleep(300)\n")
     stays = "(trap '' TERM HUP; sleep 300) & setsid sleep 300 & sleep 300"
     hooks: list[dict[str, object]] = [{"name": "shell", "command": stays, "timeout": 600}]
@@ -162,7 +211,7 @@ def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
 
 
 def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project) -> None:
-    """A hook that fires again is stopped at the depth at which a cold one is, also without its environment."""
+    """A hook that fires again is stopped at the depth of a cold one, whatever the server was started in."""
     arguments = ("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
     (warm.root / "message").write_bytes(claude_message(warm))
     found = []
@@ -181,7 +230,7 @@ def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project
 
 
 def test_a_made_up_nesting_of_the_caller_switches_no_guard_off(warm: Project) -> None:
-    """What the variable says is looked up among the caller's ancestors, not the server's."""
+    """The variable's value is looked up among the caller's ancestors, not the server's."""
     warm.user_hooks({"command": "echo no >&2; exit 2"})
     done = subprocess.run(
         warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),

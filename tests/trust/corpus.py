@@ -71,12 +71,12 @@ class Place:
         self.project.script(path, text, 0o755 if text.startswith("#!") or path == self.line.get("code") else 0o644)
 
     def track(self) -> None:
-        """Let git track the files that the line says."""
+        """Let git track the files that the line lists."""
         subprocess.run(["git", "init", "-q", "."], cwd=self.project.root, check=True)
         subprocess.run(["git", "add", *self.line["tracked"]], cwd=self.project.root, check=True)
 
     def digest(self) -> str:
-        """Return the digest of the hook as it is now; an empty one if it cannot be approved."""
+        """Return the hook's current digest; an empty one if it cannot be approved."""
         root, home = str(self.project.root), str(self.project.home)
         compiled = load_compiled(find(root, home))
         assert compiled is not None

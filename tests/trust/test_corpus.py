@@ -35,7 +35,7 @@ UNPROVEN = frozenset({"ruby", "just", "java", "library", "configuration"})
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("line", [each for each in lines("executed") if each["language"] not in UNPROVEN], ids=title)
 def test_the_changed_bytes_of_a_line_run(tmp_path: Path, line: Line) -> None:
-    """Whether each line of executed.json names code: changed, it prints what the change says."""
+    """Whether each line of executed.json names code: if changed, it prints the changed text."""
     language = line["language"]
     if shutil.which(NEEDS.get(language, "sh")) is None or (title(line).startswith("npx") and not shutil.which("npx")):
         pytest.skip(f"no {NEEDS.get(language, 'npx')} here")
@@ -79,7 +79,7 @@ def test_how_many_lines_are_covered_as_they_should_be(tmp_path: Path) -> None:
     print(f"{len(executed) - len(missed)} of {len(executed)} covered, {len(alarms)} of {len(data)} false alarms")
     print(*map(title, missed), "", *alarms, sep="\n")
     page = (ROOT / "docs" / "guides" / "security.md").read_text()
-    for line in missed:  # the page lists them, and an approval says that only a run tells
+    for line in missed:  # the page lists them, and an approval warns that only a run shows them
         assert line["command"].split("; ")[-1].strip("'") in page
         assert executed_by("command", line["command"]).unknown
     assert len(missed) <= len(executed) * 6 // 66

@@ -54,7 +54,7 @@ def test_a_hook_that_writes_a_file_its_command_names_stays_approved(stranger: St
 
 
 def test_a_script_that_was_not_there_at_the_first_look_is_looked_at_afterwards(stranger: Stranger) -> None:
-    """A hook that makes the script it then runs has answered with code that nobody saw."""
+    """A hook that writes the script it then runs has answered with code that was never reviewed."""
     project = stranger.project
     project.hooks({"name": "guard", "command": "cat >/dev/null; echo 'exit 0' > made.sh; sh made.sh"})
     stranger.approve()
@@ -64,7 +64,7 @@ def test_a_script_that_was_not_there_at_the_first_look_is_looked_at_afterwards(s
 
 
 def test_state_is_part_of_the_digest_and_releases_configuration_that_git_tracks(agent: Stranger) -> None:
-    """A tracked configuration file is covered until the declaration says that the hook changes it."""
+    """A tracked config file is covered until the declaration lists it as changed by the hook."""
     project = agent.project
     name = b"state.json"
     entry = bytes(60) + len(name).to_bytes(2, "big") + name + bytes(8 - (62 + len(name)) % 8)
@@ -144,7 +144,7 @@ def test_what_a_hook_covers_does_not_depend_on_where_the_project_is(agent: Stran
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 @pytest.mark.parametrize("command", ["sh pipe", "./pipe", ". ./pipe", "python3 - < pipe", "awk -fpipe"])
 def test_what_is_neither_a_file_nor_a_directory_is_refused(project: Project, kind: str, command: str) -> None:
-    """Nobody can say what a FIFO or a device will give: a hook that runs one cannot be approved."""
+    """The content of a FIFO or a device is unpredictable: a hook that runs one cannot be approved."""
     if kind == "fifo":
         os.mkfifo(project.root / "pipe")
     else:
@@ -225,7 +225,7 @@ def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger
 
 
 def test_an_approval_says_what_it_does_not_cover(project: Project) -> None:
-    """One line names data that may change, one what only a run can tell."""
+    """One line names data that may change, one what only a run can show."""
     project.script("guard.sh", "#!/bin/sh\n")
     project.script("words.txt", "a\n", 0o644)
     project.hooks({"name": "guard", "command": './guard.sh words.txt; sh "$SOMEWHERE"; python3 -c "exec(x)"'})

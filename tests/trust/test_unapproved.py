@@ -1,5 +1,6 @@
-"""Hooks that nobody has approved cost nothing: they are refused by their declarations, and all of them together in one
-budget of time, bytes and files, whatever a project declares."""
+"""Unapproved hooks are cheap: they are refused by their declarations, and share one budget of time, bytes and files,
+whatever a project declares.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ GUARD: dict[str, object] = {"name": "mine", "command": "echo no >&2; exit 2"}
 """A user's hook that refuses."""
 
 ANY_DIGEST = f"sha256:{0:064}"
-"""With a digest in the user's settings a declaration alone does not tell whether its hook is approved."""
+"""With a digest in the user's settings a declaration alone does not show whether its hook is approved."""
 
 MESSAGE = {
     "session_id": "s1",
@@ -159,7 +160,7 @@ def test_a_changed_declaration_of_an_approved_hook_is_refused_by_it(project: Pro
 
 
 def test_what_an_older_version_approved_is_still_approved(project: Project) -> None:
-    """Its store has no sums of declarations: name and file tell which hooks are worth a look."""
+    """Its store has no sums of declarations: name and file show which hooks to check."""
     project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\n")
     project.hooks({"name": "guard", "command": "./guard.sh"}, {"name": "other", "command": "./guard.sh"})
     project.approve()
@@ -186,7 +187,7 @@ def test_a_denial_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("parallel", [False, True])
 def test_hashing_has_one_budget_for_all_hooks_of_a_run(project: Project, *, parallel: bool) -> None:
-    """Where a declaration does not tell, files are read up to a limit, and what is beyond fails as untrusted."""
+    """Where the declaration is not enough, files are read up to a limit, and anything beyond fails as untrusted."""
     project.user_hooks({"name": "mine", "command": "true"}, trusted=[ANY_DIGEST])
     links(project, parallel=parallel, on_failure="block", always=True)
     run = Run(project)
@@ -272,7 +273,7 @@ def test_one_of_four_thousand_hooks_that_blocks_is_heard(project: Project) -> No
 
 @pytest.mark.slow
 def test_hooks_beyond_the_limit_cannot_be_approved_and_say_why(project: Project) -> None:
-    """The first five hundred can; an approval of the others would be worth nothing, as nobody hashes them."""
+    """The first five hundred can; an approval of the others would be worthless, because they are never hashed."""
     hooks: list[dict[str, object]] = [{"name": f"hook{n}", "command": "true"} for n in range(502)]
     project.hooks(*hooks)
     found = {each["name"]: each for each in json.loads(hookrun(project, "trust", "--json").stdout)}

@@ -1,4 +1,4 @@
-"""hookrun's handlers among foreign ones: put in once, brought up to date in place, taken out alone."""
+"""hookrun's handlers among other programs': added once, updated in place, removed individually."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WANTED = {
 @FEWER_EXAMPLES
 @given(written(comments=True), st.sampled_from([{}, {"Odd": WANTED["Stop"]}, WANTED]))
 def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[str, object]]) -> None:
-    """In any settings our handlers can be put in, once or in two steps, and be taken out: the text is as it was."""
+    """In any settings our handlers can be added, in one step or two, and removed: the text is unchanged."""
     before = Json(text, "jsonc")
     put = NESTED.add_handlers(NESTED.add_handlers(before, first), WANTED)
     assert {found.event: found.handler for found in NESTED.find_own(put)} == {**first, **WANTED}
@@ -39,7 +39,7 @@ def test_put_in_and_taken_out_leaves_all_else(text: str, first: dict[str, dict[s
 
 
 def test_an_old_handler_is_replaced_where_it_stands() -> None:
-    """A handler of another hookrun is brought up to date in its place, between foreign ones; a second one goes."""
+    """A handler of another hookrun is updated in place, between other programs' handlers; a duplicate is removed."""
     old = json.dumps({"type": "command", "command": wired("claude", "Stop")})
     text = f"""{{
   "hooks": {{
@@ -64,7 +64,7 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
 
 @pytest.mark.parametrize("beside", [[], [{"type": "command", "command": "other"}]])
 def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> None:
-    """Where we are alone in the group the matcher is taken out; foreign handlers keep theirs, and ours gets a group."""
+    """Where we are alone in the group the matcher is removed; other handlers keep theirs, and ours gets a new group."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": "Write", "hooks": [new, *beside]}]}})
     put = NESTED.add_handlers(Json(text, "json"), {"Stop": new})
@@ -75,14 +75,14 @@ def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> N
 
 @pytest.mark.parametrize("matcher", ["", "*", ".*"])
 def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
-    """What keeps nothing away is left as somebody has written it."""
+    """A matcher that excludes nothing stays as the user wrote it."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": matcher, "hooks": [new]}]}})
     assert NESTED.add_handlers(Json(text, "json"), {"Stop": new}).text == text
 
 
 def test_another_agents_handler_is_foreign() -> None:
-    """What fires hookrun for another agent is left where it is."""
+    """A handler that runs hookrun for another agent is left alone."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": wired("qwen", "Stop")}]}]}})
     assert NESTED.find_own(Json(text, "json")) == []
     assert NESTED.remove_handlers(Json(text, "json"), None).text == text
@@ -98,7 +98,7 @@ def test_another_agents_handler_is_foreign() -> None:
     ],
 )
 def test_a_line_written_by_hand_is_found_and_never_edited(line: str) -> None:
-    """It counts for who fires; ours is put beside it, and taken out alone."""
+    """It counts when looking for who answers; ours is added beside it, and removed individually."""
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}})
     json_text = Json(text, "json")
     assert [each.command.is_ours for each in NESTED.find_all(json_text)] == [False]
@@ -122,7 +122,7 @@ def test_flat_entries_and_a_file_of_ones_own() -> None:
 
 
 def test_empty_lists_that_were_there_stay() -> None:
-    """What was empty before install is not taken for what install has emptied."""
+    """A list that was empty before install is not mistaken for one that install emptied."""
     text = '{"hooks": {"Stop": [], "PreToolUse": [{"hooks": []}]}}'
     before = Json(text, "json")
     assert NESTED.remove_handlers(NESTED.add_handlers(before, WANTED), before).text == text
@@ -139,7 +139,7 @@ def test_empty_lists_that_were_there_stay() -> None:
     ],
 )
 def test_another_form_is_refused(text: str, path: tuple[str, ...]) -> None:
-    """Where the agent itself could not read hooks, nothing is put in, and the error says where."""
+    """Where the agent itself could not read hooks, nothing is added, and the error names the location."""
     place = f"{field_name(path)} must be "
     with pytest.raises(FileError, match=re.escape(place)):
         NESTED.add_handlers(Json(text, "json"), WANTED)

@@ -66,7 +66,7 @@ def test_trust_is_put_in_and_taken_out_alone() -> None:
 
 
 def test_trust_that_the_person_has_given_otherwise_is_kept() -> None:
-    """A digest that is not ours, because somebody has changed it, is not taken out."""
+    """A digest that was edited, and is no longer ours, is not removed."""
     trusts = _required("/h/.codex/hooks.json", HOOKS)
     config = TrustConfig("/h/.codex/config.toml", trusts)
     text = '[hooks.state."/h/.codex/hooks.json:stop:1:0"]\ntrusted_hash = "sha256:another"\n'

@@ -48,7 +48,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
 
 
 class Account:
-    """An account whose home lasts: TMPDIR is beside it."""
+    """An account with a permanent home: TMPDIR is outside it."""
 
     def __init__(self, directory: Path, tools: Tools) -> None:
         self.home = directory / "home"
@@ -137,7 +137,7 @@ def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, ins
     ],
 )
 def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: list[str], cache: str) -> None:
-    """What uvx and pipx run from their caches is not wired, and the two commands of the message do it for good."""
+    """Caches of uvx and pipx are refused, and the two commands in the message install permanently."""
     run = [tools.wheel if word == "WHEEL" else word for word in running]
     for option in ((), ("--dry-run",)):
         printed = account.run(*run, "hookrun", *INSTALL, *option, status=1)
@@ -171,7 +171,7 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
     found = account.run(*uvx, "doctor", "claude", status=1)
     assert f"the installed hookrun, {recorded}, is in {account.home}/.cache/uv\n" in found
     assert f"hint: run `uv tool install {tools.wheel}`" in found
-    account.run("uv", "tool", "install", tools.wheel)  # a lasting hookrun names the wiring that does not last, too
+    account.run("uv", "tool", "install", tools.wheel)  # a permanent hookrun reports the temporary line, too
     assert f"is in {account.home}/.cache/uv" in account.run("hookrun", "doctor", "claude", status=1)
     account.run("hookrun", *INSTALL)
     assert "place:" not in account.run("hookrun", "doctor", "claude", status=None)
@@ -179,7 +179,7 @@ def test_from_here_is_wired_and_recorded(account: Account, tools: Tools) -> None
 
 @pytest.mark.slow
 def test_a_temporary_directory_is_refused(account: Account, tools: Tools) -> None:
-    """An environment in TMPDIR is not wired for the user, nor one in the system's directory."""
+    """An environment in TMPDIR is not installed for the user, nor one in the system's directory."""
     program = _with_pip(account, tools, account.temporary / "environment")
     assert f"this hookrun is in {account.temporary}" in account.run(program, *INSTALL, status=1)
     assert account.wired() == ""
@@ -226,7 +226,7 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_documented_places_count_without_the_tools(
     quiet: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, directory: str
 ) -> None:
-    """Without uv and pipx on PATH their variables and defaults say where their caches are."""
+    """Without uv and pipx on PATH their variables and defaults locate their caches."""
     if variable:
         monkeypatch.setenv(variable, str(quiet / value))
     found = ephemeral_directory(_program(quiet, directory), str(quiet / "home"))
@@ -236,7 +236,7 @@ def test_the_documented_places_count_without_the_tools(
 
 
 def test_a_link_into_a_cache_is_in_it(quiet: Path) -> None:
-    """An environment whose package is a link into uv's cache (`--link-mode symlink`) does not outlive it."""
+    """An environment whose package is a link into uv's cache (`--link-mode symlink`) breaks with the cache."""
     program = _program(quiet)
     cached = quiet / "home/.cache/uv/archive-v0/__main__.py"
     cached.parent.mkdir(parents=True)

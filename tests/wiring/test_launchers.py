@@ -1,4 +1,4 @@
-"""The launchers in hookrun's data directory: what settings name is there, starts hookrun, and goes with the last."""
+"""The launchers in hookrun's data directory: created when settings name them, start hookrun, removed with the last."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_install_writes_them_and_the_last_uninstall_removes_them(project: Projec
 
 
 def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> None:
-    """Claude Code starts it, and without it only says that a hook gave no answer."""
+    """Claude Code starts it, and without it only reports that a hook gave no answer."""
     project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     link = launcher(project, "claude.PreToolUse")
@@ -215,7 +215,7 @@ def test_a_link_is_named_where_it_is_not_as_it_should_be(project: Project) -> No
 
 @pytest.mark.parametrize("args", [None, "", {}])
 def test_arguments_that_are_no_list_are_said_and_corrected(project: Project, args: object) -> None:
-    """Claude Code then runs no hook of the event, and says nothing (measured with 2.1.329)."""
+    """Claude Code then runs no hook of the event, without a message (measured with 2.1.329)."""
     project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     path = settings_file(project, "claude")
@@ -265,7 +265,7 @@ def tree_of(project: Project) -> dict[str, bytes]:
 
 
 def test_dry_run_shows_them_and_writes_nothing(project: Project) -> None:
-    """Both ways; the launchers are named, what launcher.conf says is shown."""
+    """Both ways; the launchers are named, the text of launcher.conf is shown."""
     project.hooks({"name": "a", "command": "true"})
     before = tree_of(project)
     printed = hookrun(project, "install", "claude", "--dry-run").stdout
@@ -295,7 +295,7 @@ def test_two_directories_of_an_agent_share_one(project: Project) -> None:
 
 @pytest.mark.slow
 def test_two_installations_after_one_another(project: Project, tmp_path: Path) -> None:
-    """The second one has the launchers of all agents, says so, and each line stays as it is."""
+    """The second one has the launchers of all agents and says so; the lines are unchanged."""
     project.hooks({"name": "a", "command": "true"})
     other = copy_of_hookrun(tmp_path / "other")
     run = [other.python, "-I", other.main, "install"]
@@ -441,7 +441,7 @@ def test_a_launcher_has_the_deadline_that_install_wrote_into_the_settings(form: 
 def test_an_install_does_not_read_launcher_conf_for_every_line(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a launcher starts is read when somebody asks, once for each line that is asked about."""
+    """A launcher's target is read on demand, once for each line."""
     project.hooks({"name": "a", "command": "true"})
     assert hookrun(project, "install", "claude", "--all-events").status == 0
     found: list[str] = []
@@ -462,7 +462,7 @@ def test_an_install_does_not_read_launcher_conf_for_every_line(
 
 
 def test_events_and_lines_are_those_of_every_agent(project: Project) -> None:
-    """Install, look and uninstall for all agents: what the settings name is there, and goes."""
+    """Install, look and uninstall for all agents: the files that settings name are created, and removed."""
     project.hooks({"name": "a", "command": "true"})
     before = tree(project.home, project.root)
     assert hookrun(project, "install", *ALL, "--trust").status == 0

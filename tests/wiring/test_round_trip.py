@@ -34,7 +34,7 @@ class Machine:
         self.settings.parent.mkdir(parents=True)
 
     def install(self, events: list[str]) -> list[InstallChange]:
-        """Wire these events, and let Codex trust them."""
+        """Install these events, and let Codex trust them."""
         ledger = Ledger(str(self.home))
         with ledger.locked():
             changes = plan.plan_install(self.wish, events, ledger)
@@ -84,7 +84,7 @@ def test_settings_come_back_byte_for_byte(agent: str, data: st.DataObject, mark:
 @FEWER_EXAMPLES
 @given(written(comments=True), st.sampled_from(["before", "after"]))
 def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
-    """A member that somebody adds after install, or between two installs, is there after uninstall, and all else."""
+    """A member added after install, or between two installs, is still there after uninstall, and so is all else."""
     with tempfile.TemporaryDirectory() as directory:
         machine = Machine(directory, "gemini")
         machine.settings.write_bytes(text.encode())
@@ -136,7 +136,7 @@ def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> No
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode"])
 def test_without_a_ledger_what_is_ours_goes_all_the_same(agent: str, tmp_path: Path) -> None:
-    """Where nobody knows any more what was there before, hookrun is taken out, and nothing else is there to lose."""
+    """If the original text is no longer known, hookrun's entries are removed, and nothing else can be lost."""
     machine = Machine(str(tmp_path), agent)
     machine.install(plan.all_events(machine.wish.agent))
     Path(Ledger(str(machine.home)).path).unlink()

@@ -1,4 +1,4 @@
-"""The shell line that agents run: it says where hookrun is, survives any path, and speaks when hookrun is gone."""
+"""The shell line that agents run: it locates hookrun, works with any path, and reports when hookrun is gone."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("gone", ["python", "main"])
 def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(shell: str, gone: str, tmp_path: Path) -> None:
-    """Without the interpreter, or without the program, the line says so in the agent's way, and its status is 0."""
+    """Without the interpreter, or the program, the line reports it in the agent's format, and its status is 0."""
     main = tmp_path / "hookrun" / "__main__.py"
     main.parent.mkdir()
     main.write_text("raise SystemExit(1)")
@@ -215,7 +215,7 @@ OURS = shell_line(HookrunProgram("/v/python3", "/v/hookrun/__main__.py"), FireFl
     ],
 )
 def test_only_what_install_could_have_written_is_ours(line: str) -> None:
-    """Anything before, after or within makes it a line by hand: it fires, and no program of it is known."""
+    """Any text before, after or within makes it a handwritten line: it runs, and its program is unknown."""
     found = read(line, "claude")
     assert found is not None
     assert (found.is_ours, found.program) == (False, None)
@@ -242,7 +242,7 @@ def test_text_in_a_comment_or_an_argument_fires_nothing(line: str) -> None:
 
 
 def test_a_plain_call_by_hand_answers_and_no_other(tmp_path: Path) -> None:
-    """What is said of who answers is believed of a program that is there, with nothing around its call."""
+    """A call counts as answering only if its program exists, and nothing else is around the call."""
     program = tmp_path / "hookrun"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -67,7 +67,7 @@ VALUES = st.recursive(
 
 @st.composite
 def agent_settings(draw: st.DrawFn) -> dict[str, object]:
-    """Return an agent's settings: keys of its own, and perhaps foreign hooks, in any order."""
+    """Return an agent's settings: its own keys, and perhaps other programs' hooks, in any order."""
     data: dict[str, object] = dict(draw(st.dictionaries(KEYS.filter(lambda key: key != "hooks"), VALUES, max_size=4)))
     if draw(st.booleans()):
         data["hooks"] = draw(EVENTS)
@@ -98,7 +98,7 @@ def _space(draw: st.DrawFn, newline: str, *, comments: bool) -> str:
 
 
 def _write(value: object, space: Callable[[], str], trailing: Callable[[], bool]) -> str:
-    """Return a value as JSON with arbitrary space wherever it may stand."""
+    """Return a value as JSON with arbitrary whitespace wherever it is allowed."""
     if isinstance(value, dict):
         parts = [f"{space()}{json.dumps(key)}{space()}:{_write(each, space, trailing)}" for key, each in value.items()]
         opened, closed = "{", "}"

@@ -3,7 +3,7 @@
 # requires-python = ">=3.11"
 # dependencies = []
 # ///
-"""PostToolUse on Edit and Write: a JSON file that cannot be read goes back to Claude."""
+"""PostToolUse on Edit and Write: report a JSON file that does not parse to Claude."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PreToolUse on file tools: nobody but a person changes .env files."""
+"""PreToolUse on file tools: only users change .env files."""
 
 import json
 import sys
