@@ -39,7 +39,10 @@ MAX_VALUE = 1 << 14
 SHORTEST_CREDENTIAL = 15
 """Characters of the shortest credential known by its form alone."""
 
-CREDENTIAL_WORDS = ("bearer", "basic", "pass", "token", "secret", "key", "mysql", "mariadb", "login")
+CREDENTIAL_WORDS = (
+    *("bearer", "basic", "authorization", "pass", "token", "secret", "key", "credential", "cookie"),
+    *("mysql", "mariadb", "login"),
+)
 """Parts of the words before a credential that follows neither `=` nor `:`."""
 
 ABOUT = (

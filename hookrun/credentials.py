@@ -66,17 +66,29 @@ URL = ("://",)
 """What precedes a password in a URL; an `@` follows."""
 
 NAME_WORDS = (
-    "token", "secret", "passw", "passphrase", "api_key", "apikey", "api-key", "access_key", "accesskey", "access-key",
-    "private_key", "privatekey", "private-key",
+    "token", "secret", "passw", "passphrase", "credential", "cookie", "authorization", "api_key", "apikey",
+    "access_key", "accesskey", "private_key", "privatekey", "signing_key", "encryption_key", "session_key",
 )  # fmt: skip
-NAMES = "(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key)"
-"""Names of credentials: words of which the text has one, and a pattern."""
+NAME_ENDS = ("_key", "_pat", "_auth", "_pass", "_pw", "_dsn", "database_url")
+"""Parts and ends of names of credentials. `process.prepare`, which is on the hot path, has its own table of them."""
+
+NAME_HINTS = (*NAME_WORDS, *(each.replace("_", "-") for each in NAME_WORDS if "_" in each), *NAME_ENDS)
+NAME = (
+    f"(?:{'|'.join(NAME_WORDS)})".replace("_", "[_-]")
+    .replace("passw|", "passw(?:or)?d|")
+    .replace("credential", "credentials?")
+    .replace("authorization", r"authorization(?!\s*:)")  # a header: see PLACES
+)
+NAMES = f"(?:{NAME}|(?-i:{'|'.join(NAME_ENDS).upper()}))"
+"""Words of which a text with such a name has one, and patterns. In a text, the ends count in capitals only, as
+variables have them: small letters name a program's own values, such as `sort_key=`."""
 
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
     (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
     (URL, r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
-    (NAME_WORDS, rf"(?i)({NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}}]{{4,}}"),
+    (("cookie",), r"(?i)(\bcookie\s*:\s*)[^\r\n\"']{4,}"),
+    (NAME_HINTS, rf"(?i)({NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}}]{{4,}}"),
 )
 """The same for values revealed by the name or place before them: the first group is kept."""
 
@@ -84,11 +96,12 @@ ARGUMENT = r"""(?:"[^"]*"?|'[^']*'?|[^\s"'|;&]+)"""
 """An argument in a shell command, quoted or not."""
 
 ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (NAME_WORDS, rf"(?is)({NAMES}\"?\s*[=:]\s*\")(?:[^\"\\]|\\.){{4,}}"),
-    (NAME_WORDS, rf"(?i)({NAMES}'?\s*[=:]\s*')[^']{{4,}}"),
-    (NAME_WORDS, rf"(?i)({NAMES}(?:\\\")?\s*[=:]\s*\\\")(?:[^\"\\]|\\[^\"]){{4,}}"),
-    (NAME_WORDS, rf"(?i)(\s--(?!no-)(?:\w+-)*{NAMES}\s+)(?!-){ARGUMENT}"),
-    (NAME_WORDS, rf"(?i)(\b(?:config(?:ure)?\s+set|set\s+-\w+)\s[^|;&\n]{{0,100}}?{NAMES}\s+)(?!-){ARGUMENT}"),
+    (NAME_HINTS, rf"(?is)({NAMES}\"?\s*[=:]\s*\")(?:[^\"\\]|\\.){{4,}}"),
+    (NAME_HINTS, rf"(?i)({NAMES}'?\s*[=:]\s*')[^']{{4,}}"),
+    (NAME_HINTS, rf"(?i)({NAMES}(?:\\\")?\s*[=:]\s*\\\")(?:[^\"\\]|\\[^\"]){{4,}}"),
+    (NAME_HINTS, rf"(?i)(\s--(?!no-)(?:\w+-)*{NAME}\s+)(?!-){ARGUMENT}"),
+    (NAME_HINTS, rf"(?i)(\b(?:config(?:ure)?\s+set|set\s+-\w+)\s[^|;&\n]{{0,100}}?{NAME}\s+)(?!-){ARGUMENT}"),
+    (NAME_HINTS, rf"(?i)({NAME}(?-i:_[A-Z0-9_]*)=){ARGUMENT}"),
     (("mysql", "mariadb"), rf"(\b(?:mysql|mariadb)[^|;&\n]{{0,200}}?\s-p){ARGUMENT}"),
     (("login",), rf"(\b(?:docker|podman|az|oc)\s+login\b[^|;&\n]{{0,200}}?\s-p\s*){ARGUMENT}"),
     (("sshpass",), rf"(\bsshpass\s+(?:-[ve]\s+)*-p\s*){ARGUMENT}"),
@@ -153,13 +166,18 @@ def _may_match(words: tuple[str, ...], low: str) -> bool:
 def redact_json(value: object, name: str = "") -> object:
     """Return a JSON value with credentials replaced in all strings; `name` is its key, if any."""
     if isinstance(value, str):
-        low = name.lower()
-        return HIDDEN if value and low and any(word in low for word in NAME_WORDS) else redact(value)
+        return HIDDEN if value and names_credential(name) else redact(value)
     if isinstance(value, dict):
         return {key: redact_json(each, str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [redact_json(each, name) for each in value]
     return value
+
+
+def names_credential(name: str) -> bool:
+    """Return whether a value called `name` is wholly a credential."""
+    low = name.lower().replace("-", "_")
+    return low.endswith(NAME_ENDS) or any(word in low for word in NAME_WORDS)
 
 
 def may_hold_secret(text: str) -> bool:

@@ -58,7 +58,7 @@ def socket_path(base: str) -> str:
 
 
 def _greeting(server: socket.socket, base: str) -> str:
-    """Return the server's first line, or what stands for it where there is none."""
+    """Return the server's first line, or a replacement if there is none."""
     path = socket_path(base)
     line = b""
     try:

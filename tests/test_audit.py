@@ -1,4 +1,4 @@
-"""The audit: what is in it and what is not, who may read it, and that neither trouble nor a crowd spoils it."""
+"""The audit: what it records and what not, who may read it, and that neither errors nor concurrency corrupt it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SECRETS = {
 
 
 def files(home: Path) -> list[Path]:
-    """Return the audit and every file that was put aside, the oldest first."""
+    """Return the audit and its rotated files, the oldest first."""
     directory = home / ".local" / "state" / "hookrun"
     aside = [path for path in directory.iterdir() if path.name.startswith("audit.jsonl.")]
     aside.sort(key=lambda path: -int(path.suffix[1:]))
@@ -68,7 +68,7 @@ def fire_unread(project: Project, *wrap: str, context: object = None) -> subproc
 
 
 def until(what: Callable[[], bool]) -> None:
-    """Return when it is so. For what another process does and no event tells of."""
+    """Wait until the condition is true. For effects in another process that no event reports."""
     give_up = time.monotonic() + ENOUGH
     while not what():
         assert time.monotonic() < give_up, "it did not come to be so"
@@ -149,7 +149,7 @@ def test_the_record_of_a_fire_says_what_came_of_it_and_what_it_cost(project: Pro
 
 
 def test_a_fire_without_any_hook_is_recorded(project: Project) -> None:
-    """Where nothing applies, and where nothing is declared at all, one record says that it was asked."""
+    """If no hook matches, and if none is declared at all, one record shows that hookrun ran."""
     project.fire()
     project.hooks({"command": "true", "matcher": "write"})
     project.fire()
@@ -173,7 +173,7 @@ def test_trouble_of_hookruns_own_is_recorded(project: Project) -> None:
 
 
 def test_hooks_that_were_switched_off_are_recorded(project: Project) -> None:
-    """HOOKRUN=0 and HOOKRUN_SKIP are seen in the record of the fire: nobody switches a guard off in silence."""
+    """HOOKRUN=0 and HOOKRUN_SKIP are in the record of the run: no guard is disabled silently."""
     project.hooks({"command": BLOCK})
     project.fire(env={"HOOKRUN_SKIP": "hook"})
     assert project.audit()[-1]["skipped"] == "hook"
@@ -250,7 +250,7 @@ def test_full_details_keep_no_credential(project: Project) -> None:
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_command_is_kept_short_and_without_credentials(project: Project, name: str) -> None:
-    """200 characters, cut after the credentials in it, and in what follows, were taken out."""
+    """200 characters, cut after credentials in them, and in the text that follows, were removed."""
     text, secret = SECRETS[name]
     command = f"echo {text}; " + "x" * 190 + f" {text}"
     log = str(project.fire({"tool_name": "bash", "tool_args": {"command": command}}).audit[-1]["command"])
@@ -280,7 +280,7 @@ def test_texts_of_hooks_are_kept(project: Project) -> None:
 
 
 def test_arguments_that_a_hook_only_advises_are_not_in_it(project: Project) -> None:
-    """A change that `mode: advise` tells the person of is not kept with its values."""
+    """A change that `mode: advise` shows to the user is recorded without its values."""
     change = """echo '{"action": "modify", "modified_args": {"command": "private-change"}}'"""
     project.hooks({"command": change, "mode": "advise"})
     fired = project.fire()
@@ -344,11 +344,11 @@ def test_a_project_cannot_switch_the_audit_off(project: Project) -> None:
     assert project.audit() != []
 
 
-# --- a fire that is killed
+# --- a run that is killed
 
 
 def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None:
-    """A fire that lasts over a second and then gets SIGKILL is in the audit by its `start`, with its process id."""
+    """A run that lasts over a second and then gets SIGKILL is in the audit by its `start`, with its process id."""
     os.mkfifo(project.root / "pid")
     project.hooks({"command": "echo $$ > pid; exec sleep 300"})
     with subprocess.Popen(
@@ -374,7 +374,7 @@ def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None
 
 @pytest.mark.slow
 def test_a_slow_fire_that_ends_has_one_start_and_one_fire_of_the_same_request(project: Project) -> None:
-    """A fire of over a second that ends well: `start`, the runs, `fire`, all with one request_id."""
+    """A run of over a second that ends normally: `start`, the runs, `fire`, all with one request_id."""
     project.hooks({"command": "sleep 1.2"})
     project.fire()
     records = project.audit(starts=True)
@@ -382,7 +382,7 @@ def test_a_slow_fire_that_ends_has_one_start_and_one_fire_of_the_same_request(pr
     assert len({record["request_id"] for record in records}) == 1
 
 
-# --- trouble
+# --- failures
 
 
 def read_only(directory: Path) -> tuple[str, ...]:
@@ -393,7 +393,7 @@ def read_only(directory: Path) -> tuple[str, ...]:
 
 
 def in_own_mounts(kind: str, options: str, directory: Path) -> tuple[str, ...]:
-    """Return what runs a command with a file system of its own on the directory; skip where that is not permitted."""
+    """Return a prefix that runs a command with a separate file system on the directory; skip if not permitted."""
     mount = f'mount -t {kind} -o {options} none "{directory}" && '
     wrap = ("unshare", "-rm", "sh", "-c")
     try:
@@ -406,7 +406,7 @@ def in_own_mounts(kind: str, options: str, directory: Path) -> tuple[str, ...]:
 
 
 def assert_unharmed(project: Project, *, wrap: tuple[str, ...] = (), message: str) -> None:
-    """See that a block and a continue are what they are, and that stderr says that the audit could not be written."""
+    """Check that block and continue are unchanged, and that stderr reports that the audit could not be written."""
     for command, status, action in ((BLOCK, 2, "block"), ("true", 0, "continue")):
         project.hooks({"command": command})
         fired = project.fire(wrap=wrap)
@@ -416,7 +416,7 @@ def assert_unharmed(project: Project, *, wrap: tuple[str, ...] = (), message: st
 
 
 def test_a_directory_that_cannot_be_written_changes_no_verdict(project: Project) -> None:
-    """An audit directory without the right to write leaves the verdict as it is, and stderr names the file."""
+    """An audit directory without write permission leaves the verdict unchanged, and stderr names the file."""
     directory = project.audit_path.parent
     directory.mkdir(parents=True)
     assert_unharmed(project, wrap=read_only(directory), message=str(project.audit_path))
@@ -464,7 +464,7 @@ def test_a_symlink_in_its_place_is_not_written_through(project: Project, *, ther
 
 
 def test_a_full_disk_changes_no_verdict(project: Project) -> None:
-    """On a file system without a free byte the verdict is what it is, and stderr says that no space is left."""
+    """On a full file system the verdict is unchanged, and stderr reports the lack of space."""
     directory = project.audit_path.parent
     directory.mkdir(parents=True)
     wrap = in_own_mounts("tmpfs", "size=16k", directory)
@@ -473,7 +473,7 @@ def test_a_full_disk_changes_no_verdict(project: Project) -> None:
 
 
 def test_a_limit_on_the_size_of_files_changes_no_verdict(project: Project) -> None:
-    """Where the audit may not grow (RLIMIT_FSIZE), the verdict is what it is and stderr says so."""
+    """If the audit may not grow (RLIMIT_FSIZE), the verdict is unchanged and stderr says so."""
     project.audit_path.parent.mkdir(parents=True)
     project.audit_path.write_text('{"v": 1}\n' * 57)
     assert project.audit_path.stat().st_size > 512
@@ -482,7 +482,7 @@ def test_a_limit_on_the_size_of_files_changes_no_verdict(project: Project) -> No
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit here")
 def test_a_line_that_was_cut_short_does_not_spoil_the_next(project: Project) -> None:
-    """A record that a full disk has cut is removed: what is written after it is on a line of its own."""
+    """A record that a full disk has cut is removed: the next one starts on a new line."""
     fire_unread(project)
     whole = project.audit_path.read_bytes()
     done = fire_unread(project, "prlimit", f"--fsize={len(whole) * 3 // 2}")
@@ -513,7 +513,7 @@ def test_it_is_put_aside_when_it_has_grown_and_the_oldest_goes(project: Project)
 
 
 def test_it_grows_to_ten_megabytes_by_default(project: Project) -> None:
-    """Without the setting the audit is put aside beyond 10 MiB, and not before."""
+    """By default the audit is rotated beyond 10 MiB, and not before."""
     project.fire()
     size = project.audit_path.stat().st_size
     padding = b'{"v": 1, "kind": "padding", "x": "%s"}\n' % (b"x" * 9962)
@@ -555,7 +555,7 @@ def test_an_audit_that_another_process_has_just_put_aside_is_no_trouble(tmp_path
 
 
 def test_where_one_that_was_put_aside_is_gone_those_behind_it_stay(tmp_path: Path) -> None:
-    """Each file moves only as far as it must; at most `keep` are there, and only the oldest goes."""
+    """Each file moves only as far as needed; at most `keep` exist, and only the oldest is deleted."""
     path = tmp_path / "audit.jsonl"
     for name, size in {"": 11, ".1": 12, ".3": 13}.items():
         Path(f"{path}{name}").write_bytes(b"x" * size)
@@ -604,7 +604,7 @@ def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project
 
 @pytest.mark.slow
 def test_200_fires_of_8_at_once_into_one_audit_lose_nothing(project: Project) -> None:
-    """200 real fires, 8 at a time, into an audit that is put aside meanwhile: 600 records on 600 whole lines."""
+    """200 real runs, 8 at a time, into an audit that is rotated meanwhile: 600 records on 600 whole lines."""
     project.user_hooks(audit=CROWD)
     (project.root / "says").write_text(json.dumps({"action": "continue", "message": "x" * 400}))
     project.hooks({"name": "h0", "command": "cat says"}, {"name": "h1", "command": "cat says"})

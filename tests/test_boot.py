@@ -194,7 +194,7 @@ def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
 def test_who_wants_no_compiled_code_in_packages_gets_none_written(
     project: Project, package: Path, options: tuple[str, ...], environment: dict[str, str]
 ) -> None:
-    """The file is not written, but taken where it is there, as Python does with its own."""
+    """The file is not written, but used if it exists, as Python does with its own."""
     assert console(project, package, *options, **environment)[0]["action"] == "continue"
     assert not code_file(package).exists()
     boot_writer.write(str(package))
@@ -458,7 +458,7 @@ def test_the_command_line_is_reached_too(project: Project, package: Path) -> Non
 
 @pytest.mark.slow
 def test_a_package_with_a_stale_file_is_not_left_for_another_one(project: Project, package: Path) -> None:
-    """Where the environment has a hookrun of its own, such as an editable one, a copy still runs its own modules."""
+    """If the environment has another hookrun, such as an editable one, a copy still runs its own modules."""
     fire(project, package)
     assert list(package.glob("boot.*.code"))
     source = package / "__init__.py"
@@ -538,7 +538,7 @@ def test_a_module_that_is_half_written_ends_in_one_line(project: Project, packag
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", ["claude", "copilot"])
 def test_without_a_free_descriptor_it_ends_in_one_line(project: Project, package: Path, agent: str) -> None:
-    """`site` prints no traceback; the status is 1 for every agent: nobody may switch hooks off in silence."""
+    """`site` prints no traceback; the status is 1 for every agent: hooks are never disabled silently."""
     limit = 'ulimit -n 4; exec "$@"'
     status, stderr = broken(project, package, agent, "sh", "-c", limit, "sh")
     assert re.fullmatch("hookrun: cannot be loaded, so no hook has run: .*Too many open files.*\n", stderr), stderr

@@ -164,7 +164,7 @@ def test_the_hooks_of_pre_commit(project: Project) -> None:
 
 @pytest.mark.slow
 def test_the_action(project: Project, tmp_path: Path) -> None:
-    """Each step's shell lines as they stand, in the shell that GitHub runs them in, beside a checkout of hookrun."""
+    """Each step's shell lines unchanged, in the shell that GitHub uses, beside a checkout of hookrun."""
     checkout = project.root / ".hookrun"
     shutil.copytree(ROOT / "hookrun" / "recipes" / "cases", checkout / "hookrun" / "recipes" / "cases")
     (checkout / ".git").mkdir()

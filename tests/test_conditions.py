@@ -198,7 +198,7 @@ def flat(value: object) -> list[object]:
 
 
 def found(value: object, parts: list[str], *, every: bool) -> list[object]:
-    """Return what stands at the path, slowly: by `every` reading of keys with dots, or the first, most steps first."""
+    """Return the value at the path, slowly: by `every` reading of keys with dots, or the first, most steps first."""
     if not parts:
         return flat(value)
     if isinstance(value, list):
@@ -214,7 +214,7 @@ def found(value: object, parts: list[str], *, every: bool) -> list[object]:
 
 
 def reference_holds(conditions: Conditions, context: Mapping[str, object], *, every: bool = True) -> bool:
-    """Tell whether all conditions hold, by trying every glob on every value as text."""
+    """Return whether all conditions match, by trying every glob on every value as text."""
     for path, patterns in conditions.items():
         candidates = [
             value
@@ -425,7 +425,7 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
     ],
 )
 def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], expected: list[str]) -> None:
-    """The text says which condition it was, what it wanted and what was found, control characters escaped."""
+    """The text names the condition, the expected and the actual value, control characters escaped."""
     arguments = {"command": "ls\n\x1b[31m", "n": 3, "null": None}
     context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments}
     why = dry_run.mismatch_reason(hook(**fields), context)

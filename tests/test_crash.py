@@ -224,7 +224,7 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
 def test_a_log_that_cannot_be_written_changes_nothing(
     project: Project, make: Callable[[Path], None], arguments: tuple[str, ...]
 ) -> None:
-    """Neither the status nor the answer, but that no log is named; nobody is waited for who would read a FIFO."""
+    """Neither the status nor the answer, only no log is named; a FIFO without a reader does not block."""
     stdin = json.dumps(Agent("claude", project).shell())
     home = ("--home", str(project.home))
     written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))

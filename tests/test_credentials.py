@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.audit import summarized
-from hookrun.credentials import FORMS, HIDDEN, KINDS, find_secrets, redact
+from hookrun.credentials import FORMS, HIDDEN, KINDS, NAME_ENDS, NAME_WORDS, find_secrets, redact, redact_json
+from hookrun.process.prepare import VARIABLE_ENDS, VARIABLE_WORDS, looks_like_credential
+from hookrun.recipes.log_tools import LogSanitizer
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
 """Thirty-six characters as a token may have them; every credential here is made up."""
@@ -39,7 +41,7 @@ SURROUNDINGS = ["{}", "fatal: cannot log in with {}, give another", "KEY={}", "'
 
 @pytest.mark.parametrize("kind", CREDENTIALS)
 def test_credentials_are_hidden_by_their_form(kind: str) -> None:
-    """A well-known credential is replaced whole wherever it stands, and what is around it stays."""
+    """A well-known credential is replaced completely wherever it is, and the text around it stays."""
     for around in SURROUNDINGS:
         before, after = around.split("{}")
         assert redact(before + CREDENTIALS[kind] + after) == before + HIDDEN + after
@@ -100,6 +102,9 @@ def test_a_long_command_is_redacted_in_time(text: str) -> None:
         ("export GITHUB_TOKEN=abcd1234", "abcd1234"),
         ('PRIVATE_KEY="abcd1234"', "abcd1234"),
         ("access-key: abcd1234", "abcd1234"),
+        ("Cookie: theme=dark; session=abcd1234", "theme=dark; session=abcd1234"),
+        ('{"authorization": "Basic abcd"}', "Basic abcd"),
+        ("SECRET_KEY_BASE=abcd1234 rails s", "abcd1234"),
         *COMMANDS,
     ],
 )
@@ -108,16 +113,41 @@ def test_values_are_hidden_by_their_name_or_place(text: str, secret: str) -> Non
     assert redact(text) == text.replace(secret, HIDDEN)
 
 
+NAMED = [
+    *["MY_passwd" if word == "passw" else f"MY_{word}" for word in NAME_WORDS],
+    *[f"MY{end}" for end in NAME_ENDS],
+    *["API-KEY", "X-Signing-Key", "NPM_AUTH", "COOKIE", "DATABASE_URL", "AWS_CREDENTIALS"],
+]
+
+
+@pytest.mark.parametrize("name", [each for name in NAMED for each in (name.upper(), name)])
+def test_a_name_of_a_credential_is_known_everywhere(name: str) -> None:
+    """To `env_policy: scrub`, the audit, `secret-scan` and `log-tools`."""
+    value = "hunter2Zq81"
+    assert looks_like_credential(name.encode())
+    assert redact_json({name: value}) == {name: HIDDEN}
+    assert LogSanitizer(100, redact=True).value({name: value}) == {name: HIDDEN}
+    if not name.endswith(NAME_ENDS) or name.endswith("api_key"):  # in small letters a program's own: `sort_key=...`
+        assert redact(f"export {name}={value} x") == f"export {name}={HIDDEN} x"
+        assert [each.value for each in find_secrets(f"export {name}={value} x", by_place=True)] == [value]
+
+
+def test_the_environment_of_hooks_and_the_audit_know_the_same_names() -> None:
+    """Two tables, as neither may import the other; the agent's socket is only a path, but what it opens is a key."""
+    assert {word.decode().lower() for word in VARIABLE_WORDS} - {"auth_sock"} == set(NAME_WORDS)
+    assert {end.decode().lower() for end in VARIABLE_ENDS} == set(NAME_ENDS)
+
+
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH "])
 def test_private_keys_are_hidden_whole(kind: str) -> None:
-    """Every line of a private key goes, of one that was cut off as well."""
+    """Every line of a private key is removed, of a truncated one as well."""
     key = f"-----BEGIN {kind}PRIVATE KEY-----\nMIIE{BODY}\n{BODY}\n-----END {kind}PRIVATE KEY-----"
     assert redact(f"before\n{key}\nafter") == f"before\n{HIDDEN}\nafter"
     assert redact(f"before\n{key[:60]}") == f"before\n{HIDDEN}"
 
 
 def test_two_private_keys_are_two() -> None:
-    """What stands between two keys is not taken for a part of them."""
+    """The text between two keys is not part of them."""
     key = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----"
     assert redact(f"{key}\nbetween\n{key}") == f"{HIDDEN}\nbetween\n{HIDDEN}"
 
@@ -170,6 +200,8 @@ def test_every_credential_of_a_text_is_hidden() -> None:
         "vault --token-file f",
         "echo $npm_config_user_agent $npm_package_dependencies_react",
         "hf_transformers_cache_directory = x",
+        "sorted(rows, key=by_name, sort_key=created_at)",
+        "MAX_TOKENS=4096 passwordless: true",
     ],
 )
 def test_ordinary_text_is_left_as_it_is(text: str) -> None:
@@ -250,6 +282,6 @@ def test_every_kind_of_the_table_is_tried() -> None:
 
 
 def test_each_pattern_is_reached_by_one_of_its_words() -> None:
-    """A credential's text holds a word of the row that knows it: patterns are only tried behind such a word."""
+    """A credential contains a keyword of its row: a pattern is only tried after such a word."""
     for _, credential in FOUND_BY_SECRET_SCAN:
         assert any(word in credential.lower() for words, *_ in FORMS for word in words)

@@ -1,4 +1,4 @@
-"""A fire from hook to hook: order, changes seen by those that come after, side by side, the end, and the recheck."""
+"""A run from hook to hook: order, changes seen by later hooks, parallel hooks, the end, and the recheck."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Listed:
         return LAYERS.index(self._hooks[index].layer)
 
     def always(self, index: int) -> bool:
-        """Tell whether the hook runs even when the chain has ended."""
+        """Return whether the hook runs even when the chain has ended."""
         return self._hooks[index].always
 
     def enforcing(self, index: int) -> bool:
-        """Tell whether the hook's word can change what happens."""
+        """Return whether the hook can block or modify the call."""
         return self._hooks[index].mode == "enforce" and not self._hooks[index].background
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
-        """Tell whether the hook applies in this context."""
+        """Return whether the hook matches this context."""
         return conditions.applies(self._hooks[index], context)
 
     def hook(self, index: int) -> Hook:
@@ -81,7 +81,7 @@ def failed(kind: str, exit_code: int | None = None) -> Outcome:
 
 
 class Fire:
-    """One run of a chain, with what a fake runner saw. Hooks without an answer say continue."""
+    """One run of a chain, and the calls of a fake runner. Hooks without an answer continue."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ def test_two_patches_both_arrive() -> None:
 
 @pytest.mark.parametrize("action", ["allow", "ask"])
 def test_allow_and_ask_may_bring_arguments(action: str) -> None:
-    """The change is made and seen, and the word stays what it was."""
+    """The change is made and seen, and the action stays the same."""
     fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action, "message": "m", "modified_args": {"x": 1}}})
     assert fire.seen("b")[0]["tool_args"] == {"x": 1}
     assert fire.verdict.to_dict() == {"action": action, "message": "m", "modified_args": {"x": 1}}
@@ -287,7 +287,7 @@ def test_the_context_given_is_not_changed() -> None:
 
 
 def test_parallel_neighbours_run_in_one_call() -> None:
-    """Neighbours that all say so run together; one that does not stands between and alone."""
+    """Neighbours that are all parallel run together; one that is not runs between them, alone."""
     fire = Fire(parallel("a"), parallel("b"), hook("c"), parallel("d"), parallel("e"), parallel("f"))
     assert fire.calls == [["a", "b"], ["c"], ["d", "e", "f"]]
 
@@ -304,7 +304,7 @@ def test_parallel_neighbours_are_of_one_layer() -> None:
 
 
 def test_a_hook_that_does_not_apply_does_not_separate_neighbours() -> None:
-    """Whether it is parallel or not: what does not run stands between nobody, be it off or not matching."""
+    """Whether it is parallel or not: a hook that does not run separates no neighbours, disabled or not matching."""
     between = hook("x", matcher=["write"]), hook("y", mode="off"), hook("z")
     fire = Fire(parallel("a"), *between, parallel("b"), off={"z": "said so"})
     assert fire.calls == [["a", "b"]]
@@ -394,7 +394,7 @@ def test_who_was_passed_over_by_a_group_that_changed_things_is_looked_at_again()
 
 
 def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> None:
-    """One look is enough at a candidate whose context is as it was; nobody runs twice."""
+    """A candidate whose context has not changed is checked once; no hook runs twice."""
     looks: list[int] = []
 
     class Counting(Listed):
@@ -426,7 +426,7 @@ def test_metadata_too_makes_a_passed_over_candidate_apply() -> None:
 
 @pytest.mark.parametrize("action", ["stop", "block", "skip"])
 def test_stop_block_and_skip_end_the_chain(action: str) -> None:
-    """Nothing after them runs but hooks that run always; each step says who ended it."""
+    """Nothing after them runs but hooks that run always; each step names the hook that ended it."""
     fire = Fire(
         hook("a"),
         hook("b"),
@@ -560,7 +560,7 @@ def test_a_guard_that_the_changed_call_does_not_concern_is_not_run_again() -> No
     ],
 )
 def test_the_layers_above_a_change_are_rechecked_and_no_other(changer: str, again: list[str]) -> None:
-    """A change is looked at by who has more to say, from the nearest layer up."""
+    """Layers of higher precedence recheck a change, from the nearest layer up."""
     fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={changer: sets(x=1)})
     assert fire.order == [*LAYERS, *again]
     assert fire.action == "modify"
@@ -574,7 +574,7 @@ def test_without_a_change_nobody_is_rechecked() -> None:
 
 @pytest.mark.parametrize("fields", [{"mode": "advise"}, {"background": True}, {"mode": "off"}])
 def test_who_cannot_refuse_is_not_rechecked(fields: Json) -> None:
-    """Advisers and background hooks run once: they would only say the same again."""
+    """Advisers and background hooks run once: they would only repeat their answer."""
     fire = Fire(hook("u", layer="user", **fields), hook("p"), answers={"p": sets(x=1)})
     assert fire.order.count("u") == (0 if fields.get("mode") == "off" else 1)
 
@@ -593,7 +593,7 @@ def test_after_the_end_a_guard_that_runs_always_is_not_rechecked() -> None:
 
 
 def test_of_several_changes_the_one_from_furthest_below_decides_who_is_rechecked() -> None:
-    """The user's change came first, the local hook's after it: project, user and managed hooks all look again."""
+    """The user's change came first, the local hook's after it: project, user and managed hooks all run again."""
     fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={"user": sets(x=1), "local": sets(y=1)})
     assert fire.order == [*LAYERS, "project", "user", "managed"]
 
@@ -708,7 +708,7 @@ def nested(depth: int) -> object:
 
 
 def test_an_answer_nested_at_any_depth_is_taken_or_is_a_bad_verdict() -> None:
-    """Around the limit of the recursion too there is a verdict, and a change that was not made is not told."""
+    """Near the recursion limit too there is a verdict, and a change that was not made is not reported."""
     for depth in range(200, sys.getrecursionlimit() + 50, 7):
         text = b'{"action":"modify","args_patch":{"deep":' + b"[" * depth + b"]" * depth + b"}}"
         outcome = Outcome()
@@ -770,7 +770,7 @@ def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[
 @settings(max_examples=200)
 @given(chains(), answers_of)
 def test_any_chain_ends_the_same_each_time(hooks: list[Hook], answers: dict[str, Json]) -> None:
-    """The same input gives the same answer, nobody runs twice but in the recheck, and an end is an end."""
+    """The same input gives the same answer, no hook runs twice except for the recheck, and an end is final."""
     fire = Fire(*hooks, answers=answers)
     assert Fire(*hooks, answers=answers).verdict.to_dict() == fire.verdict.to_dict()
     for recheck in (False, True):

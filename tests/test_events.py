@@ -156,7 +156,7 @@ def test_an_unknown_event_is_named_with_what_may_have_been_meant(
 
 
 def test_an_event_resolves_by_any_name_and_the_agents_own_comes_first() -> None:
-    """A program's own events have one name; `AfterAgent` is what the agent says that it is."""
+    """A program's own events have one name; `AfterAgent` means what the agent defines."""
     assert events.resolve_event("AfterTool") == "post_tool_use"
     assert events.resolve_event("deployed", ["deployed"]) == "deployed"
     assert events.resolve_event("Stop", (), {"Stop": "subagent_stop"}) == "subagent_stop"

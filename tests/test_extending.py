@@ -1,4 +1,4 @@
-"""What docs/how-it-works.md says of adding things holds: each is added in one place, and everything else follows.
+"""docs/how-it-works.md is right about adding things: each is added in one place, and everything else follows.
 
 The toy agent is in tests/docs/test_agents_pages.py.
 """
@@ -36,7 +36,7 @@ class Copy:
         (self.root / "hookrun" / name).write_text(text)
 
     def insert(self, name: str, after: str, text: str) -> None:
-        """Insert a text after the one place where `after` stands in a module."""
+        """Insert a text after the only occurrence of `after` in a module."""
         path = self.root / "hookrun" / name
         before = path.read_text()
         assert before.count(after) == 1, (name, after)
@@ -107,7 +107,7 @@ def test_a_recipe(copy: Copy) -> None:
 
 @pytest.mark.slow
 def test_an_event_alias(copy: Copy) -> None:
-    """One word in a table: declarations and `fire` know the event by it."""
+    """One entry in a table: declarations and `fire` accept the event by it."""
     copy.insert("events.py", '        "PreToolUse",\n        "preToolUse",\n', '        "beforeToy",\n')
     copy.project.hooks({"event": "beforeToy", "command": "exit 2"})
     assert copy.fire()["action"] == "block"

@@ -95,7 +95,7 @@ FOR_AN_AGENT = {
     "hookrun.agents.base",
     "hookrun.agents.formats",
 }
-"""What it adds that an agent fires, beside the module about that agent and what that shares with others."""
+"""Added if an agent runs hookrun, besides the agent's module and what it shares with others."""
 
 OF_THE_AGENT: dict[str, set[str]] = {
     "claude": set(),
@@ -120,7 +120,7 @@ FOR_TRUST = {
 """What it adds that a hook of the project is asked for its approval, its digest known from before."""
 
 FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply", "pwd"}
-"""What it adds that a hook had something to say; a refusal proposes a command, so it asks whose home this is."""
+"""Added if a hook gave an answer; a refusal proposes a command, so it looks up the account's home."""
 
 NEVER = {
     "re", "json", "subprocess", "pathlib", "dataclasses", "typing", "enum", "signal", "logging", "asyncio", "click",
@@ -131,7 +131,7 @@ NEVER = {
 
 
 def modules(project: Project, program: str, *arguments: str) -> set[str]:
-    """Return the modules that an interpreter has loaded at the end of a program that fires."""
+    """Return the modules that an interpreter has loaded at the end of a program that runs hookrun."""
     context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
@@ -156,7 +156,7 @@ def written_by_fire(project: Project) -> set[str]:
 
 
 def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
-    """Return what a fire loads beyond a bare Python, from a cache that was filled before it."""
+    """Return the modules that a run loads beyond a bare Python, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
     filled = load_compiled(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
@@ -230,7 +230,7 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
 
 @pytest.mark.parametrize("agent", OF_THE_AGENT)
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, agent: str) -> None:
-    """Without a hook that applies exactly these, with one what runs it; and what says the answer, if there is one."""
+    """Without a matching hook exactly these; with one also the runner, and the reply's module if it answers."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
     bare = modules(project, BARE)
     assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare

@@ -74,7 +74,7 @@ LONGEST_CHAIN = 14
 """Modules that import one another one after the other, at import time."""
 
 AGENTS = sorted(agents.AGENTS.keys() - {"claude"})
-"""Agents whose facts belong to their own module. Claude is also a dialect and a form of settings."""
+"""Agents whose facts belong in their own module. Claude is also a dialect and a form of settings."""
 
 AGENT_ROOMS = frozenset({"agents", "claude", "integrations"})
 
@@ -260,7 +260,7 @@ def test_every_file_name_is_there_once() -> None:
 
 
 def test_every_class_name_is_there_once() -> None:
-    """One name stands for one idea; compat has the names of other engines, by design."""
+    """One name means one thing; compat has the names of other engines, by design."""
     names = defaultdict(list)
     for module, path in MODULES.items():
         for node in () if room(module) == "compat" else ast.walk(ast.parse(path.read_text())):

@@ -43,7 +43,7 @@ def exact(value: object) -> str:
 
 
 def set_in(target: dict[str, object], path: tuple[str, ...]) -> bool:
-    """Tell whether there is something at this path of the object."""
+    """Return whether there is a value at this path of the object."""
     place: object = target
     for key in path:
         if not isinstance(place, dict) or key not in place:
@@ -107,7 +107,7 @@ def test_changes_applied_one_set_after_another_leave_the_sets_alone(
 @pytest.mark.slow
 @given(objects, objects)
 def test_applying_the_difference_gives_the_other(one: dict[str, object], other: dict[str, object]) -> None:
-    """apply(a, diff(a, b)) is b, true and 1 and 1.0 told apart."""
+    """apply(a, diff(a, b)) is b, with true, 1 and 1.0 distinguished."""
     assert exact(verdicts.apply(one, verdicts.diff(one, other))) == exact(other)
 
 

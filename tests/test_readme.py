@@ -1,4 +1,4 @@
-"""The README: its commands are those that CI runs, its guards block what it says, its links lead to files."""
+"""The README: its commands are those that CI runs, its guards block as described, its links lead to files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_first_hooks_are_right(project: Project) -> None:
 
 
 def test_the_commands_for_a_fresh_machine_are_where_ci_takes_them_from() -> None:
-    """The two commands stand alone in their blocks, one line each."""
+    """The two commands are alone in their blocks, one line each."""
     for name in ("try", "test"):
         found = re.findall(rf"<!-- command: {name} -->\n```sh\n(.*?)\n```", README, re.DOTALL)
         assert len(found) == 1

@@ -1,4 +1,4 @@
-"""What a session remembers between fires: once is once, eight blocks are eight, and no failure of it matters."""
+"""What a session remembers between runs: once is once, eight blocks are eight, and its failures do no harm."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_a_cause_is_told_once_in_a_session(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nobody", [None, ""])
 def test_without_a_session_it_is_always_the_first_time(tmp_path: Path, nobody: str | None) -> None:
-    """Better told twice than not."""
+    """Better notified twice than never."""
     assert [session.mark_notice_shown(str(tmp_path), nobody, "c") for _ in range(2)] == [True, True]
     assert all(session.count_stop_block(str(tmp_path), nobody, "stop") for _ in range(20))
 
 
 def test_of_many_at_once_one_tells(tmp_path: Path) -> None:
-    """Tools run side by side, each with a hookrun of its own."""
+    """Tools run side by side, each with a separate hookrun."""
     program = (
         "import sys; from hookrun import session; "
         "print(*[session.mark_notice_shown(sys.argv[1], 's1', str(number)) for number in range(20)])"
@@ -51,7 +51,7 @@ def test_eight_blocks_in_a_row_count_and_then_it_begins_anew(tmp_path: Path) -> 
 
 
 def test_an_end_in_between_begins_the_count_anew(tmp_path: Path) -> None:
-    """And each subagent has a count of its own."""
+    """And each subagent has its own count."""
     home = str(tmp_path)
     for _ in range(5):
         assert all(session.count_stop_block(home, "s1", "stop") for _ in range(8))
@@ -73,7 +73,7 @@ def test_a_turn_that_was_kept_from_ending_is_known_until_it_may_end(tmp_path: Pa
 
 
 def test_the_files_are_private_and_hold_nothing(tmp_path: Path) -> None:
-    """Their names tell nothing either, whatever the session is called."""
+    """Their names reveal nothing either, whatever the session is called."""
     session.mark_notice_shown(str(tmp_path), "../../etc/passwd\0", "secret prompt\ud800")
     session.count_stop_block(str(tmp_path), "s1", "stop")
     where = Path(session.sessions_dir(str(tmp_path)))

@@ -1,4 +1,4 @@
-"""Directories that are the account's alone are made with all that is missing above them, or it is said why not."""
+"""Private directories are created with all missing parents, or an error gives the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_what_is_missing_above_is_made_too(tmp_path: Path) -> None:
-    """Each for its owner alone; what is there already stays as it is."""
+    """Each for its owner alone; existing ones are unchanged."""
     state.make_private_dir(str(tmp_path / "one" / "two" / "three"))
     state.make_private_dir(str(tmp_path / "one" / "two"))
     for name in ("one", "one/two", "one/two/three"):

@@ -11,7 +11,7 @@ MESSAGE = 'unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?'
 
 
 def test_a_message_has_its_labels() -> None:
-    """The first line is the error, hints and notes stand below it, in any number."""
+    """The first line is the error, hints and notes follow below, in any number."""
     lines = message_lines(f"{MESSAGE}\nnote: it is in coder.json", "error")
     assert render_message(lines, color=False, width=None).splitlines() == [
         'error: unknown event "pretooluse"',

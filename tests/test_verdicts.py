@@ -17,7 +17,7 @@ ORDER = ("stop", "block", "skip", "ask", "modify/allow", "continue")
 """The actions as DESIGN section 4 orders them, the strongest first."""
 ACTIONS = ("continue", "allow", "ask", "modify", "block", "skip", "stop")
 GUARDING = ("block", "skip", "ask", "stop")
-"""What counts whatever came after it."""
+"""Answers that count even if the hook fails afterwards."""
 
 
 def hook(**fields: object) -> Hook:
@@ -72,7 +72,7 @@ def failure(outcome: Outcome, *, can_modify: bool = True) -> Failure:
 
 @pytest.mark.parametrize("stdout", [b"", b"\n", b" \t\r\n", b"\xef\xbb\xbf"])
 def test_exit_0_and_nothing_is_continue(stdout: bytes) -> None:
-    """A hook that ends well and says nothing continues."""
+    """A hook that succeeds without output continues."""
     assert answer(ended(stdout)) == {"action": "continue"}
 
 
@@ -165,7 +165,7 @@ def test_what_is_not_utf_8_is_a_bad_verdict(stdout: bytes) -> None:
 @pytest.mark.parametrize("action", ["modify", "allow"])
 @pytest.mark.parametrize("field", ["modified_args", "args_patch"])
 def test_a_change_where_there_is_nothing_to_change_is_a_bad_verdict(action: str, field: str) -> None:
-    """On an event without arguments a change is an error, not a word in the wind."""
+    """On an event without arguments a change is an error, not silently ignored."""
     stdout = {"action": action, field: {}}
     assert failure(ended(stdout), can_modify=False).kind == "bad_verdict"
     assert answer(ended(stdout)) == stdout
@@ -230,13 +230,13 @@ def test_the_detail_says_what_was_found_and_what_was_expected(stdout: str, parts
 
 @pytest.mark.parametrize("action", ["block", "stop"])
 def test_exit_2_and_a_block_or_stop_is_as_it_says(action: str) -> None:
-    """The stronger word stands."""
+    """The stronger action counts."""
     assert answer(ended(said(action), exit_code=2, stderr=b"other")) == said(action)
 
 
 @pytest.mark.parametrize("action", ["continue", "allow", "ask", "modify", "skip"])
 def test_exit_2_is_never_weaker_than_block(action: str) -> None:
-    """A weaker word becomes a block with its message, and no change is left of it."""
+    """A weaker action becomes a block with its message, without its change."""
     assert answer(ended(said(action), exit_code=2)) == {"action": "block", "message": "why"}
 
 
@@ -282,7 +282,7 @@ def test_exit_2_and_a_cut_answer_is_a_block() -> None:
 
 
 def test_a_long_reason_keeps_its_beginning_and_its_end() -> None:
-    """And says how much was left out. What is not too long stands as it is."""
+    """With the number of characters left out. A short reason is unchanged."""
     message = answer(ended(exit_code=2, stderr=b"first " + b"x" * 20_000 + b" last"))["message"]
     assert isinstance(message, str)
     assert message.startswith("first xxx")
@@ -320,7 +320,7 @@ def of_kind(kind: str | None) -> Failure | None:
     "stdout", [b"", b"text", b"{}", *(json.dumps(said(a)).encode() for a in ("continue", "allow", "modify"))]
 )
 def test_a_bad_end_is_a_failure(exit_code: int | None, kind: str | None, expected: str, stdout: bytes) -> None:
-    """Other exit statuses, signals and what the runner found wrong are failures: only a guard's word counts then."""
+    """Other exit statuses, signals and the runner's errors are failures: only a guard's answer counts then."""
     assert failure(ended(stdout, exit_code=exit_code, failure=of_kind(kind))).kind == expected
 
 
@@ -329,7 +329,7 @@ def test_a_bad_end_is_a_failure(exit_code: int | None, kind: str | None, expecte
 def test_a_guards_word_counts_whatever_came_after_it(
     exit_code: int | None, kind: str | None, expected: str, action: str
 ) -> None:
-    """A fitting block, skip, ask or stop is not lost because the hook crashed, hung or was killed; a note tells it."""
+    """A valid block, skip, ask or stop is not lost because the hook crashed, hung or was killed; a note reports it."""
     outcome = ended(said(action), exit_code=exit_code, failure=of_kind(kind))
     result, notes = verdicts.from_process(hook(), outcome, can_modify=True)
     assert isinstance(result, Verdict), expected
@@ -346,7 +346,7 @@ def test_a_cut_answer_counts_nowhere(exit_code: int | None, kind: str | None, ex
 
 
 def test_the_reason_of_a_bad_end_names_it() -> None:
-    """The detail has the status or the signal and the last lines of stderr; the runner's own detail stays as it is."""
+    """The detail has the status or the signal and the last lines of stderr; the runner's own detail is unchanged."""
     assert failure(ended(exit_code=7, stderr=b"a\nb\n")).detail == "it exited with status 7; stderr: a\nb"
     assert failure(ended(exit_code=-11)).detail == "it was killed by signal 11"
     assert failure(ended(exit_code=None, failure=of_kind("missing"))).detail == "what happened"
@@ -426,7 +426,7 @@ def refuse(name: str) -> object:
 
 
 def says_continue(stdout: bytes) -> bool:
-    """Tell whether stdout is empty, or one JSON object whose action is continue, without hookrun's own reader."""
+    """Return whether stdout is empty, or one JSON object whose action is continue, without hookrun's own reader."""
     try:
         text = stdout.decode("utf-8").removeprefix("\ufeff").strip()
         if not text:
@@ -461,8 +461,9 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
     on_failure: str,
     mode: str,
 ) -> None:
-    """Any output and end are read without an error, and continue has one of four causes: the hook said so by words or
-    by silence, its failure means it, or it only advises."""
+    """Any output and end are read without an error, and continue has one of four causes: the hook answered so,
+    explicitly or by silence, its `on_failure` says so, or it only advises.
+    """
     guard = hook(on_failure=on_failure, mode=mode)
     outcome = ended(stdout, stderr=stderr, exit_code=exit_code, failure=failed, truncated=truncated)
     result, _ = verdicts.from_process(guard, outcome, can_modify=can_modify)
@@ -486,7 +487,7 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
 
 @pytest.mark.parametrize("kind", FAILURES)
 def test_on_failure_says_what_a_failure_means(kind: str) -> None:
-    """Continue tells the person, block refuses; the reason names the hook, the failure and the detail."""
+    """Continue notifies the user, block refuses; the reason names the hook, the failure and the detail."""
     reason = f"hook guard failed ({kind}): the detail"
     assert verdicts.apply_policies(hook(), Failure(kind, "the detail")).to_dict() == {
         "action": "continue",
@@ -499,7 +500,7 @@ def test_on_failure_says_what_a_failure_means(kind: str) -> None:
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
 def test_in_mode_enforce_a_verdict_is_as_it_is(action: str, on_failure: str) -> None:
-    """Nothing is made of an answer but what it says; on_failure has no part in it."""
+    """The answer is used unchanged; on_failure has no effect on it."""
     given_answer = Verdict(action, "m", additional_context="c", modified_args={"a": 1})
     assert verdicts.apply_policies(hook(on_failure=on_failure), given_answer) is given_answer
 
@@ -532,7 +533,7 @@ def test_an_advised_change_is_shown_and_not_made(field: str) -> None:
 
 
 def test_an_adviser_that_has_no_objection_is_left_alone() -> None:
-    """Continue in mode advise stays continue, with all it says."""
+    """Continue in mode advise stays continue, with all its texts."""
     silent = Verdict("continue", "m", additional_context="c")
     assert verdicts.apply_policies(hook(mode="advise"), silent) is silent
 
@@ -549,7 +550,7 @@ def test_a_failing_adviser_only_tells() -> None:
 
 
 def ran(*verdicts: Verdict) -> list[HookResult]:
-    """Return runs that came to these verdicts."""
+    """Return runs with these verdicts."""
     return [HookResult(hook(), one, outcome=Outcome()) for one in verdicts]
 
 
@@ -586,7 +587,7 @@ def test_allow_and_modify_are_both_kept(actions: tuple[str, ...]) -> None:
 
 
 def test_no_runs_are_continue() -> None:
-    """Where no hook ran nobody objects."""
+    """Without runs the result is continue."""
     assert combine([]).to_dict() == {"action": "continue"}
 
 
@@ -603,7 +604,7 @@ def test_no_runs_are_continue() -> None:
     )
 )
 def test_contexts_and_system_messages_are_all_kept_in_order(answers: list[Verdict]) -> None:
-    """Whatever action wins, what was said for the model's context and to the person is there, in order of the runs."""
+    """Whatever action wins, all text for the model and for the user is there, in order of the runs."""
     combined = combine(ran(*answers))
     assert combined.additional_context == (
         "\n".join(v.additional_context for v in answers if v.additional_context) or None

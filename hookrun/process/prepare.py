@@ -36,15 +36,14 @@ POLICIES = ("inherit", "scrub", "clean")
 """Every `env_policy`, the strictest last."""
 
 VARIABLE_WORDS = (
-    b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"PASSPHRASE", b"CREDENTIAL", b"API_KEY", b"APIKEY", b"ACCESS_KEY",
-    b"PRIVATE_KEY", b"SIGNING_KEY", b"ENCRYPTION_KEY", b"AUTHORIZATION", b"AUTH_SOCK", b"COOKIE", b"SESSION_KEY",
-)  # fmt: skip
+    b"TOKEN SECRET PASSW PASSPHRASE CREDENTIAL COOKIE AUTHORIZATION AUTH_SOCK API_KEY APIKEY ACCESS_KEY ACCESSKEY "
+    b"PRIVATE_KEY PRIVATEKEY SIGNING_KEY ENCRYPTION_KEY SESSION_KEY"
+).split()
 VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""Parts and ends of the names of environment variables that hold credentials (`env_policy: scrub`)."""
+"""Parts and ends of variables' names that `env_policy: scrub` removes; a test compares them to `credentials`' own."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 """Shells that look on PATH for a script without a slash that is not in the working directory."""
-
 
 CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
 LAST_RESORT = "/tmp"  # noqa: S108  # a working directory if even the home directory is gone; nothing is put there
@@ -237,14 +236,14 @@ def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, 
     """Return the variables that `clean` keeps, or for `scrub` those not named like a credential."""
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    names = b"\n".join(variables).upper()
+    names = b"\n".join(variables).upper().replace(b"-", b"_")
     words = [word for word in VARIABLE_WORDS if word in names]  # usually few: most names are looked at once
     return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
     """Return whether an environment variable's name suggests a credential."""
-    upper = name.upper()
+    upper = name.upper().replace(b"-", b"_")
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 

@@ -6,9 +6,8 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 
-from hookrun.credentials import HIDDEN, redact
+from hookrun.credentials import HIDDEN, names_credential, redact
 from hookrun.files import rotate
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import LOOKAHEAD
@@ -25,8 +24,6 @@ MAX_DEPTH = 50
 """Nesting levels of a value; deeper ones are logged as text."""
 MAX_MEMBERS = 8
 """Limit on an object with long members, as a multiple of `longest`."""
-SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
-"""Names of values that are wholly credentials, besides those of `redact`."""
 
 RECIPE = Recipe(
     NAME,
@@ -79,7 +76,7 @@ class LogSanitizer:
 
     def text(self, text: str, name: str = "") -> str:
         """Return the loggable form of a string called `name`."""
-        if self._redact and (name.lower() in SECRET_HEADERS or (name and _is_secret(name))):
+        if self._redact and names_credential(name):
             return HIDDEN
         kept = text[: self._longest + LOOKAHEAD]
         if self._redact:
@@ -109,11 +106,6 @@ class LogSanitizer:
 
 def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-@lru_cache(maxsize=1024)
-def _is_secret(name: str) -> bool:
-    return redact(f"{name}=12345678") != f"{name}=12345678"
 
 
 def append_line(path: str, line: str) -> None:

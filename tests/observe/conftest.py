@@ -1,4 +1,4 @@
-"""A store in a directory of its own, and a clock that stands where it is put."""
+"""A store in a separate directory, and a clock that the test sets."""
 
 from __future__ import annotations
 

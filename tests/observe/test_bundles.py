@@ -1,4 +1,4 @@
-"""The bundles in a real engine: they run where they should, and their trouble is seen and stops nothing."""
+"""The bundles in a real engine: they run at their events, and their failures are reported and stop nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def use_all(engine: Engine, store: ObserverDatabase, path: Path) -> None:
 
 
 def test_a_session_from_start_to_end(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> None:
-    """Everything is kept of a session that an agent fires event by event, and is exported when it ends."""
+    """Everything is kept of a session that an agent sends event by event, and is exported at its end."""
     use_all(engine, store, tmp_path / "hookrun.prom")
     same: dict[str, object] = {"session_id": "s1", "working_dir": "/srv/app"}
     bash = {**same, "tool_name": "bash", "tool_use_id": "u1", "tool_args": {"command": "pytest"}}
@@ -154,7 +154,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(
 
 
 def test_a_checkpoint_that_cannot_be_learned_from_goes_on(engine: Engine, store: ObserverDatabase) -> None:
-    """A wrong score is those hooks' failure, told in full, and the checkpoint stands."""
+    """A wrong score is those hooks' failure, reported in full, and the checkpoint is kept."""
     engine.use(PatternLearning(store)).use(WorkflowMetrics(store))
     result = engine.fire_sync("post_checkpoint", session_id="s1", checkpoint_data={"quality_score": "high"})
     assert result.go_on

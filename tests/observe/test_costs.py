@@ -95,7 +95,7 @@ def test_tokens_by_any_name(usage: object, wanted: Tokens) -> None:
     "usage", [{"tokens": 50}, {1: 2}, SimpleNamespace(tokens=50), "50", 50, [50], {"thoughtsTokenCount": 5}]
 )
 def test_a_usage_in_which_nothing_is_known(store: ObserverDatabase, usage: object) -> None:
-    """It is an error that the fire tells, and not an inference that cost nothing."""
+    """It is an error that the fire reports, not an inference without cost."""
     engine = Engine().use(CostTracker(PRICES, store, budget=1.0))
     with engine:
         result = engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
@@ -194,7 +194,7 @@ def test_per_model_and_per_session(costs: CostTracker) -> None:
 
 
 def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
-    """The person hears once that its cost is not counted; a known one is not talked about."""
+    """The user is notified once that its cost is not counted; a known model is not mentioned."""
     verdicts = [
         costs.on_inference(used(model, input_tokens=1)) for model in ("new", "new", "large", "other", "new", None)
     ]

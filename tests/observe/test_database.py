@@ -46,7 +46,7 @@ with ObserverDatabase(sys.argv[1]).write() as db:
 
 
 def start(program: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a Python program that says when it is ready, and wait for that."""
+    """Start a Python program that prints a line when it is ready, and wait for it."""
     command = [sys.executable, "-c", program, *arguments]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
@@ -90,7 +90,7 @@ def test_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_nobody_knows_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is an error that says what to do, at the first use."""
+    """The error says what to do, at the first use."""
     monkeypatch.setenv("HOME", "nowhere")
     monkeypatch.setattr("os.getuid", lambda: 4_294_967_290)
     with pytest.raises(DatabaseError, match="set HOME"):
@@ -229,7 +229,7 @@ def test_a_writer_that_waits_too_long_says_so(store: ObserverDatabase) -> None:
 
 
 def test_a_database_of_a_newer_hookrun(store: ObserverDatabase) -> None:
-    """It is neither read nor written: the error says which versions and what to do."""
+    """It is neither read nor written: the error names the versions and the fix."""
     add(store)
     raw(store, f"PRAGMA user_version = {VERSION + 1}")
     before = Path(store.path).read_bytes()
@@ -321,7 +321,7 @@ def test_what_is_in_the_way(tmp_path: Path) -> None:
 
 
 class Small(ObserverDatabase):
-    """A store on a disk with hardly any room: SQLite itself says that it is full."""
+    """A store on a nearly full disk: SQLite itself reports that it is full."""
 
     def _connect(self) -> sqlite3.Connection:
         connection = super()._connect()
@@ -330,7 +330,7 @@ class Small(ObserverDatabase):
 
 
 def test_a_full_disk(store: ObserverDatabase) -> None:
-    """There is an error that says so, and what was written before is there."""
+    """The error says so, and earlier data is still there."""
     add(store)
     rows = [("too much",)] * 100_000
     with pytest.raises(DatabaseError, match="the disk is full; make room"), Small(store.path).write() as db:
@@ -353,7 +353,7 @@ def test_a_file_that_may_not_grow(store: ObserverDatabase) -> None:
 
 
 def test_a_wrong_statement_is_a_defect(store: ObserverDatabase) -> None:
-    """What is wrong with a statement is not told as trouble with the file."""
+    """An error in a statement is not reported as a problem with the file."""
     with pytest.raises(sqlite3.OperationalError, match="no such table"), store.write() as db:
         db.execute("SELECT * FROM nowhere")
 
@@ -362,7 +362,7 @@ STEP = ("ALTER TABLE patterns ADD COLUMN shade TEXT", "UPDATE patterns SET shade
 
 
 def test_an_older_database_is_brought_up_to_date(store: ObserverDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading or writing goes through each step that is missing, once, and keeps what was there."""
+    """Reading or writing applies each missing migration, once, and keeps the data."""
     add(store)
     monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, STEP))
     for _ in range(2):

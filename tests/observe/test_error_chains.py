@@ -33,7 +33,7 @@ def failed(error: str = NO_YAML, command: str = "pytest", session: str | None = 
 
 
 def ran(command: str, session: str | None = "s1", **more: Any) -> PostToolUse:
-    """Return the context of a command that went well."""
+    """Return the context of a command that succeeded."""
     return PostToolUse(session_id=session, tool_name="bash", tool_args={"command": command}, **more)
 
 
@@ -52,7 +52,7 @@ def chain_of(verdict: Verdict | None) -> str:
 
 
 def test_an_error_of_the_agent(causes: CauseChains) -> None:
-    """What error_info tells is kept, at the time of the fire, and the chain is passed on."""
+    """The fields of error_info are kept, with the time of the fire, and the chain is passed on."""
     info = {"error_message": "boom", "context": {"step": 3}, "severity": "high"}
     context = ErrorOccurred(session_id="s1", error_info=info, timestamp="2026-03-01T08:00:00.000Z")
     chain = causes.chain(chain_of(causes.on_error(context)))
@@ -69,7 +69,7 @@ def test_an_error_without_a_message(causes: CauseChains, message: dict[str, obje
 
 
 def test_what_fixed_a_failed_command(causes: CauseChains) -> None:
-    """When the very call succeeds, what went well since is its fix: in order, without what failed or only looked."""
+    """When the same call succeeds, the successful calls in between are its fix: in order, no failures, no reads."""
     chain = chain_of(causes.on_failure(failed(command="pytest  -q\n")))
     causes.on_failure(failed("no such package", "pip install yaml"))
     causes.on_result(PostToolUse(session_id="s1", tool_name="read", tool_args={"file_path": "/srv/app/a.py"}))
@@ -146,7 +146,7 @@ def test_a_fix_without_changes(causes: CauseChains) -> None:
 
 
 def test_a_result_that_is_an_error(causes: CauseChains) -> None:
-    """Some agents tell a failure as a result with an error: it is one."""
+    """Some agents report a failure as a result with an error: it is one."""
     verdict = causes.on_result(ran("make", tool_result_error="no rule"))
     assert causes.chain(chain_of(verdict)).message == "no rule"
 
@@ -171,7 +171,7 @@ def test_attempts_have_an_end(causes: CauseChains) -> None:
 
 
 def test_nothing_is_made_before_the_first_error(causes: CauseChains, tmp_path: Path) -> None:
-    """A session in which all goes well writes nothing."""
+    """A session without failures writes nothing."""
     assert causes.on_result(ran("make")) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -271,7 +271,7 @@ def test_the_model_is_told_what_helped(causes: CauseChains) -> None:
 
 
 def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: ObserverDatabase) -> None:
-    """Neither an open error nor an attempt that did not help is a fix; `tell=False` tells nothing at all."""
+    """Neither an open error nor a failed attempt is a fix; `tell=False` reports nothing at all."""
     causes.record_fix(causes.record_error(NO_YAML, session_id="old"), "restart", successful=False)
     verdict = causes.on_failure(failed())
     assert verdict is not None

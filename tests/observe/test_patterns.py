@@ -29,7 +29,7 @@ def checkpoint(score: object = 90, where: str | None = "/srv/app", **data: Any) 
 
 
 def ids(verdict: Verdict | None) -> list[int]:
-    """Return what a handler passed on, nothing if it said nothing."""
+    """Return what a handler passed on, nothing if it returned nothing."""
     if verdict is None:
         return []
     assert verdict.action == "continue"
@@ -49,7 +49,7 @@ def test_only_above_the_threshold(learning: PatternLearning, score: object, lear
 
 
 def test_another_threshold(store: ObserverDatabase) -> None:
-    """The program says what is good."""
+    """The program sets the threshold."""
     learning = PatternLearning(store, threshold=50)
     assert ids(learning.on_checkpoint(checkpoint(50, summary="x"))) == []
     assert ids(learning.on_checkpoint(checkpoint(51, summary="x"))) != []

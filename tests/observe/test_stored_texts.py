@@ -51,7 +51,7 @@ def test_credentials_go_before_the_text_is_cut() -> None:
 
 
 def test_a_long_text_keeps_both_ends() -> None:
-    """What an error says first and what it says last are kept, and how much is missing is said."""
+    """The beginning and the end of an error are kept, with the number of characters left out."""
     assert stored_texts.clean_text("short", 10) == "short"
     cut = stored_texts.clean_text("first" + "." * 1000 + "last", 90)
     assert cut.startswith("first")
@@ -82,7 +82,7 @@ def test_whatever_comes_can_be_stored(text: str, value: Any) -> None:
 
 
 def test_values_without_credentials() -> None:
-    """They go by their form, and by the name that they stand under, at any depth; what is no JSON is described."""
+    """They are removed by their form, and by the name of their member, at any depth; other values are described."""
     value = {
         "log": [f"pushed with {TOKEN}"],
         "env": {"DB_PASSWORD": "correct horse", "api_key": ["one", "two"], "MODE": "fast"},
@@ -114,7 +114,7 @@ def test_a_value_that_holds_itself() -> None:
 
 @pytest.mark.parametrize(("name", "wanted"), [(None, ""), ("s1", "s1"), ("x" * 900, "x" * 500), ("\ud800", "?")])
 def test_names(name: str | None, wanted: str) -> None:
-    """An identifier is kept as it is unless that cannot be."""
+    """An identifier is kept unchanged if possible."""
     assert stored_name(name) == wanted
 
 
@@ -191,7 +191,7 @@ def test_likeness_is_a_share(one: str, other: str) -> None:
 
 
 def test_coverage() -> None:
-    """It is the share of the words looked for; a word that is nearly there counts for a part of one."""
+    """It is the share of the words looked for; a similar word counts in part."""
     text = "Split the parser into two modules"
     assert coverage("parser modules", text) == 1.0
     assert coverage("parser rockets", text) < 0.8

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def times(store: ObserverDatabase, clock: Clock) -> ToolTimes:
-    """Return the bundle, by a stopwatch that stands still."""
+    """Return the bundle, with a fake stopwatch."""
     return ToolTimes(store, stopwatch=clock, pending=10)
 
 
@@ -28,7 +28,7 @@ def call(tool: str = "bash", use: str | None = None, session: str = "s1", **args
 
 
 def stored(store: ObserverDatabase) -> list[tuple[str, float | None, bool]]:
-    """Return every call that was kept: tool, milliseconds, whether it went well."""
+    """Return every stored call: tool, milliseconds, success."""
     with store.read() as db:
         rows = db.execute("SELECT tool, ms, ok FROM tool_calls ORDER BY id").fetchall()
     return [(tool, None if ms is None else round(ms, 3), bool(ok)) for tool, ms, ok in rows]
@@ -104,7 +104,7 @@ def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: 
 
 
 def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDatabase) -> None:
-    """One that no call can have taken is none, so that sums stay numbers."""
+    """An impossible time counts as none, so that sums stay numbers."""
     for _ in range(2):
         times.on_result(PostToolUse(**call(), duration_ms=5))
     with store.write() as db:
@@ -141,7 +141,7 @@ def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
 def test_what_the_agent_measured(
     times: ToolTimes, store: ObserverDatabase, clock: Clock, reported: object, wanted: float
 ) -> None:
-    """Its `duration_ms` has no waiting for a person in it and is preferred, if it is a time."""
+    """Its `duration_ms` excludes the wait for the user and is preferred, if it is a time."""
     times.on_call(PreToolUse(**call()))
     clock.now += 2
     times.on_result(PostToolUse(**call(), duration_ms=reported))

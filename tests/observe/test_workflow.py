@@ -92,7 +92,7 @@ def test_when_a_session_began(workflow: WorkflowMetrics, data: dict[str, Any], s
 
 
 def test_the_earliest_start_counts(workflow: WorkflowMetrics) -> None:
-    """A later checkpoint does not move the start of a session, an earlier one told by it does."""
+    """A later checkpoint does not move the start of a session; one that reports an earlier start does."""
     workflow.on_start(SessionStart(session_id="s1", timestamp=at(0)))
     workflow.on_checkpoint(checkpoint(70, 10))
     assert workflow.session("s1").started == TEN

@@ -56,7 +56,7 @@ class Bench:
         return Task(begin, b"", timeout=timeout, max_output=1 << 20, marker=marker, **more)
 
     def waiting(self, **more: Any) -> Task:
-        """Return a task that is seen in `inside()` while it runs, notes how many do, and ends when the gate says so."""
+        """Return a task that counts in `inside()` while it runs, logs how many do, and ends when the gate opens."""
         return self.task("mkdir in.$$; read x < gate; ls -d in.* | wc -l >> counts; rmdir in.$$", **more)
 
     def inside(self) -> int:
@@ -64,7 +64,7 @@ class Bench:
         return len(list(self.directory.glob("in.*")))
 
     def processes(self) -> list[int]:
-        """Return the processes that work in the directory, the dead that nobody has reaped not counted."""
+        """Return the processes that work in the directory, unreaped zombies not counted."""
         return processes_in(self.directory)
 
 
@@ -85,7 +85,7 @@ def processes_in(directory: Path) -> list[int]:
 
 
 def zombies() -> list[int]:
-    """Return our children that have ended and that nobody has reaped."""
+    """Return our children that have ended and are not reaped."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -100,7 +100,7 @@ def zombies() -> list[int]:
 def reap() -> None:
     """Reap our children that have ended."""
     for pid in zombies():
-        with suppress(ChildProcessError):  # somebody was quicker
+        with suppress(ChildProcessError):  # it was reaped already
             os.waitpid(pid, os.WNOHANG)
 
 

@@ -56,7 +56,7 @@ def run(task: Task) -> Outcome:
 
 
 def told(outcome: Outcome) -> dict[str, object]:
-    """Return what an outcome says, its time and how much of a stdin nobody reads was written left out."""
+    """Return the fields of an outcome, except its time and how much of an unread stdin was written."""
     failure = outcome.failure and (outcome.failure.kind, outcome.failure.detail)
     names = ("exit_code", "stdout", "stderr", "bytes_out", "bytes_err", "truncated", "processes_left")
     return {"failure": failure, **{name: getattr(outcome, name) for name in names}}
@@ -69,7 +69,7 @@ def test_the_outcome_is_that_of_a_loop(bench: Bench, what: str) -> None:
     is_late = what.startswith("too late")
     for timeout in (0.4, 4, 20) if is_late else (60,):
         by_loop, by_itself = (told(way(task(bench, LINES[what], timeout=timeout))) for way in (_by_loop, run))
-        if by_loop["stdout"] and by_itself["stdout"]:  # on a slow machine it may be ended before it says anything
+        if by_loop["stdout"] and by_itself["stdout"]:  # on a slow machine it may be ended before it prints anything
             break
     assert by_itself == by_loop
     assert (by_itself["failure"] is not None) is is_late
@@ -81,7 +81,7 @@ def _by_loop(task: Task) -> Outcome:
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_a_context_of_any_size_is_given_whole(bench: Bench, size: int) -> None:
-    """What a pipe does not take at once is written as it is read."""
+    """What does not fit into the pipe at once is written as it is read."""
     outcome = run(task(bench, "wc -c", size))
     assert (outcome.stdout.split(), outcome.bytes_in, outcome.failure) == ([b"%d" % size], size, None)
 
@@ -139,7 +139,7 @@ def test_closing_the_pool_ends_it(bench: Bench) -> None:
 def test_an_exception_from_outside_leaves_nothing_running(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Ctrl-C when it has just begun, while it runs, or when it is over: it is ended, and the exception is raised."""
+    """Ctrl-C just after it has started, while it runs, or after its end: it is ended, and the exception is raised."""
     where: object = CallerLoop if moment == "_poll_once" else Process
     real: Callable[..., object] = getattr(where, moment)
     calls: list[int] = []
@@ -189,7 +189,7 @@ def _is_open(fd: int) -> bool:
 
 @pytest.mark.slow
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing wakes it then: it looks from time to time, not only when the hook's time is over."""
+    """Nothing wakes it then: it polls from time to time, not only at the hook's timeout."""
     seen: list[int] = []
     poll = CallerLoop._poll
 

@@ -42,7 +42,7 @@ for line in sys.stdin:
     print(f"line {count}", file=sys.stderr)
     print(json.dumps({"id": asked["id"], "verdict": {"action": "continue", "system_message": text}}), flush=True)
 """
-"""A hook whose verdict has its process, the number of its line, something of the context, and its own name."""
+"""A hook whose verdict has its process id, the number of its line, a value of the context, and its name."""
 SERVE = """
 import json, os, sys, time
 
@@ -93,7 +93,7 @@ class Served:
         return result
 
     def said(self, hook: Hook, *, warm: bool = True) -> list[str]:
-        """Run the hook of COUNT once and return what it says: process, number of the line, context, name."""
+        """Run the hook of COUNT once and return its values: process, number of the line, context, name."""
         return str(self.verdict(hook, warm=warm).system_message).split()
 
     def failure(self, hook: Hook, *, warm: bool = True) -> tuple[str, str]:
@@ -136,7 +136,7 @@ def test_one_process_answers_line_after_line(served: Served) -> None:
 
 
 def test_stderr_belongs_to_its_line(served: Served) -> None:
-    """What the program writes to stderr is that of the line during which it came."""
+    """Stderr is attributed to the line during which it was written."""
     hook = served.hook(COUNT)
     assert [served.run(hook).stderr for _ in range(2)] == [b"line 1\n", b"line 2\n"]
 
@@ -178,7 +178,7 @@ def test_exit_status_2_without_an_answer_blocks(served: Served, *, warm: bool) -
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_after_its_answer_the_exit_status_does_not_count(served: Served, *, warm: bool) -> None:
-    """The answer is what a program says, warm or cold."""
+    """The answer counts, warm or cold."""
     hook = served.hook(SERVE % f"answer(asked, {BLOCK}); sys.exit(1)")
     for _ in range(3):
         assert served.verdict(hook, warm=warm).action == "block"
@@ -191,7 +191,7 @@ def test_a_cold_program_that_stays_is_ended_after_its_answer(served: Served) -> 
     assert processes_in(served.project) == []
 
 
-# --- whose process it is
+# --- which caller owns the process
 
 
 @pytest.mark.parametrize("changed", ["script", "declaration"])
@@ -420,7 +420,7 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     ],
 )
 def test_a_block_counts_whatever_is_wrong(served: Served, text: str, *, warm: bool) -> None:
-    """A refusal is never lost, even if it is badly said."""
+    """A refusal is never lost, even if it is malformed."""
     said = "def said(verdict): return (json.dumps({'id': asked['id'], 'verdict': verdict}) + '\\n').encode()\n"
     hook = served.hook(f"BLOCK = {BLOCK}\n{said}" + SERVE % f"os.write(1, {text})")
     verdict = served.verdict(hook, warm=warm)
@@ -429,7 +429,7 @@ def test_a_block_counts_whatever_is_wrong(served: Served, text: str, *, warm: bo
 
 @pytest.mark.slow
 def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines get a process each until the pause is over, which doubles with each failure."""
+    """Each line gets a new process until the pause ends, which doubles with each failure."""
     text = "import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT
     hook = served.hook(text)
     (served.project / "bad").touch()
@@ -444,7 +444,7 @@ def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch:
 
 
 def test_a_process_that_dies_between_lines_costs_no_verdict(served: Served) -> None:
-    """The next line gets a process of its own."""
+    """The next line gets a new process."""
     hook = served.hook(COUNT)
     first = served.said(hook)
     os.kill(int(first[0]), signal.SIGKILL)
@@ -455,7 +455,7 @@ def test_a_process_that_dies_between_lines_costs_no_verdict(served: Served) -> N
 
 
 def test_what_it_has_started_ends_with_it(served: Served) -> None:
-    """Also what runs in a session of its own."""
+    """Also what runs in a separate session."""
     text = "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '300'], stdout=2)\n" + COUNT
     served.said(served.hook(text))
     served.kept.close()
@@ -541,7 +541,7 @@ def test_a_change_of_an_imported_module_ends_the_process(
 
 
 def test_no_program_knows_the_id_of_a_line_before_it_has_read_it() -> None:
-    """Otherwise it could answer in advance, whatever the line says."""
+    """Otherwise it could answer in advance, before reading the line."""
     assert len({coprocess.Line(("project", "user", "file", "name")).number for _ in range(9)}) == 9
 
 
@@ -586,7 +586,7 @@ def test_an_answer_is_taken_as_it_is_written(data: bytes, verdict: bytes) -> Non
     ],
 )  # fmt: skip
 def test_anything_else_is_no_answer(data: bytes) -> None:
-    """It is a failure, whose text says why."""
+    """It is a failure, with the reason."""
     verdict, problem = read_answer(data, "7")
     assert verdict is None
     assert problem

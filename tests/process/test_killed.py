@@ -29,7 +29,7 @@ FAR = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' & "
 NEAR = "(trap '' TERM HUP; sleep 300) & "
 NO_ENVIRONMENT = "env -i /bin/sh -c 'sleep 300' & "
 STAYS = f"{FAR}{NEAR}{NO_ENVIRONMENT}sleep 300"
-"""A hook with a grandchild in a session of its own, one that ignores signals, and one that has no marker."""
+"""A hook with a grandchild in a separate session, one that ignores signals, and one that has no marker."""
 PYTHON_STAYS = """
 import subprocess, time
 
@@ -196,7 +196,7 @@ print("started", flush=True)
 def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:
-    """Hooks in its threads, of several fires at once, end with it."""
+    """Hooks in its threads, from several concurrent fires, end with it."""
     begun = signpost("begun")
     project.user_hooks(
         {"name": "quick", "event": "stop", "command": "true"},
@@ -229,7 +229,7 @@ def watches(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 OWN, OTHERS = b"watched%d.own;" % os.getpid(), b"watched%d.%%d;" % os.getpid()
-"""Markers that no hook of another process of the tests has, not even as a part of its own."""
+"""Markers that no hook of another test process contains."""
 
 
 class Hook:

@@ -1,4 +1,4 @@
-"""What macOS and older kernels lack, taken away here: no pidfd, no /proc, no session from posix_spawn."""
+"""Features that macOS and older kernels lack, removed here: no pidfd, no /proc, no session from posix_spawn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ each = pytest.mark.parametrize("what", WITHOUT)
 
 
 def fire(project: Project, what: str, *arguments: str) -> tuple[int, dict[str, object]]:
-    """Fire in a Python from which something was taken away; return the exit status and the verdict."""
+    """Fire in a Python from which a feature was removed; return the exit status and the verdict."""
     program = (
         f"import os, sys\n{WITHOUT[what]}\nsys.argv = ['hookrun', 'fire', 'pre_tool_use', *sys.argv[1:]]\n"
         "import hookrun.__main__\nhookrun.__main__.main()"
@@ -79,7 +79,7 @@ def test_a_child_that_holds_stdout_does_not_hold_the_verdict(project: Project, w
 
 
 def test_without_posix_spawn_sessions_a_missing_interpreter_still_has_its_name(project: Project) -> None:
-    """A script whose #! line names nothing fails, visibly, where the program is started by fork."""
+    """A script whose #! line names a missing program fails visibly, even if the program is started by fork."""
     project.hooks({"args": [project.script("h", "#!/no/such/interpreter\n")], "on_failure": "block"})
     status, verdict = fire(project, "a session from posix_spawn")
     assert (status, verdict["action"]) == (2, "block")

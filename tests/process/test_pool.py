@@ -91,7 +91,7 @@ def test_every_place_is_given_back(bench: Bench) -> None:
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:
-    """Batches start in the order in which they came, the tasks of each in theirs."""
+    """Batches start in order of arrival, the tasks of each in their order."""
     with pool_of(1) as pool:
         first = submit(pool, [bench.waiting()])
         until(lambda: bench.inside() == 1)
@@ -130,7 +130,7 @@ def test_no_place_is_lost_between_threads_and_batches(bench: Bench) -> None:
 
 
 def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench: Bench) -> None:
-    """A thread that runs one hook after another does not keep those from starting that came before its next."""
+    """A thread that runs one hook after another does not delay hooks that were submitted before its next."""
     with pool_of(1) as pool:
         second: list[Told] = []
 
@@ -178,7 +178,7 @@ def test_a_cancelled_batch_is_over_when_its_processes_are_gone(bench: Bench) -> 
 
 
 def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
-    """It is over at once, those behind it have its turn."""
+    """It ends at once, and the next batches take its turn."""
     with pool_of(1) as pool:
         first, told = submit(pool, [bench.waiting()]), Told()
         until(lambda: bench.inside() == 1)
@@ -193,7 +193,7 @@ def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
 
 
 def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
-    """Cancelling at every moment between waiting and finished tells once, and leaves nothing."""
+    """Cancelling at any moment between waiting and finished reports once, and leaves nothing."""
     with pool_of(2) as pool:
         for _ in range(60):
             told = [Told() for _ in range(3)]
@@ -223,7 +223,7 @@ def test_each_task_has_its_own_time(bench: Bench) -> None:
 
 
 def test_a_deadline_holds_while_a_place_is_waited_for(bench: Bench) -> None:
-    """What has not even started at its deadline is reported then, not when somebody else has ended."""
+    """A task that has not started at its deadline is reported then, not when another one has ended."""
     with pool_of(1) as pool:
         first = submit(pool, [bench.waiting()])
         until(lambda: bench.inside() == 1)

@@ -62,7 +62,7 @@ def interrupted_at_start(task: Task) -> Task:
 
 
 def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> None:
-    """The signal comes while the C library starts the process: its number is known to nobody yet."""
+    """The signal arrives while the C library starts the process: its id is still unknown."""
     with pool_of(2) as pool:
         pool.run([bench.task("exit 0")])
         before = open_files()

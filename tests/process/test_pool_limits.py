@@ -36,7 +36,7 @@ __all__ = ["bench", "pytestmark"]
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.EAGAIN])
 @pytest.mark.parametrize("way", ["submit", "run"])
 def test_what_cannot_start_though_nothing_else_runs_is_a_failure(bench: Bench, way: str, error: int) -> None:
-    """Nobody's end would give back what is missing: to wait would be for ever."""
+    """No running task would free the missing resource: waiting would never end."""
 
     def start(_in: int, _out: int, _err: int) -> int:
         raise OSError(error, os.strerror(error))
@@ -156,7 +156,7 @@ def test_a_lock_is_waited_for_no_longer_than_the_timeout(bench: Bench) -> None:
 
 
 def test_a_closed_pool_takes_no_more(bench: Bench) -> None:
-    """Closing twice, or before anything ran, is no trouble; what comes afterwards is refused."""
+    """Closing twice, or before anything ran, is allowed; later tasks are refused."""
     for started in (False, True):
         pool = Pool(2)
         if started:

@@ -46,7 +46,7 @@ __all__ = ["bench", "pytestmark"]
 def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """Whatever raises there: nobody waits for ever, no process and no place is lost, and the next hooks run."""
+    """Whatever raises there: no caller waits forever, no process and no slot is lost, and the next hooks run."""
     before = open_files()
     with pool_of(3) as pool:
         first = submit(pool, [bench.task("echo a"), bench.waiting()])

@@ -1,4 +1,4 @@
-"""Starting a program from any thread, in a directory of its own: by `subprocess` or through a shell."""
+"""Starting a program from any thread, in another directory: by `subprocess` or through a shell."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def python(script: str, cwd: Path | str) -> bytes:
 
 
 def in_another_python(script: str, *arguments: str) -> str:
-    """Run a script, for which `program` and `os` are there, in a Python whose descriptors are its own to spoil."""
+    """Run a script, which can use `program` and `os`, in a separate Python whose descriptors it may break."""
     text = f"import os, sys\nfrom hookrun.process.program import program\n{script}"
     root = Path(programs.__file__).parents[2]
     done = subprocess.run(
@@ -110,7 +110,7 @@ def test_a_directory_may_be_called_anything(way: str, tmp_path: Path, name: str)
 
 @pytest.mark.sampled
 def test_threads_start_programs_in_different_directories_at_once(way: str, tmp_path: Path) -> None:
-    """Eight threads, each with a directory of its own: every process is where its own thread sent it."""
+    """Eight threads, each with a different directory: every process starts in its own."""
     together = threading.Barrier(THREADS)
 
     def spawn(number: int) -> list[bool]:
@@ -137,7 +137,7 @@ def test_the_environment_is_what_was_given_and_no_more(tmp_path: Path, size: int
 def test_a_shell_that_changes_the_directory_leaves_no_trace_of_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The environment is as it was given where PWD is in it: where we came from is not told."""
+    """An environment with PWD is passed unchanged: the previous directory does not leak."""
     monkeypatch.setattr(programs, "_signals_are_inherited", lambda: True)
     status, written = run(("/usr/bin/env",), tmp_path, {b"A": b"1", b"PWD": os.fsencode(tmp_path)})
     told = set(written.splitlines()) - {b"_=/usr/bin/env", b"SHLVL=0"}  # of a bash that is /bin/sh
@@ -217,7 +217,7 @@ os._exit(os.waitpid(pid, 0)[1])
 
 @pytest.mark.parametrize("places", [*itertools.permutations((0, 1, 2)), (2, 7, 0), (7, 0, 8), (1, 9, 8)], ids=str)
 def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path, places: tuple[int, ...]) -> None:
-    """Wherever the three descriptors are, each becomes what it was given as, and no copy of one stays open here."""
+    """Wherever the three descriptors are, each ends up in its place, and no copy of one stays open here."""
     (tmp_path / "in").write_text("question")
     in_another_python(CROSSED, str(tmp_path), " ".join(map(str, places)))
     assert ((tmp_path / "out").read_text(), (tmp_path / "err").read_text()) == ("question", "problem\n")
@@ -255,7 +255,7 @@ def test_a_missing_program_is_a_failure_that_names_it(
 def test_a_missing_interpreter_is_a_failure_that_names_it(
     way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str, hint: str
 ) -> None:
-    """A script whose #! line names nothing fails as `missing`, with a hint for one from Windows."""
+    """A script whose #! line names a missing program fails as `missing`, with a hint for Windows line ends."""
     script = executable(tmp_path / "script", f"#!/no/such/interpreter{end}")
     kind, detail = same_failure(monkeypatch, (script,), tmp_path)
     assert (kind, "/no/such/interpreter" in detail, hint in detail) == ("missing", True, True)
@@ -331,7 +331,7 @@ def test_long_arguments_arrive_whole(way: str, tmp_path: Path) -> None:
 
 
 def test_more_than_the_system_takes_is_the_systems_error(way: str, tmp_path: Path) -> None:
-    """A variable of 4 MB is an OSError, E2BIG, as it is of os.posix_spawn."""
+    """A variable of 4 MB is an OSError, E2BIG, as with os.posix_spawn."""
     with pytest.raises(OSError, match="list too long") as caught:
         sh("true", tmp_path, {b"A": b"x" * (4 << 20)})
     assert caught.value.errno == E2BIG
@@ -368,7 +368,7 @@ assert [fd for fd in range(20) if os.path.exists(f"/dev/fd/{fd}")] == before
 
 @pytest.mark.parametrize("what", TEMPORARY_ERRORS)
 def test_want_of_what_others_may_give_back_is_the_systems_error(what: str) -> None:
-    """With too many processes or descriptors an OSError tells the loop to try again, and nothing stays open."""
+    """With too many processes or descriptors an OSError makes the loop retry, and nothing stays open."""
     in_another_python(TEMPORARY_ERRORS[what] + TRY)
 
 
@@ -432,7 +432,7 @@ def test_in_our_own_directory_neither_a_shell_nor_subprocess_is_needed(
 
 
 def test_a_directory_of_ours_that_is_gone_hinders_no_start(tmp_path: Path) -> None:
-    """A process whose own directory was removed starts programs elsewhere."""
+    """A process whose working directory was removed starts programs elsewhere."""
     gone = tmp_path / "gone"
     gone.mkdir()
     script = "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\npid = program(('/bin/pwd',), {}, '/')(0, 1, 2)\n"
@@ -442,7 +442,7 @@ def test_a_directory_of_ours_that_is_gone_hinders_no_start(tmp_path: Path) -> No
 def test_without_sessions_in_the_c_library_subprocess_makes_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where os.posix_spawn cannot start a session the program runs all the same, in a session of its own."""
+    """If os.posix_spawn cannot create a session, the program still runs in a new session."""
 
     def without_session(*_arguments: object, **_options: object) -> int:
         raise NotImplementedError

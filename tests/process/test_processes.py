@@ -58,7 +58,7 @@ class Running:
 
 @contextmanager
 def running(project: Project, *wrap: str) -> Iterator[Running]:
-    """Have a fire running while the block runs, and end it for certain."""
+    """Have a run active during the block, and be sure that it ends."""
     fire = Running(project, *wrap)
     try:
         yield fire
@@ -77,7 +77,7 @@ class Signpost:
         self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def wait(self) -> bytes:
-        """Return what somebody has written to it, once they have."""
+        """Return what was written to it, once there is something."""
         assert select.select([self._fd], [], [], ENOUGH)[0], f"nobody wrote to {self.path}"
         return os.read(self._fd, 65536)
 
@@ -105,7 +105,7 @@ def signpost(project: Project) -> Iterator[Callable[[str], Signpost]]:
 
 
 def until(what: Callable[[], bool]) -> None:
-    """Return when it is so. For what another process does and no event tells of."""
+    """Wait until the condition is true. For effects in another process that no event reports."""
     give_up = time.monotonic() + ENOUGH
     while not what():
         assert time.monotonic() < give_up, "it did not come to be so"
@@ -204,7 +204,7 @@ def test_env_policy_clean_leaves_next_to_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("policy", ["inherit", "scrub", "clean"])
 def test_declared_env_wins_over_the_policy_but_not_over_hookrun(project: Project, policy: str) -> None:
-    """What a hook declares is there under every policy, but no declaration changes what hookrun tells."""
+    """Declared variables are set under every policy, but no declaration changes hookrun's own variables."""
     declared = {"GITHUB_TOKEN": "mine", "EDITOR": "ed", "HOOKRUN_EVENT": "forged", "HOOKRUN_PROJECT_DIR": "/forged"}
     project.hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT], "env_policy": policy, "env": declared})
     seen = json.loads(str(project.fire(env=POLICY_ENVIRONMENT).verdict["message"]))
@@ -224,14 +224,14 @@ def test_a_declared_path_is_where_the_program_is_looked_up(project: Project) -> 
 
 
 def directory_of(project: Project, cwd: str | None, *, at: Path, working_dir: str | None = None) -> str:
-    """Return the working directory of a hook whose fire is made in `at`."""
+    """Return the working directory of a hook whose run starts in `at`."""
     project.hooks({"command": "pwd -P >&2; exit 2", **({} if cwd is None else {"cwd": cwd})})
     context = {"tool_name": "bash", "tool_args": {}, **({} if working_dir is None else {"working_dir": working_dir})}
     return str(project.fire(context, cwd=at).verdict["message"])
 
 
 def test_a_hook_runs_at_the_projects_root(project: Project) -> None:
-    """By default, and with `project`, a hook of a fire in a subdirectory runs at the root."""
+    """By default, and with `project`, a hook of a run in a subdirectory runs at the root."""
     below = project.root / "a" / "b"
     below.mkdir(parents=True)
     assert directory_of(project, None, at=below) == str(project.root)
@@ -286,7 +286,7 @@ rm {marker}
 
 
 def test_an_exclusive_hook_never_runs_twice_at_once(project: Project) -> None:
-    """Eight fires at once of a hook that fails if it meets itself: none fails, and each has run."""
+    """Eight concurrent runs of a hook that fails if it meets itself: none fails, and each has run."""
     project.hooks({"command": MARKED.format(marker="marker"), "exclusive": True, "on_failure": "block"})
     fires = [Running(project) for _ in range(8)]
     assert [fire.end()[0] for fire in fires] == [0] * 8
@@ -326,7 +326,7 @@ def test_an_exclusive_hook_of_another_project_is_not_waited_for(
 
 @pytest.mark.slow
 def test_waiting_for_the_lock_is_bounded_by_the_timeout(project: Project, signpost: Callable[[str], Signpost]) -> None:
-    """A hook whose lock is held for all of its timeout is a timeout, and the reason says who had it."""
+    """A hook whose lock is held for all of its timeout times out, and the reason names the holder."""
     began, go = signpost("began"), signpost("go")
     hook: dict[str, object] = {"exclusive": True, "on_failure": "block"}
     project.hooks({"command": "echo began > began; read word < go", **hook})
@@ -343,7 +343,7 @@ def test_waiting_for_the_lock_is_bounded_by_the_timeout(project: Project, signpo
 def test_the_lock_is_given_back_when_its_holder_is_killed(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:
-    """A hookrun that is killed while its exclusive hook runs leaves no lock behind that nobody can take."""
+    """A hookrun that is killed while its exclusive hook runs leaves no lock behind that blocks others."""
     began = signpost("began")
     hook: dict[str, object] = {"exclusive": True, "on_failure": "block"}
     project.hooks({"command": "echo $$ > began; exec sleep 300", **hook})
@@ -382,7 +382,7 @@ def test_a_lock_that_is_held_survives_the_pruning_of_the_cache(
 
 
 def is_old(path: Path) -> bool:
-    """Tell whether the file is so old that hookrun keeps what it compiles of it."""
+    """Return whether the file is so old that hookrun caches what it compiles of it."""
     return time.time_ns() - path.stat().st_ctime_ns > YOUNG + 50_000_000
 
 
@@ -397,7 +397,7 @@ def background_record(project: Project) -> dict[str, object]:
 
 
 def test_fire_does_not_wait_for_a_background_hook(project: Project, signpost: Callable[[str], Signpost]) -> None:
-    """The fire has answered, and its stdout and stderr have ended, while the hook still waits for a word of ours."""
+    """The run has answered, and its stdout and stderr have ended, while the hook still waits for our input."""
     began, go, done = signpost("began"), signpost("go"), signpost("done")
     project.hooks({"command": "echo began > began; read word < go; echo $word > done", "background": True})
     fired = project.fire()
@@ -432,7 +432,7 @@ def test_what_a_background_hook_says_is_no_verdict_and_goes_nowhere(project: Pro
 
 @pytest.mark.slow
 def test_the_timeout_of_a_background_hook_is_enforced(project: Project, signpost: Callable[[str], Signpost]) -> None:
-    """A background hook past its timeout is ended with all it has started, and its record says so."""
+    """A background hook past its timeout is ended with all its descendants, and its record says so."""
     pids = signpost("pids")
     project.hooks({"command": "setsid sleep 300 & echo $$ $! > pids; exec sleep 300", "background": True, "timeout": 3})
     project.fire()
@@ -460,7 +460,7 @@ def test_an_environment_that_is_too_long_for_the_system_is_named(project: Projec
 
 
 def test_a_background_hook_that_cannot_be_started_is_a_failure_that_is_seen(project: Project) -> None:
-    """A missing program of a background hook is known before it starts, and told at once."""
+    """A missing program of a background hook is detected before it starts, and reported at once."""
     project.hooks({"command": "./no-such-program", "background": True})
     fired = project.fire()
     assert fired.hook("hook")["failure"] == "missing"
@@ -485,7 +485,7 @@ def test_a_background_hook_survives_the_signal_that_ends_the_fire(
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process is there and not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
     except OSError:
@@ -493,7 +493,7 @@ def alive(pid: int) -> bool:
 
 
 def test_background_hooks_that_are_exclusive_take_turns(project: Project) -> None:
-    """Six fires of a hook that is exclusive and in the background: all six ran, and none met another."""
+    """Six runs of a hook that is exclusive and in the background: all six ran, and none met another."""
     project.hooks({"command": MARKED.format(marker="marker"), "exclusive": True, "background": True})
     fires = [Running(project) for _ in range(6)]
     assert [fire.end()[0] for fire in fires] == [0] * 6
@@ -512,7 +512,7 @@ ORDINARY_SIGNALS = (1 << 31) - 1
 def test_a_signal_ends_the_fire_and_every_hook(
     project: Project, signpost: Callable[[str], Signpost], number: signal.Signals
 ) -> None:
-    """The fire ends with 128 + n, says nothing on stdout, leaves no process, and its record says `interrupted`."""
+    """The run ends with 128 + n, prints nothing on stdout, leaves no process, and its record says `interrupted`."""
     pids = signpost("pids")
     project.hooks(
         {"name": "before", "command": "true"},
@@ -534,7 +534,7 @@ def test_a_signal_ends_the_fire_and_every_hook(
 
 
 def test_the_hook_that_was_interrupted_is_in_the_audit(project: Project, signpost: Callable[[str], Signpost]) -> None:
-    """One record per hook run: that of the hook which was running when the signal came is not missing."""
+    """One record per hook run: the hook that was running at the signal has one too."""
     began = signpost("began")
     project.hooks({"command": "echo began > began; exec sleep 300"})
     with running(project) as fire:
@@ -653,7 +653,7 @@ def test_a_hook_has_three_descriptors_and_no_more(project: Project, kind: str) -
 
 @pytest.mark.slow
 def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(project: Project) -> None:
-    """A hook that fires what runs it again is stopped at the third level, and the outermost fire tells why."""
+    """A hook that fires an event which runs it again is stopped at the third level; the outermost run reports why."""
     fire = " ".join(project.command("fire", "pre_tool_use"))
     project.hooks({"command": f"echo x >> ran; {fire} < /dev/stdin", "on_failure": "block"})
     fired = project.fire(reap=True)
@@ -668,7 +668,7 @@ def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(projec
 
 @pytest.mark.slow
 def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
-    """A hook that cleans its environment under its policy, or declares the count anew, is counted all the same."""
+    """A hook that clears its environment, or declares the count itself, is counted all the same."""
     fire = " ".join(project.command("fire", "pre_tool_use"))
     project.hooks(
         {
@@ -686,7 +686,7 @@ def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
 def test_ending_the_outer_hook_ends_the_hooks_it_has_fired(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:
-    """A hook that fires another event and is past its timeout takes the hooks of that fire with it."""
+    """A hook that fires another event and times out is ended with the hooks of that run."""
     pids = signpost("pids")
     fire = " ".join(project.command("fire", "stop"))
     project.hooks(
@@ -714,7 +714,7 @@ def test_closed_stdin_with_a_context_file(project: Project, action: str) -> None
 
 
 def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project: Project) -> None:
-    """With stdin closed and no context anywhere, hookrun says so and exits with 1."""
+    """With stdin closed and no context, hookrun reports it and exits with 1."""
     project.hooks({"command": BLOCK})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
     assert (fired.status, fired.stdout) == (1, b"")
@@ -732,7 +732,7 @@ def test_closed_stderr_changes_no_verdict(project: Project, action: str) -> None
 @pytest.mark.parametrize("hook", [{"python": "guards:hook"}, {"url": "http://127.0.0.1:1/hook"}], ids=["python", "url"])
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
 def test_closed_streams_of_hookrun_hide_no_reason(project: Project, hook: dict[str, object], closed: str) -> None:
-    """A hook in a forked child has streams of its own: why it failed is known although hookrun's stderr is closed."""
+    """A hook in a forked child has its own streams: its failure is reported although hookrun's stderr is closed."""
     project.script("guards.py", "def hook(context):\n    raise ValueError('Connection refused')\n")
     project.hooks({**hook, "on_failure": "block"})
     fired = project.fire(wrap=("sh", "-c", f'exec "$@" {closed}', "sh"))
@@ -741,7 +741,7 @@ def test_closed_streams_of_hookrun_hide_no_reason(project: Project, hook: dict[s
 
 
 def test_a_python_hook_has_a_stdout_where_hookrun_has_none(project: Project) -> None:
-    """A function that uses sys.stdout is not broken by a hookrun whose own stdout is closed."""
+    """A function that uses sys.stdout works in a hookrun whose stdout is closed."""
     text = "import sys\ndef hook(context):\n    sys.stdout.write('checking')\n    sys.stdout.flush()\n"
     project.script("guards.py", text)
     project.hooks({"python": "guards:hook", "on_failure": "block"})
@@ -759,12 +759,12 @@ def test_everything_closed_still_blocks(project: Project) -> None:
 
 
 UNSAYABLE = {"block": 2, "modify": 1, "continue": 0}
-"""The exit status where the verdict cannot be said: a block is heard by the status alone, a modify is not."""
+"""The exit status where the verdict cannot be written: a block is recognised by the status alone, a modify is not."""
 
 
 @pytest.mark.parametrize("action", ANSWERS)
 def test_closed_stdout_loses_no_verdict_in_silence(project: Project, action: str) -> None:
-    """With stdout closed at the start a block still exits 2, a modify that could not be said 1, a continue 0."""
+    """With stdout closed at the start a block still exits 2, an unwritable modify 1, a continue 0."""
     project.hooks({"command": ANSWERS[action]})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" >&-', "sh"))
     assert fired.status == UNSAYABLE[action], fired.stderr
@@ -773,7 +773,7 @@ def test_closed_stdout_loses_no_verdict_in_silence(project: Project, action: str
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("action", ANSWERS)
 def test_a_stdout_on_a_full_disk_loses_no_verdict_in_silence(project: Project, action: str) -> None:
-    """Where stdout takes nothing a block still exits 2, a modify 1, a continue 0, and stderr says why."""
+    """If stdout is not writable a block still exits 2, a modify 1, a continue 0, and stderr names the reason."""
     project.hooks({"command": ANSWERS[action]})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" > /dev/full', "sh"))
     assert fired.status == UNSAYABLE[action]

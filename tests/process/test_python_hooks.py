@@ -171,7 +171,7 @@ def fire(
 
 
 def usable(*names: str) -> list[str]:
-    """Return those of the programs that are on PATH and start: a version manager's stand-in may be there and fail."""
+    """Return those of the programs that are on PATH and start: a version manager's shim may exist and fail."""
     found = []
     for name in names:
         path = shutil.which(name)
@@ -195,7 +195,7 @@ def usable(*names: str) -> list[str]:
 def test_what_a_function_returns_is_its_verdict(
     project: Project, interpreter: str | None, function: str, message: str
 ) -> None:
-    """A dict, an object with to_dict and what a coroutine gives are each taken as the verdict."""
+    """A dict, an object with to_dict, and the result of a coroutine are each a verdict."""
     fired = fire(project, function, interpreter=interpreter)
     assert (fired.status, fired.verdict["message"]) == (2, message), fired.stderr
     assert fired.hook("hook")["failure"] is None
@@ -334,7 +334,7 @@ def test_a_function_that_exits_with_127_is_not_taken_for_missing(project: Projec
 
 
 def test_the_module_is_found_from_the_projects_root(project: Project) -> None:
-    """A fire from a subdirectory finds a module beside the declaration file, and runs it at the project's root."""
+    """A run from a subdirectory finds a module beside the config file, and runs it at the project's root."""
     project.script("guards.py", MODULE, 0o644)
     project.hooks({"python": "guards:where"})
     below = project.root / "a" / "b"
@@ -356,7 +356,7 @@ def test_a_project_module_comes_before_an_installed_one_of_the_same_name(project
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 def test_a_function_sees_what_a_program_would_see_in_its_environment(project: Project, interpreter: str | None) -> None:
-    """os.environ holds what hookrun tells every hook and what the hook declares."""
+    """os.environ has hookrun's variables and the declared ones."""
     fired = fire(project, "sees", interpreter=interpreter, env={"STRICT": "yes", "HOOKRUN_HOOK": "forged"})
     seen = json.loads(str(fired.verdict["message"]))
     assert seen["STRICT"] == "yes"
@@ -388,7 +388,7 @@ def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: s
 
 
 def test_the_context_has_been_read_when_the_function_is_called(project: Project) -> None:
-    """What the function itself reads from sys.stdin is its end, not somebody else's input."""
+    """A function that reads sys.stdin sees its end, not data meant for another hook."""
     assert fire(project, "counts_stdin").verdict["message"] == "0"
 
 
@@ -416,7 +416,7 @@ def test_another_python_without_hookrun_runs_the_function(project: Project, name
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 def test_a_function_can_import_the_whole_standard_library(project: Project, interpreter: str | None) -> None:
-    """No module of hookrun's stands in the way of one of the standard library: http, signal and others are Python's."""
+    """No module of hookrun's shadows one of the standard library: http, signal and others are Python's."""
     fired = fire(project, "asks_the_net", interpreter=interpreter, on_failure="block")
     assert fired.verdict["message"] == "HTTPConnectionRequest", fired.stderr
 
@@ -430,7 +430,7 @@ def test_an_interpreter_that_is_not_there_is_missing(project: Project, interpret
 
 
 def test_an_interpreter_that_is_no_program_is_missing(project: Project) -> None:
-    """An interpreter without the execute bit fails as missing, and the reason says what it lacks."""
+    """An interpreter without the execute bit fails as missing, and the reason says so."""
     name = project.script("python", "#!/bin/sh\n", 0o644)
     fired = fire(project, "says", interpreter=name, on_failure="block")
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing")
@@ -438,7 +438,7 @@ def test_an_interpreter_that_is_no_program_is_missing(project: Project) -> None:
 
 
 def test_an_interpreter_relative_to_the_project_is_found(project: Project) -> None:
-    """A relative interpreter, as of a virtual environment, is taken from the project's root."""
+    """A relative interpreter path, as of a virtual environment, is relative to the project's root."""
     (project.root / "venv" / "bin").mkdir(parents=True)
     project.script("venv/bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     below = project.root / "below"

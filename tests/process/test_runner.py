@@ -42,6 +42,6 @@ def test_modules_are_loaded_while_the_first_hook_runs(tmp_path: Path, monkeypatc
 
 
 def test_a_module_that_cannot_be_loaded_does_not_disturb_the_hook(tmp_path: Path) -> None:
-    """Hookrun may just be replaced: whoever needs the module says that it is missing."""
+    """Hookrun may be in the middle of an update: an error is raised only where the module is used."""
     outcome = run(tmp_path, "echo done", ["hookrun.no_such_module"])
     assert (outcome.failure, outcome.exit_code, outcome.stdout) == (None, 0, b"done\n")

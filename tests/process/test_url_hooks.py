@@ -1,4 +1,4 @@
-"""Hooks that are URLs, against real servers on loopback: answers, refusals, redirects, headers, and what goes wrong."""
+"""URL hooks against real servers on loopback: answers, refusals, redirects, headers, and errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_error(405)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in http.server
-        """Say nothing."""
+        """Log nothing."""
 
     def answer(self, body: bytes, status: int = 200, **headers: str) -> None:
         """Send a whole answer."""
@@ -80,7 +80,7 @@ class Server(ThreadingHTTPServer):
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.server_port}/hook"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that has gone."""
+        """Ignore a client that has disconnected."""
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def test_an_empty_answer_has_no_objection(project: Project, body: bytes, status:
 
 @pytest.mark.parametrize("status", [401, 404, 500])
 def test_a_status_other_than_2xx_is_an_http_failure_that_names_it(project: Project, status: int) -> None:
-    """An error status fails as http with the status and the beginning of what the server said, whatever the body is."""
+    """An error status fails as http with the status and the beginning of the body, whatever it is."""
     with serving(answering(BLOCK.replace(b"not over HTTP", b"out of order"), status)) as server:
         reason = failed(fire(project, server.url), "http")
     assert f"HTTP {status}" in reason
@@ -241,7 +241,7 @@ def cut_chunks(handler: Handler) -> None:
 
 
 def hang_up(_: Handler) -> None:
-    """Close the connection without a word."""
+    """Close the connection without an answer."""
 
 
 def babble(handler: Handler) -> None:
@@ -368,7 +368,7 @@ def test_a_redirect_loop_is_an_http_failure(project: Project) -> None:
 
 
 def test_a_redirect_without_a_place_is_an_http_failure(project: Project) -> None:
-    """A redirect that does not say where to fails as http."""
+    """A redirect without a location fails as http."""
     with serving(answering(b"", 307)) as server:
         failed(fire(project, server.url), "http")
 
@@ -422,7 +422,7 @@ def test_only_allowed_variables_are_expanded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_a_variable_holds_is_not_expanded_again(project: Project) -> None:
-    """A value with `$OTHER` in it is sent as it is."""
+    """A value with `$OTHER` in it is sent unchanged."""
     with serving(answering(BLOCK)) as server:
         fire(
             project,
@@ -462,7 +462,7 @@ def test_a_variable_that_no_header_can_hold_is_refused_and_not_shown(project: Pr
 
 
 def test_a_server_that_is_not_there_is_an_http_failure_that_names_the_address(project: Project) -> None:
-    """Nobody listening, and a name that does not exist, fail as http with the address in the reason."""
+    """A closed port, and an unknown host name, fail as http with the address in the reason."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     assert f"http://127.0.0.1:{port}/x" in failed(fire(project, f"http://127.0.0.1:{port}/x"), "http")
@@ -504,7 +504,7 @@ def test_ipv6_loopback_is_reached(project: Project) -> None:
 
 
 def self_signed(directory: Path) -> ssl.SSLContext:
-    """Return what serves https with a certificate that nobody vouches for."""
+    """Return a server with a self-signed certificate."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl, which makes the certificate, is not there")

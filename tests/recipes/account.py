@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Account:
-    """A home and a directory of its own; what is called sees both, and the options that are set."""
+    """A home and a working directory for recipes, which run in both, with the options that are set."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = directory / "home"

@@ -27,7 +27,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 @pytest.fixture(autouse=True)
 def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check at each call of a recipe in these tests that its look lets through what it has something to say about."""
+    """Check at each call of a recipe in these tests that its look does not skip a call that its check answers."""
 
     def checked(target: str, check: Check) -> Check:
         @functools.wraps(check)

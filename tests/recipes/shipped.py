@@ -19,7 +19,7 @@ TEXTS = ("message", "additional_context", "system_message")
 
 
 def recipe(module: str) -> Recipe:
-    """Return what the module says of itself."""
+    """Return the module's own description of its recipe."""
     return catalog.find(module.replace("_", "-"))
 
 
@@ -33,7 +33,7 @@ def file(module: str) -> CaseFile:
 
 
 def acts(case: Case) -> bool:
-    """Tell whether a case expects that the recipe does something: refuses, changes, says, fails, or leaves a file."""
+    """Return whether a case expects the recipe to act: to block, modify, send a message, fail, or write a file."""
     expect = case.expect
     said = any(expect.get(name) is not None for name in (*TEXTS, "failure"))
     quiet = expect.get("system_message", "") is None

@@ -1,4 +1,4 @@
-"""Every recipe does what the cases that it ships say, and ships enough of them."""
+"""Every recipe passes the cases that it ships, and ships enough of them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_recipe_ships_enough_cases(module: str) -> None:
 
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_is_of_its_form(module: str) -> None:
-    """Its first hook has its name, its functions are its module's, and it says what it misses."""
+    """Its first hook has its name, its functions are in its module, and it lists what it does not catch."""
     made = recipe(module)
     assert made.hooks[0]["name"] == made.name
     assert all(str(hook["python"]).startswith(f"hookrun.recipes.{module}:") for hook in made.hooks)
@@ -140,7 +140,7 @@ def test_a_recipe_is_of_its_form(module: str) -> None:
 @pytest.mark.parametrize("module", RECIPES)
 @pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
 def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
-    """The first of its cases of either kind, declared by a person and fired by the real command."""
+    """The first of its cases of either kind, declared by a user and run by the real command."""
     case = next(
         case for case in file(module).cases if acts(case) is kind and "action" in case.expect and not case.agents
     )

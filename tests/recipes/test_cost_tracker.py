@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def said(name: str, output: int, model: str = "large-4", **more: int) -> str:
-    """Return the line of a transcript that tells of an inference."""
+    """Return the line of a transcript that reports an inference."""
     usage = {"input_tokens": 100, "output_tokens": output, **more}
     return json.dumps({"message": {"id": name, "model": model, "usage": usage}}) + "\n"
 
@@ -66,7 +66,7 @@ def test_sessions_are_counted_apart(account: Account) -> None:
 
 
 def test_a_budget_runs_out_within_a_session(account: Account) -> None:
-    """The call that is over it is refused, the one before was not."""
+    """The call that exceeds it is refused, the one before was not."""
     account.options(prices="large-*=0/100000", budget="1.5")
     path = account.write("t.jsonl", said("a", 10))
     call = {"event": "pre_tool_use", "tool_name": "bash", "transcript_path": str(path)}
@@ -88,7 +88,7 @@ def test_inferences_that_codex_tells_are_counted(account: Account) -> None:
 
 
 def test_of_a_stream_of_gemini_only_the_end_counts(account: Account) -> None:
-    """Each piece tells what was used so far; thoughts are output."""
+    """Each chunk has the total so far; thoughts count as output."""
     for finish in (None, "STOP"):
         usage = {"promptTokenCount": 10, "candidatesTokenCount": 3, "thoughtsTokenCount": 2}
         response = {"candidates": [{"finishReason": finish}], "usageMetadata": usage}
@@ -123,7 +123,7 @@ def test_nothing_known_is_told_once(account: Account) -> None:
     ],
 )  # fmt: skip
 def test_a_line_that_tells_no_usage_is_passed_over(account: Account, line: str) -> None:
-    """Whatever stands in a transcript, the lines around it count."""
+    """Whatever else is in a transcript, the lines around it count."""
     path = account.write("t.jsonl", said("a", 10) + line + "\n" + said("b", 5))
     used, end = session_costs.read_transcript(str(path), 0)
     assert [each.id for each in used] == ["a", "b"]

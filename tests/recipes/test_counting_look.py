@@ -132,7 +132,7 @@ def test_with_its_look_and_without_it_does_the_same(
 
 
 def test_a_call_within_the_limit_is_counted_by_the_look(frozen: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Once, however often the same request is looked at; the last one goes to the check, which blocks it."""
+    """Once, however often the look sees the same request; the last one goes to the check, which blocks it."""
     frozen.setenv("HOME", str(tmp_path))
     frozen.setenv("HOOKRUN_OPTION_CALLS", "3")
     path = put(tmp_path, calls(5))
@@ -227,7 +227,7 @@ runpy.run_module("hookrun", run_name="__main__", alter_sys=True)
 
 
 def test_a_run_starts_no_process_for_a_call_within_the_limit(project: Project) -> None:
-    """The first of a session makes the file in a process of its own, the next ones are in the audit like it."""
+    """The first of a session creates the file in a separate process; the next ones are in the audit all the same."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "3"}})
     context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
     forks = project.root / "forks"

@@ -1,4 +1,4 @@
-"""Public names of the previous release, which moved, work for one more release and say where they are now."""
+"""Public names of the previous release, which moved, work for one more release and warn with the new location."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ ENOUGH = 60
 
 
 class Repository:
-    """A repository with formatters of its own, and a PATH on which there are no others."""
+    """A repository with its own formatters, and a PATH without any."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -52,7 +52,7 @@ class Repository:
         return FileChanged(**{"session_id": "s1", "file_path": str(path), "working_dir": str(self.root), **fields})
 
     def written(self, path: Path | str, **fields: object) -> PostToolUse:
-        """Return the context of a write that went well."""
+        """Return the context of a successful write."""
         args = {"file_path": str(path), "content": "x"}
         return PostToolUse(**{"tool_name": "write", "tool_args": args, "working_dir": str(self.root), **fields})
 
@@ -89,7 +89,7 @@ def test_a_changed_python_file_is_formatted_with_ruff(repository: Repository) ->
 
 
 def test_a_file_that_has_its_form_already_is_not_spoken_of(repository: Repository) -> None:
-    """Where formatting changes nothing, nothing is said."""
+    """If formatting changes nothing, there is no message."""
     path = repository.write("a.py", PRETTY)
     assert run(FormatOnEdit(), repository.changed(path)) == [None]
     assert path.read_text() == PRETTY
@@ -207,7 +207,7 @@ def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Reposito
 
 
 def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Repository) -> None:
-    """When nobody waits any longer, nothing continues behind their back."""
+    """After a cancelled call nothing continues in the background."""
     pids = repository.root / "pids"
     repository.program(".venv/bin/ruff", f': > "$FILE"; echo $$ > "{pids}"; exec sleep 1000')
     path = repository.write("a.py")
@@ -229,7 +229,7 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
 def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
     repository: Repository, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No user sees a message, so the log says where the text from before is."""
+    """No user sees a message, so the log has the path of the previous text."""
     repository.program(".venv/bin/ruff", 'echo "NEW = 1" > "$FILE"; touch ../saved; exec sleep 1000')
     path = repository.write("a.py")
     saved = repository.root.parent / "saved"
@@ -266,7 +266,7 @@ def assert_dead(*pids: str) -> None:
 
 
 def is_alive(pid: str) -> bool:
-    """Tell whether a process runs, zombies left out."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -310,7 +310,7 @@ def test_project_tools_can_be_left_alone(repository: Repository) -> None:
 def test_a_missing_formatter_is_told_once_for_each_type(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is no failure, and not said for every file."""
+    """It is no failure, and not reported for every file."""
     monkeypatch.setenv("PATH", "/nowhere")
     formatting = FormatOnEdit()
     files = [repository.write(name) for name in ("a.py", "b.py", "a.go", "a.txt")]
@@ -426,7 +426,7 @@ def test_a_link_within_the_repository_stays_a_link(repository: Repository) -> No
 
 
 def test_without_a_repository_only_the_working_directory_counts(tmp_path: Path, repository: Repository) -> None:
-    """Nothing says how far a project goes that has no repository."""
+    """Without a repository the extent of a project is unknown."""
     (tmp_path / "plain" / "inner").mkdir(parents=True)
     for name in ("plain/a.py", "plain/inner/a.py"):
         (tmp_path / name).write_text(UGLY)
@@ -437,7 +437,7 @@ def test_without_a_repository_only_the_working_directory_counts(tmp_path: Path, 
 
 
 def test_what_is_no_regular_file_is_left_alone(repository: Repository) -> None:
-    """Gone, a directory, a pipe that nobody writes to: no run, no hang, no word. A NUL in a path neither."""
+    """Missing, a directory, a pipe without a writer: no run, no hang, no message. The same for a NUL in a path."""
     (repository.root / "directory.py").mkdir()
     os.mkfifo(repository.root / "pipe.py")
     names = ("gone.py", "directory.py", "pipe.py", "nul\0.py", "")
@@ -452,7 +452,7 @@ def test_a_very_large_file_is_left_alone(repository: Repository) -> None:
 
 
 def test_a_program_that_cannot_be_started_is_told(repository: Repository) -> None:
-    """A script whose interpreter is missing (a virtual environment that was moved)."""
+    """A script whose interpreter is missing (after a virtual environment was moved)."""
     repository.program(".venv/bin/ruff", "").write_text("#!/nowhere/python\n")
     path = repository.write("a.py")
     assert "cannot start" in told(run(FormatOnEdit(), repository.changed(path))[0])

@@ -39,7 +39,7 @@ def test_all_declarations_are_right_in_every_layer(project: Project, layer: str)
 
 @pytest.mark.parametrize("module", RECIPES)
 def test_a_recipe_is_of_its_form(module: str) -> None:
-    """The first hook has its name, each says what a failure means, and the functions that it names take a context."""
+    """The first hook has its name, each declares its `on_failure`, and its functions take a context."""
     made = recipe(module)
     assert made.hooks[0]["name"] == made.name == module.replace("_", "-")
     json.dumps(made.hooks)

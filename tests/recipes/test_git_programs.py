@@ -51,7 +51,7 @@ def ran(account: Account) -> bool:
 
 
 def context(account: Account, where: str) -> str:
-    """Return what the recipe says at the beginning of a session in a directory."""
+    """Return the recipe's context at the start of a session in a directory."""
     told = account.call("inject_git_context", event="session_start", working_dir=str(account.work / where))
     return "" if told is None else str(told["additional_context"])
 
@@ -89,7 +89,7 @@ def test_programs_of_the_repositorys_own_settings_are_not_run(clone: Account) ->
 
 
 def test_a_filter_of_any_name_is_switched_off(clone: Account) -> None:
-    """Also one whose name has dots, signs and spaces."""
+    """Also one whose name has dots, special characters and spaces."""
     name = "a.b =c;d"
     for key in ("clean", "process"):
         git(clone.work, "config", f"filter.{name}.{key}", f"touch {clone.home}/RAN; cat")

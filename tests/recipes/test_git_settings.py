@@ -22,7 +22,7 @@ def repository(account: Account) -> Account:
 
 
 def configure(repository: Account, settings: dict[str, str], where: str = ".") -> None:
-    """Set what git's configuration of the repository is to say."""
+    """Set values in the repository's git configuration."""
     for name, value in settings.items():
         subprocess.run(["git", "-C", str(repository.work / where), "config", "--add", name, value], check=True)
 
@@ -124,7 +124,7 @@ def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
 def test_without_git_a_line_is_judged_by_what_it_says(
     repository: Account, monkeypatch: pytest.MonkeyPatch, recipe: str
 ) -> None:
-    """An alias that cannot be looked up may stand for anything: it is blocked, and commands of git are not."""
+    """An alias that cannot be looked up may be anything: it is blocked, and git's own commands are not."""
     configure(repository, {"alias.pf": "push --force", "remote.origin.push": "+main"})
     monkeypatch.setenv("PATH", str(repository.work))
     for line in ("git pf", "git -c a.b=c pf origin", "bash -c 'cd /tmp; git pf'"):

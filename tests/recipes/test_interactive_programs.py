@@ -161,7 +161,7 @@ def answer(check: Check, line: str, agent: str = "codex") -> str | None:
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("line", READING)
 def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(check: Check, line: str) -> None:
-    """The reason says why and what to do; on other agents, where hooks see each command, it runs."""
+    """The reason explains what to do; on other agents, where hooks see each command, it runs."""
     reason = answer(check, line)
     assert reason is not None
     assert "would read commands that no hook sees" in reason
@@ -177,6 +177,6 @@ def test_what_runs_a_script_or_a_line_passes(check: Check, line: str) -> None:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_option_allows_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who accepts the risk says so."""
+    """For users who accept the risk."""
     monkeypatch.setenv("HOOKRUN_OPTION_INTERACTIVE", "allow")
     assert answer(check, "bash") is None

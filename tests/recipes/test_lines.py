@@ -265,7 +265,7 @@ DESTRUCTIVE_HARMFUL = [
 ]
 
 PACKAGE_MANAGER = [
-    # the line, and what it becomes with pnpm and uv; None where it stays as it is
+    # the line, and the same line for pnpm and uv; None if it is unchanged
     ("npm run x -- --watch", "pnpm run x --watch"),
     ("npm run x -- --watch -- y", "pnpm run x --watch -- y"),
     ("npm run x --", "pnpm run x"),
@@ -462,7 +462,7 @@ def test_a_line_gets_what_it_deserves(
 def test_a_call_of_a_package_manager_keeps_its_meaning(
     line: str, becomes: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--` is npm's own word; another machine has its own programs."""
+    """`--` belongs to npm; another machine has other programs."""
     monkeypatch.setenv("HOOKRUN_OPTION_NODE", "pnpm")
     monkeypatch.setenv("HOOKRUN_OPTION_PYTHON", "uv")
     answered = answer("/home/me", "package_manager", line, monkeypatch)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_calls_at_once_are_all_there_on_whole_lines(project: Project) -> None:
-    """12 real fires side by side, into the file that is there by default, 0600."""
+    """12 real runs side by side, into the default file, 0600."""
     project.user_hooks(*map(dict, RECIPE.hooks))
 
     def fire(number: int) -> str:
@@ -35,7 +35,7 @@ def test_calls_at_once_are_all_there_on_whole_lines(project: Project) -> None:
 
 
 def test_a_call_that_another_hook_refuses_is_logged(project: Project) -> None:
-    """The log gets it whatever the others say, and the agent of the call with it."""
+    """The call is logged whatever the other hooks answer, with its agent."""
     project.user_hooks(*map(dict, RECIPE.hooks), {"name": "no", "command": "echo no >&2; exit 2"})
     assert project.fire().action == "block"
     path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
@@ -44,7 +44,7 @@ def test_a_call_that_another_hook_refuses_is_logged(project: Project) -> None:
 
 
 def test_a_call_that_a_later_layer_changes_is_logged_as_it_was_and_as_it_is(project: Project) -> None:
-    """The person's log is asked again about what a project's hook has made of the call."""
+    """The user's log runs again for the call that a project's hook has changed."""
     project.user_hooks(*map(dict, RECIPE.hooks))
     project.script("change", '{"action": "modify", "args_patch": {"command": "ls -l"}}')
     project.hooks({"name": "change", "command": "cat change"})

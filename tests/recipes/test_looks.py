@@ -328,7 +328,7 @@ def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
 
 
 def test_a_large_directory_is_not_listed(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only to find a name that is no single word, which needs a quote or a sign in the line."""
+    """Listing only finds names of more than one word, which need a quote or a special character in the line."""
     monkeypatch.setattr(looks, "MAX_ENTRIES", 3)
     for line, matters in (("make all", False), ("make 'all'", True)):
         context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}

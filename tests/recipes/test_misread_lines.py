@@ -174,19 +174,19 @@ CHECKS: list[Check] = [
 
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the project lie in a home that is nobody's."""
+    """Move the project into a home that belongs to no account."""
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("HOOKRUN_PROJECT_DIR", PROJECT)
 
 
 def answer(check: Check, line: str) -> dict[str, object] | None:
-    """Return what a recipe says to a line."""
+    """Return a recipe's answer to a line."""
     return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": PROJECT})
 
 
 @pytest.mark.parametrize(("check", "line"), BLOCKED)
 def test_what_stands_behind_an_error_is_seen(check: Check, line: str) -> None:
-    """Tests with odd operands, `{name}>`, here-documents in conditions, and parts that nobody understands."""
+    """Tests with odd operands, `{name}>`, here-documents in conditions, and parts that cannot be parsed."""
     answered = answer(check, line)
     assert answered is not None
     assert answered["action"] == "block"
@@ -199,7 +199,7 @@ def test_an_ordinary_line_passes(line: str) -> None:
 
 
 def test_a_line_is_changed_behind_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The places in the line are those of the line as it stands."""
+    """Positions refer to the original line."""
     monkeypatch.setenv("HOOKRUN_OPTION_NODE", "pnpm")
     changed = answer(package_manager.check, "[ -d / ] && npm i {fd}>é")
     assert changed is not None

@@ -96,7 +96,7 @@ def test_a_channel_that_is_missing_is_told_once_and_the_others_are_used(account:
 
 @pytest.mark.slow
 def test_the_bell_rings_in_the_terminal_of_the_agent(project: Project) -> None:
-    """A hook leads a session of its own and has no terminal: that of a process above it is found."""
+    """A hook leads its own session and has no terminal: that of an ancestor process is found."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_VIA": "bell"}})
     (project.root / "context.json").write_text('{"session_id": "s1", "message": "may I?"}')
     line = [sys.executable, "-m", "hookrun", "fire", "notification", "--ctx", "context.json"]
@@ -114,7 +114,7 @@ def test_the_bell_rings_in_the_terminal_of_the_agent(project: Project) -> None:
 
 @pytest.mark.slow
 def test_without_a_terminal_the_bell_says_so(project: Project) -> None:
-    """Nobody above has one."""
+    """No ancestor has one."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_VIA": "bell", "PATH": "/nonexistent"}})
     fired = project.fire({"session_id": "s1", "message": "may I?"}, event="notification")
     assert str(fired.verdict["system_message"]).startswith("notify: Bell is not available: /dev/tty: ")

@@ -97,7 +97,7 @@ def test_text_is_plain_short_and_without_credentials() -> None:
 
 
 def test_a_credential_at_the_cut_is_not_half_told() -> None:
-    """It is taken out before the text is cut."""
+    """It is removed before the text is cut."""
     channel = Kept()
     tell(Notify(channel), *(Notification(message="x" * before + " " + SECRET) for before in range(440, 500)))
     assert len(channel.notes) == 60
@@ -119,7 +119,7 @@ def test_a_credential_at_the_cut_is_not_half_told() -> None:
     ],
 )
 def test_notes_below_the_minimum_level_are_not_sent(minimum: str, level: str | None, sent: bool) -> None:
-    """A level that nobody knows is as serious as an error: rather told than lost."""
+    """An unknown level is as serious as an error: better sent than lost."""
     assert (told(Notification(message="x", level=level), minimum_level=minimum) is not None) is sent
 
 
@@ -188,7 +188,7 @@ def test_the_bell_rings_on_the_terminal() -> None:
 
 
 def test_without_a_terminal_there_is_no_bell(tmp_path: Path) -> None:
-    """It says so, and writes nowhere else."""
+    """It reports that, and writes nowhere else."""
     assert "No such file" in str(Bell(str(tmp_path / "tty")).unavailable())
 
 
@@ -267,7 +267,7 @@ def test_a_command_that_does_not_read_is_no_trouble() -> None:
 
 
 def test_a_command_that_fails_hangs_or_is_missing_is_an_error() -> None:
-    """The message names the program and what went wrong."""
+    """The message names the program and the error."""
     with pytest.raises(ChannelError, match="sh exited with status 3: no line"):
         send(CommandChannel(["sh", "-c", "echo no line >&2; exit 3"]))
     with pytest.raises(ChannelError, match=r"sleep timed out after 0.2 s"):
@@ -310,7 +310,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_error(405)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in http.server
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def server() -> Iterator[Server]:
 
 
 def test_a_webhook_gets_the_note_as_json(server: Server) -> None:
-    """With the headers of its own; by default all fields."""
+    """With its configured headers; by default all fields."""
     send(Webhook(f"{server.url}/a?b=c", headers={"Authorization": f"Bearer {TOKEN}"}))
     ((path, headers, body),) = server.requests
     assert path == "/a?b=c"
@@ -352,7 +352,7 @@ def test_any_other_status_is_an_error(server: Server, status: int) -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_that_keeps_the_secret() -> None:
-    """The host is named, the path is not: it is often what nobody else may know."""
+    """The host is named, the path is not: it is often a secret."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

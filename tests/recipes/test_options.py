@@ -31,7 +31,7 @@ WRONG = [
 
 @pytest.mark.parametrize("name", catalog.names())
 def test_a_default_is_right(name: str) -> None:
-    """What is said of an option holds for what it is where nobody sets it."""
+    """The documented default of an option is its value when it is not set."""
     recipe = catalog.find(name)
     assert [each.name for each in recipe.options if recipe.wrong_value(each.name, each.default)] == []
     assert len(RECIPES) == len(catalog.names())

@@ -103,7 +103,7 @@ ONLY_NAMES = [
 
 
 def answer(line: str) -> dict[str, object] | None:
-    """Return what the recipe says to a line."""
+    """Return the recipe's answer to a line."""
     return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
 
 

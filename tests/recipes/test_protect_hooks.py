@@ -1,4 +1,4 @@
-"""The recipe protect-hooks: what of an agent's calls it stops, what it allows, and what it does not catch."""
+"""The recipe protect-hooks: which calls of an agent it blocks, which it allows, and what it does not catch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def guarded(project: Project) -> Project:
-    """Return a project with a guard of its own, in an account that has declared the recipe."""
+    """Return a project with a guard, in an account that has declared the recipe."""
     project.user_hooks(DECLARATION)
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
     project.hooks({"name": "guard", "matcher": "fetch", "command": "./hooks/guard.sh --rules rules.txt"})
@@ -166,7 +166,7 @@ def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: di
     ],
 )
 def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None:
-    """What the documentation says it does not catch: other programs, names that only the shell knows."""
+    """Documented as not caught: other programs, names that only the shell knows."""
     assert call(guarded, "bash", command=command).action == "continue"
 
 

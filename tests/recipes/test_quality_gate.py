@@ -40,7 +40,7 @@ def test_a_score_at_the_threshold_or_above_is_passed_on(score: float) -> None:
 
 
 def test_a_whole_number_is_shown_as_one() -> None:
-    """45.0 is 45 to a person."""
+    """45.0 is shown as 45."""
     assert "(score: 45/100," in str(scored(45.0).message)
 
 
@@ -61,7 +61,7 @@ def test_a_whole_number_is_shown_as_one() -> None:
     ],
 )
 def test_a_score_that_is_no_number_from_0_to_100_is_refused_and_shown(score: object, shown: str) -> None:
-    """It is never taken for 0, nor for a pass."""
+    """It never counts as 0, nor as a pass."""
     verdict = scored(score)
     assert verdict.action == "block"
     assert verdict.message == (
@@ -81,7 +81,7 @@ def test_a_missing_score_is_refused_even_with_threshold_0(fields: dict[str, obje
 
 
 def test_a_function_gives_the_score() -> None:
-    """Sync or async, it is given the context; what the checkpoint's data say does not count then."""
+    """Sync or async, it gets the context; the score in the checkpoint's data is ignored then."""
 
     async def slow(ctx: PreCheckpoint) -> float:
         await asyncio.sleep(0)
@@ -94,7 +94,7 @@ def test_a_function_gives_the_score() -> None:
 
 
 def test_a_function_without_a_number_is_refused() -> None:
-    """None from a score function is its trouble, and said so."""
+    """None from a score function is an error that names it."""
     assert check(QualityGate(60, lambda _: None)).message == (
         "No quality score for checkpoint: the score function returned null, not a number from 0 to 100 (minimum: 60)"
     )

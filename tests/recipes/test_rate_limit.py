@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def calls(account: Account, *requests: str, tool: str = "bash", session: str = "s1") -> list[str]:
-    """Return what is said to each call: its action."""
+    """Return the action for each call."""
     answers = [account.call("rate_limit", tool_name=tool, request_id=each, session_id=session) for each in requests]
     return ["continue" if answer is None else answer["action"] for answer in answers]
 
 
 @pytest.mark.slow
 def test_of_calls_at_once_exactly_so_many_are_let_through(project: Project) -> None:
-    """16 real fires side by side, of which 5 may pass."""
+    """16 real runs side by side, of which 5 are allowed."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "5", "HOOKRUN_OPTION_SECONDS": "3600"}})
     with ThreadPoolExecutor(4) as pool:
         fired = list(pool.map(lambda _: project.fire(), range(16)))
@@ -58,7 +58,7 @@ def test_a_call_that_is_looked_at_twice_counts_once(account: Account) -> None:
 
 @pytest.mark.slow
 def test_a_call_that_a_later_layer_changes_counts_once(project: Project) -> None:
-    """Through real fires: the second call may still pass, the third not."""
+    """In real runs: the second call is still allowed, the third is not."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "2"}})
     project.script("change", '{"action": "modify", "args_patch": {"command": "ls -l"}}')
     project.hooks({"name": "change", "command": "cat change"})

@@ -73,7 +73,7 @@ def test_what_was_raised_keeps_what_was(account: Account) -> None:
 
 
 def test_a_link_is_not_followed(account: Account) -> None:
-    """Somebody else's file cannot replace ours."""
+    """Another user's file cannot replace ours."""
     with recipe_state.LockedState("one", "key"):
         pass
     path = only_file(account, "one")

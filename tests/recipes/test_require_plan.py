@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def edits(account: Account, **context: object) -> str:
-    """Return what is said to an edit."""
+    """Return the action for an edit."""
     answer = account.call("require_plan", tool_name="edit", file_path=str(account.work / "a.py"), **context)
     return "continue" if answer is None else str(answer["action"])
 
 
 def plans(account: Account, **context: object) -> None:
-    """Tell that a planning tool was used."""
+    """Report that a planning tool was used."""
     given = {"tool_name": "TodoWrite", "tool_args": {"todos": [{"content": "look"}]}, **context}
     assert account.call("require_plan:note", **given) is None
 
@@ -40,20 +40,20 @@ def test_a_plan_that_failed_or_is_empty_is_none(account: Account) -> None:
 
 
 def test_a_subagent_has_the_plan_of_the_session_it_came_from(account: Account) -> None:
-    """Where the agent says which one that is."""
+    """If the agent names that session."""
     plans(account)
     assert edits(account, session_id="sub", root_session_id="s1") == "continue"
     assert edits(account, session_id="sub") == "block"
 
 
 def test_a_plan_of_a_subagent_is_its_own(account: Account) -> None:
-    """The session it came from still needs one."""
+    """Its parent session still needs one."""
     plans(account, session_id="sub", root_session_id="s1")
     assert edits(account) == "block"
 
 
 def test_a_plan_file_that_is_gone_is_no_plan(account: Account) -> None:
-    """It counts as long as it is there."""
+    """It counts as long as the file exists."""
     plan = account.write("PLAN.md", "1. Look.")
     assert edits(account) == "continue"
     plan.unlink()

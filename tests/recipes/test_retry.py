@@ -15,7 +15,7 @@ AGAIN = "this failure (timed out) is transient: make the same call again (attemp
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -26,13 +26,13 @@ class Clock:
 
 
 def failure(error: object = "read timed out", **fields: object) -> Context:
-    """Return the context of a failed call, that of `web_fetch http://a` in session s1 unless told otherwise."""
+    """Return the context of a failed call, by default that of `web_fetch http://a` in session s1."""
     known: dict[str, object] = {"session_id": "s1", "tool_name": "web_fetch", "tool_args": {"url": "http://a"}}
     return PostToolFailure(**{**known, "tool_result_error": error, **fields})
 
 
 def success(**fields: object) -> Context:
-    """Return the context of the same call, which went well."""
+    """Return the context of the same call, which succeeded."""
     known: dict[str, object] = {"session_id": "s1", "tool_name": "web_fetch", "tool_args": {"url": "http://a"}}
     return PostToolUse(**{**known, "tool_result_output": "page", **fields})
 
@@ -144,7 +144,7 @@ def test_a_result_with_an_error_is_a_failure() -> None:
 
 
 def test_a_failure_told_by_two_events_counts_once() -> None:
-    """Both events of one call say the same; the next call is another."""
+    """Both events of one call give the same answer; the next call is another."""
     retry = Retry([TIMEOUTS])
     first = retry.failed(failure(tool_use_id="t1"))
     assert retried(retry.ended(success(tool_result_error="read timed out", tool_use_id="t1"))) == retried(first)
@@ -152,7 +152,7 @@ def test_a_failure_told_by_two_events_counts_once() -> None:
 
 
 def test_runs_of_one_call_that_a_tool_loop_repeats_count_each() -> None:
-    """A loop that makes the same call again says which attempt it was: the same id, and yet another failure."""
+    """A loop that repeats a call numbers the attempts: the same id, and another failure."""
     retry = Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=1.0, backoff=2.0)])
     asked = [retried(retry.failed(failure(tool_use_id="t1", attempt=attempt))) for attempt in (1, 2)]
     assert [(each["attempt"], each["after_s"]) for each in asked] == [(2, 1.0), (3, 2.0)]
@@ -193,7 +193,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_very_long_error_is_matched_by_its_ends() -> None:
-    """Megabytes of output do not take seconds, and what is said last is still found."""
+    """Megabytes of output do not take seconds, and the last lines are still found."""
     assert Retry([TIMEOUTS]).failed(failure("x" * 5_000_000 + " timed out")) is not None
     assert Retry([TIMEOUTS]).failed(failure("timed out " + "x" * 5_000_000)) is not None
 

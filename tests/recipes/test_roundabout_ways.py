@@ -55,13 +55,13 @@ ORDINARY = [
 
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the project lie in a home that is nobody's."""
+    """Move the project into a home that belongs to no account."""
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("HOOKRUN_PROJECT_DIR", "/home/me/app")
 
 
 def answer(line: str) -> dict[str, object] | None:
-    """Return what the recipe says to a line."""
+    """Return the recipe's answer to a line."""
     return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/home/me/app"})
 
 

@@ -28,7 +28,7 @@ def tested(account: Account) -> Account:
 
 
 def stops(account: Account, **context: object) -> str:
-    """Return what is said to the end of a turn."""
+    """Return the recipe's answer at the end of a turn."""
     answer = account.call("run_tests_at_stop", event="stop", **context)
     return "continue" if answer is None else str(answer.get("system_message") or answer["action"])
 
@@ -92,14 +92,14 @@ def test_a_turn_goes_on_only_so_often(tested: Account) -> None:
 
 
 def test_a_new_turn_has_all_attempts(tested: Account) -> None:
-    """The agent says that it was not made to go on: what was counted before is over."""
+    """The agent reports that the turn was not continued by a hook: the count starts again."""
     tested.write("broken")
     tested.options(attempts=1)
     assert [stops(tested, stop_hook_active=False) for _ in range(3)] == ["block"] * 3
 
 
 def test_an_agent_that_does_not_say_is_counted_for(tested: Account) -> None:
-    """Without its word on whether it was made to go on, blocks in a row count."""
+    """If the agent does not report whether a hook continued the turn, consecutive blocks count."""
     tested.write("broken")
     tested.options(attempts=2)
     assert [stops(tested)[:9] for _ in range(3)] == ["block", "block", "run-tests"]
@@ -131,7 +131,7 @@ def test_a_file_that_changes_while_they_run_is_a_change(account: Account) -> Non
 
 
 def test_what_git_ignores_is_no_change(tested: Account) -> None:
-    """A repository says which files are its own."""
+    """Git determines which files belong to a repository."""
     subprocess.run(["git", "init", "-q"], cwd=tested.work, check=True)
     tested.write(".gitignore", "*.log\n")
     assert stops(tested) == "continue"
@@ -158,7 +158,7 @@ def test_real_tests_of_pytest(account: Account, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_project_with_too_many_files_is_always_tested(tested: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they cannot all be looked at, nobody knows."""
+    """If there are too many to check, a change is possible."""
     monkeypatch.setattr(run_tests_at_stop, "MAX_FILES", 1)
     tested.write("b.py")
     assert [stops(tested), stops(tested), runs(tested)] == ["continue", "continue", 2]
@@ -173,5 +173,5 @@ def test_what_tests_have_started_ends_with_them(account: Account) -> None:
         stops(account)
     pid = (account.work / "pid").read_text().strip()
     while (found := subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, check=False).stdout) != b"":
-        if found.startswith(b"Z"):  # nobody has asked for its end yet
+        if found.startswith(b"Z"):  # it is not reaped yet
             break

@@ -1,4 +1,4 @@
-"""The bundles in a real engine, fired as a program would: sync and async, with what goes wrong."""
+"""The bundles in a real engine, fired as a program would: sync and async, with failures."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_file_is_formatted_by_fire_and_by_fire_sync(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_deadline_of_a_fire_ends_a_formatter(tmp_path: Path) -> None:
-    """The fire is over in time, the formatter is gone, the file is whole."""
+    """The fire ends in time, the formatter is ended, the file is intact."""
     script = tmp_path / "slow"
     script.write_text('#!/bin/sh\n: > "$1"\nexec sleep 1000\n')
     script.chmod(0o755)
@@ -171,7 +171,7 @@ def test_a_tool_loop_obeys_the_metadata() -> None:
 
 
 def test_a_person_is_told_without_the_agent_waiting(tmp_path: Path) -> None:
-    """The fire is over while the program still waits; then it gets the note. Sync and async."""
+    """The fire ends while the program still waits; then it gets the note. Sync and async."""
     script = 'while [ ! -e "$1/go" ]; do sleep 0.02; done; cat >> "$1/notes"'
     notify = Notify(CommandChannel(["sh", "-c", script, "sh", str(tmp_path)], timeout=ENOUGH))
 
@@ -190,7 +190,7 @@ def test_a_person_is_told_without_the_agent_waiting(tmp_path: Path) -> None:
 
 
 def test_a_delivery_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """The agent's fire went well; the engine tells of the note that nobody got."""
+    """The agent's fire succeeds; the engine logs the note that was not delivered."""
     over = threading.Event()
 
     class Broken:

@@ -26,7 +26,7 @@ def with_ruff(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 
 def written(account: Account, recipe: str, path: Path) -> dict[str, object]:
-    """Return what is said after a file was written; that is something."""
+    """Return the recipe's message after a file was written; there is one."""
     args = {"file_path": str(path), "content": path.read_text()}
     answer = account.call(recipe, event="post_tool_use", tool_name="write", tool_args=args)
     assert answer is not None
@@ -43,7 +43,7 @@ def test_ruff_formats_and_the_lines_are_told(with_ruff: Account) -> None:
 
 
 def test_ruff_checks_and_its_lines_are_fed_back(with_ruff: Account) -> None:
-    """With the name that the file goes by."""
+    """With the file's own name."""
     path = with_ruff.write("src/a.py", "import os\n")
     answer = written(with_ruff, "lint_on_edit", path)
     assert answer["action"] == "block"
@@ -102,6 +102,6 @@ def test_a_ticket_is_told_once_until_the_branch_changes(account: Account) -> Non
 
 
 def test_without_ps_no_terminal_is_found(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is said by the bell; nothing is raised."""
+    """The bell reports it; nothing is raised."""
     monkeypatch.setenv("PATH", str(account.work))
     assert notify_channels.terminal_device() is None

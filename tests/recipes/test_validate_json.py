@@ -76,7 +76,7 @@ def problems(content: str) -> list[str]:
 
 
 def test_what_fits_may_be_written() -> None:
-    """No objection, and nothing said."""
+    """It is allowed without a message."""
     assert write(counts(), "/out/a_counts.json", GOOD) is None
 
 
@@ -162,7 +162,7 @@ def test_at_most_ten_problems_are_told_and_the_rest_counted() -> None:
 
 
 def test_a_long_value_does_not_flood_the_message() -> None:
-    """A value that stands where it should not is shown short, in our words and in those of jsonschema."""
+    """A misplaced value is shown shortened, in our messages and in those of jsonschema."""
     long = "x" * 100_000
     (told,) = problems(json.dumps({"page": "a", "total": long}))
     assert len(told) < 200
@@ -181,7 +181,7 @@ def test_a_key_cannot_make_a_message_look_like_two() -> None:
 
 
 def test_an_edit_is_checked_by_what_would_be_written(tmp_path: Path) -> None:
-    """The file as it is, with the change made: fits or does not. The file itself is not touched."""
+    """The current file with the change applied: valid or not. The file itself is not touched."""
     path = tmp_path / "a_counts.json"
     path.write_text(GOOD)
     assert edit(counts(), path, '"total": 2', '"total": 3') is None
@@ -191,7 +191,7 @@ def test_an_edit_is_checked_by_what_would_be_written(tmp_path: Path) -> None:
 
 
 def test_replace_all_replaces_all(tmp_path: Path) -> None:
-    """With it every place counts; without it a text that stands twice is refused, as it would be by the tool."""
+    """With it every occurrence counts; without it a text that occurs twice is refused, as by the tool."""
     path = tmp_path / "a_counts.json"
     path.write_text('{"page": "1", "total": 1}')
     assert "/total: found 12" not in reason(edit(counts(), path, "1", "x1", replace_all=True))
@@ -201,7 +201,7 @@ def test_replace_all_replaces_all(tmp_path: Path) -> None:
 
 
 def test_an_edit_that_finds_nothing_is_refused(tmp_path: Path) -> None:
-    """A tool that would guess what was meant writes what nobody has checked."""
+    """A tool that guesses the intention would write text that was never checked."""
     path = tmp_path / "a_counts.json"
     path.write_text(GOOD)
     assert "`old_string` is not in the file" in reason(edit(counts(), path, "nothing", "x"))
@@ -262,13 +262,13 @@ def test_a_file_that_is_no_text_cannot_be_checked(tmp_path: Path) -> None:
     ],
 )
 def test_two_forms_at_once_are_refused(tmp_path: Path, tool: str, more: dict[str, object], both: str) -> None:
-    """Nobody knows which of them the tool goes by, so neither is taken for what will be written."""
+    """It is unknown which of them the tool uses, so neither counts as the new content."""
     args = {"file_path": str(tmp_path / "a_counts.json"), **more}
     assert f"the call has both {both}" in reason(counts().check(PreToolUse(tool_name=tool, tool_args=args)))
 
 
 def test_arguments_without_content_cannot_be_checked() -> None:
-    """A call whose content is not to be seen is refused, not waved through."""
+    """A call whose content cannot be seen is refused, not allowed."""
     for content in (None, {"page": "a.md", "total": 2}, 12):
         assert "`content` is not a string" in reason(write(counts(), "/out/a_counts.json", content))
     args = {"file_path": "/out/a_counts.json"}
@@ -332,7 +332,7 @@ def test_links_are_followed_before_the_place_is_judged(tmp_path: Path) -> None:
 
 
 def test_a_link_with_a_harmless_name_does_not_hide_a_file(tmp_path: Path) -> None:
-    """The rule is about where the write really goes, too."""
+    """The rule also applies to the real target of the write."""
     (tmp_path / "notes.txt").symlink_to("a_counts.json")
     assert "/page: is missing" in reason(write(counts(), tmp_path / "notes.txt", "{}"))
 
@@ -381,7 +381,7 @@ def test_nothing_is_fetched_from_elsewhere() -> None:
 
 
 def test_a_model_checks_as_well_as_a_schema() -> None:
-    """Places, findings, and what pydantic says; JSON is read the way pydantic reads it."""
+    """Locations, findings, and pydantic's messages; JSON is read the way pydantic reads it."""
     rule = Rule("*.json", Counts)
     assert rule.title == "Counts"
     assert rule.problems('{"page": "a", "total": 2, "day": "2025-10-15"}') == []
@@ -445,7 +445,7 @@ def test_a_missing_package_is_named_when_the_rule_is_made(package: str, schema: 
 
 @pytest.mark.slow
 def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the rule is made: what it says of a file is asked of the same validator each time."""
+    """When the rule is created: later files use the same validator."""
     schema = {"properties": {f"p{number}": {"type": "integer", "minimum": 0} for number in range(1000)}}
     made: list[object] = []
     check_schema = Draft202012Validator.check_schema

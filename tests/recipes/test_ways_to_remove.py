@@ -225,7 +225,7 @@ RUN = [
     "{ {};}",
     "a(){ {};};a",
 ]
-"""Each runs `rm -rf /`, or comes to the same in a home or at the root; `{}` stands for just that."""
+"""Each runs `rm -rf /`, or the equivalent in a home or at the root; `{}` is replaced by just that."""
 
 MENTIONED = [
     "echo '{}'",
@@ -275,7 +275,7 @@ MENTIONED = [
 
 
 def answer(line: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object] | None:
-    """Return what the recipe says to a line, in a project within a home."""
+    """Return the recipe's answer to a line, in a project within a home."""
     project = directory / "home" / "app"
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(project))
@@ -292,7 +292,7 @@ def test_however_it_is_written_it_is_seen(line: str, tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("line", MENTIONED)
 def test_what_is_only_mentioned_passes(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same text as an argument, in a file, in a comment, in a function that nobody calls."""
+    """The same text as an argument, in a file, in a comment, in a function that is never called."""
     assert answer(line, tmp_path, monkeypatch) is None
 
 

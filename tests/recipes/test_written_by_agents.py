@@ -162,7 +162,7 @@ HARMLESS = [
 
 
 def answer(account: Account, recipe: str, line: str) -> object:
-    """Return what a recipe says to a line in the project, None where it passes."""
+    """Return a recipe's answer to a line in the project, None where it allows."""
     return account.call(recipe, event="pre_tool_use", tool_name="bash", tool_args={"command": line}, agent="claude")
 
 
@@ -181,7 +181,7 @@ def test_a_command_is_seen_in_what_runs_it(account: Account, around: str) -> Non
 
 @pytest.mark.parametrize(("recipe", "line"), [(recipe, line) for recipe, lines in FORBIDDEN.items() for line in lines])
 def test_a_forbidden_line_is_blocked_or_asked_about(account: Account, recipe: str, line: str) -> None:
-    """Each says what its documentation promises to block."""
+    """Each recipe documents that it blocks this."""
     account.write("coder.json", "{}")
     account.write(".claude/settings.json", "{}")
     assert answer(account, recipe, line) is not None

@@ -34,7 +34,7 @@ def opened(project: Project, directory: Path | None = None, form: str | None = N
 
 
 def added(project: Project, form: str | None = None) -> str:
-    """Declare one more hook in the project; return what the file says then."""
+    """Declare one more hook in the project; return the file's new text."""
     config_file = opened(project, form=form)
     config_file.add(ENTRY)
     apply_all(config_file.changes())
@@ -117,7 +117,7 @@ def test_a_persons_own_file_is_found(project: Project) -> None:
     ],
 )
 def test_a_file_that_is_not_understood_is_not_touched(project: Project, name: str, text: str, reason: str) -> None:
-    """The error says where and what; nothing is written."""
+    """The error names the location and the fault; nothing is written."""
     (project.root / name).write_text(text)
     with pytest.raises(ScaffoldError, match=reason.replace("(", r"\(")):
         added(project)
@@ -174,7 +174,7 @@ def test_all_files_are_written_or_none(project: Project) -> None:
 
 
 def test_what_somebody_else_wrote_meanwhile_stays(project: Project) -> None:
-    """A file that has changed since it was looked at is not overwritten, and what was written before it goes."""
+    """A file that has changed since it was read is not overwritten, and files written before it are removed."""
     path, first = project.root / "there", project.root / "first"
     changes = [FileChange(str(each), existing(str(each)), b"ours") for each in (first, path)]
     path.write_text("theirs")

@@ -137,7 +137,7 @@ def test_a_repository_beside_the_project_is_named_relative_to_the_config(project
     ],
 )
 def test_git_runs_nothing_that_a_project_names(project: Project, fields: dict[str, str], message: str) -> None:
-    """And what cannot be fetched is said in two lines."""
+    """And a failed fetch is a two-line error."""
     include(project, **fields)
     done = hookrun(project, "update")
     assert (done.status, message in done.stderr) == (1, True), done.stderr

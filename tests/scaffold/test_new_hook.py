@@ -50,7 +50,7 @@ NOT_HERE = "is not installed: this language's templates are NOT tested here"
 
 
 def languages() -> list[object]:
-    """Return every language, those whose program is not here marked."""
+    """Return every language, marked if its program is not installed."""
     return [
         pytest.param(
             name, marks=pytest.mark.skipif(not shutil.which(each.program), reason=f"{each.program} {NOT_HERE}")
@@ -155,7 +155,7 @@ WRITTEN = {
 \treturn nil, nil
 """,
 }
-"""Language -> the line at which a stub fails, and a check that could stand there."""
+"""Language -> the line at which a stub fails, and a check to replace it."""
 
 
 def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -171,7 +171,7 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("purpose", ["stub", "file"])
 @pytest.mark.parametrize("language", languages())
 def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str, *, serve: bool) -> None:
-    """No JSON, half of it, or no such argument: status 1 and a word on stderr, never silence."""
+    """No JSON, half of it, or no such argument: status 1 and a message on stderr, never silence."""
     path = tmp_path / f"guard{LANGUAGES[language].suffix}"
     values = {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}
     path.write_text(render_script(language, purpose, values, serve=serve))
@@ -229,5 +229,5 @@ def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["bash", "mcp__*", "*git push*", "a?c", "[xyz]1", "[!x]y", ""])
 def test_an_example_of_a_glob_fits_it(pattern: str) -> None:
-    """What stands in a case is what the condition describes."""
+    """The example in a case matches the condition."""
     assert glob(pattern, example(pattern)) or pattern == "[!x]y"

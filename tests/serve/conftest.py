@@ -1,4 +1,4 @@
-"""A server of its own for each test that asks for one."""
+"""A separate server for each test that asks for one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def workers_of(server: int) -> list[int]:
 
 
 class WarmRun:
-    """What a run in the server came to."""
+    """The result of a run in the server."""
 
     def __init__(self, status: int | None, stdout: bytes, stderr: bytes) -> None:
         self.status = status
@@ -85,7 +85,7 @@ class WarmProject:
         return client
 
     def fire(self, *argv: str, context: bytes = b"{}", environment: dict[str, str] | None = None) -> WarmRun:
-        """Run `fire` with these arguments, and return what it came to."""
+        """Run `fire` with these arguments, and return its result."""
         ends = [os.pipe() for _ in range(2)]
         with open(self.project.temporary / "stdin", "w+b") as stdin:
             stdin.write(context)

@@ -96,7 +96,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., St
 
 
 def send(client: WarmClient, project: Project, *argv: str, context: bytes = BASH) -> None:
-    """Send a run whose output nobody reads."""
+    """Send a run without reading its output."""
     with open(os.devnull, "r+b") as nothing, open(project.temporary / "sent", "w+b") as stdin:
         stdin.write(context)
         stdin.seek(0)
@@ -152,7 +152,7 @@ def test_a_server_is_known_and_can_be_ended_once_its_socket_is_there(start: Call
 
 @pytest.mark.slow
 def test_a_look_leaves_the_greeting_as_it_is(warm: WarmProject) -> None:
-    """Failures block, also for the caller after one that went without a request, or whose worker leaves."""
+    """Failures block, also for the caller after one that left without a request, or whose worker exits."""
     warm.project.user_hooks({"name": "n", "command": "sleep 60", "timeout": 0.1, "on_failure": "continue"})
     config = warm.project.home / ".config" / "hookrun" / "hooks.json"
     config.write_text(config.read_text().replace("{", '{"hookrun": {"on_error": "block"}, ', 1))
@@ -245,7 +245,7 @@ def test_no_server_where_processor_time_is_limited(account: Account) -> None:
 def test_a_run_that_cannot_be_loaded_refuses_nothing(
     project: Project, start: Callable[..., Started], agent: str, status: int
 ) -> None:
-    """As in a process of its own."""
+    """As in a separate process."""
     _, path = start(NO_MODULE)
     with WarmClient(path) as client:
         client.greeting()
@@ -365,7 +365,7 @@ def test_a_caller_with_another_root_directory_is_sent_away(tmp_path: Path) -> No
 
 
 def test_whether_a_process_is_sandboxed() -> None:
-    """Only macOS can tell."""
+    """Only macOS reports it."""
     assert caller.is_sandboxed(os.getpid()) is (False if sys.platform == "darwin" else None)
 
 

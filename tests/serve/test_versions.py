@@ -1,4 +1,4 @@
-"""A server serves what its socket's name says, ends when that has changed, and leaves nothing behind."""
+"""A server serves the version in its socket's name, ends when that has changed, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def may_start(account: Account) -> bool:
 
 
 def started(account: Account) -> tuple[str, int]:
-    """Return socket and process of the one server of the home, once it listens and its start is over."""
+    """Return socket and process of the only server of the home, once it listens and has finished starting."""
     wait_for(lambda: listens(account) and may_start(account))
     (server,) = servers(str(account.home))
     return server

@@ -34,7 +34,7 @@ def declare(warm: WarmProject, text: str = COUNT, **fields: object) -> None:
 
 
 def said(warm: WarmProject) -> list[str]:
-    """Run the hook of COUNT and return what it says: process, number of the line, context, name."""
+    """Run the hook of COUNT and return its values: process, number of the line, context, name."""
     done = warm.fire("pre_tool_use", context=CONTEXT)
     assert done.status == 0, done.stderr
     return str(json.loads(done.stdout)["system_message"]).split()
@@ -144,7 +144,7 @@ for number, line in enumerate(sys.stdin, 1):
 
 @pytest.mark.slow
 def test_a_program_that_hangs_again_and_again_is_left_out_for_longer_and_longer(warm: WarmProject) -> None:
-    """Meanwhile each line has a process of its own; without pauses every second run would time out."""
+    """Meanwhile each line gets a new process; without pauses every second run would time out."""
     declare(warm, HANGS, timeout=1)
     done = [warm.fire("pre_tool_use", context=CONTEXT) for _ in range(12)]
     failures = [json.loads(each.stdout)["hooks"][0]["failure"] for each in done]

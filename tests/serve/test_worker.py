@@ -1,4 +1,4 @@
-"""A worker runs what a process of its own would run, in the caller's place, and leaves nothing behind."""
+"""A worker does for its caller what a separate process would do, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASH = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
 
 
 def test_a_run_without_hooks_is_answered(warm: WarmProject) -> None:
-    """The verdict is on the caller's stdout, the status is the answer, and the audit says that it was warm."""
+    """The verdict is on the caller's stdout, the status is the answer, and the audit records that it was warm."""
     for _ in range(3):
         run = warm.fire("pre_tool_use", context=BASH)
         assert (run.status, json.loads(run.stdout)["action"], run.stderr) == (0, "continue", "")
@@ -112,7 +112,7 @@ def test_the_audit_tells_that_a_run_was_warm(warm: WarmProject) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -> None:
-    """As in a process of its own: the hooks are ended, and the status tells the signal."""
+    """As in a separate process: the hooks are ended, and the status encodes the signal."""
     warm.project.hooks({"command": "touch began; sleep 60"})
     with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "context", "w+b") as context:
         context.write(BASH)
@@ -201,7 +201,7 @@ def test_a_warm_run_starts_no_server_whatever_its_arguments_say(warm: WarmProjec
 
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
-    """Wherever a client goes, the next one is served."""
+    """Wherever a client disconnects, the next one is served."""
     for sent in (b"", b"H", b"HKR2", b"HKR2\x10\0\0\0", b"HKR2\xff\xff\xff\xff", b"garbage and more of it" * 10):
         client = warm.server.client()
         client.greeting()

@@ -90,7 +90,7 @@ class WarmClient:
 
 
 def request_body(argv: list[str], environment: dict[str, str], umask: int = 0o022) -> bytes:
-    """Return what a request says after its header."""
+    """Return the body of a request, without its header."""
     words = [*map(os.fsencode, argv), *(os.fsencode(f"{name}={value}") for name, value in environment.items())]
     counts = struct.pack("<3I", len(argv), len(environment), umask)
     return counts + b"".join(word + b"\0" for word in words)

@@ -87,14 +87,14 @@ LINES = [
     "$'\\x70robe' a; /usr/bin/env probe b",
     "probe é \"ü b\" '日本'",
 ]
-"""What each calls is known from the line alone, and every branch that is read is also taken."""
+"""The calls of each are known from the line alone, and every branch that is read is also taken."""
 
 NOT_TAKEN = {
     "if cd sub; then probe a; else probe b; fi",
     "true && probe a || true; false || probe b",
     "probe a;probe b&&probe c||probe d;(probe e)",
 }
-"""But for these, in which a branch is read that is not taken."""
+"""Except these, in which a branch is read that is not taken."""
 
 
 def calls(commands: list[SimpleCommand]) -> list[list[str]]:

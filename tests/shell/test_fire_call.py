@@ -1,4 +1,4 @@
-"""The script of a project's line: which hookrun it runs and which never, in each shell and as doctor says it."""
+"""The script of a project's line: which hookrun it runs and which never, in each shell and according to doctor."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class Clone:
         return done.returncode, done.stdout
 
     def found(self, path: str, *, cwd: Path | None = None, named: Path | None = None) -> list[str] | None:
-        """Return what doctor says that the line finds."""
+        """Return the hookrun that doctor finds through the line."""
         return fire_call.find_hookrun("x", account_home(), str(cwd or self.root), str(named or ""), path)
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
-    """A clone with a hookrun of its own in `bin`."""
+    """A clone with a hookrun in its own `bin`."""
     return Clone(tmp_path)
 
 
@@ -250,7 +250,7 @@ def account() -> Iterator[Path]:
 
 
 def test_the_home_is_that_of_the_password_database(clone: Clone, account: Path) -> None:
-    """A hookrun in `~/.local/bin` is found before PATH, whatever HOME says."""
+    """A hookrun in `~/.local/bin` is found before PATH, whatever HOME is."""
     (account / ".local" / "bin").mkdir(parents=True)
     program = clone.program(account / ".local" / "bin")
     own = clone.program(clone.outside)

@@ -120,7 +120,7 @@ def test_what_wraps_a_command_is_told(line: str, wrappers: tuple[str, ...]) -> N
     ],
 )
 def test_what_is_not_run_is_no_command(line: str) -> None:
-    """A name, a text, a function that nobody calls."""
+    """A name, a text, a function that is never called."""
     assert all(each.program != "rm" for each in parse_line(line).commands)
 
 
@@ -141,7 +141,7 @@ def test_redirections_are_told_with_their_descriptors() -> None:
 
 
 def test_a_word_knows_where_it_stands_as_it_is() -> None:
-    """In bytes; one that a quote or a variable has changed stands nowhere."""
+    """In bytes; a word that a quote or a variable has changed has no position."""
     line = "é; bash -c 'cd x && npm i' \"$y\" n''pm"
     commands = parse_line(line).commands
     npm = next(each for each in commands if each.program == "npm")
@@ -315,7 +315,7 @@ def test_the_cheap_look_spares_what_is_usual(line: str) -> None:
     ids=range(18),
 )
 def test_a_line_takes_neither_long_nor_much(line: str) -> None:
-    """Whatever it multiplies, memory and steps are bounded (of a process of its own: this one holds all tests)."""
+    """Whatever it multiplies, memory and steps are bounded (in a separate process: this one holds all tests)."""
     program = (
         "import resource, sys\n"
         "from hookrun.shell.parse_line import parse_line\n"
