@@ -73,6 +73,18 @@ def test_strings_of_tests_are_data(page: Path) -> None:
     assert not warnings
 
 
+def test_tests_speak_of_users(page: Path) -> None:
+    """Words that are retired from tests are an error at once there."""
+    (page / "tests").mkdir()
+    (page / "tests" / "test_x.py").write_text('"""Without trouble."""\nx = "nobody"  # nobody\n')
+    (page / "x.py").write_text('"""Without trouble."""\n')
+    errors, warnings = check_words.report([page])
+    assert sorted(each.split(";")[0] for each in errors) == [
+        'error: tests/test_x.py:1: "trouble"', 'error: tests/test_x.py:2: "nobody"',
+    ]  # fmt: skip
+    assert not warnings
+
+
 def test_words_are_reported_above_three(page: Path) -> None:
     """A word that is acceptable now and then is a warning from the fourth time in one file."""
     (page / "few.md").write_text("nobody " * 3)

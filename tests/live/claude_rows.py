@@ -11,7 +11,7 @@ from tests.live.model import Json, Turn, say
 from tests.live.run import Agent, Ran
 
 RAN = "ran"
-"""The file in the home where the hooks say that they run."""
+"""The file in the home where the hooks log that they ran."""
 
 AT_ONCE = 3
 """How many calls the model asks for in one turn."""
@@ -21,7 +21,7 @@ LISTENING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "S
 
 
 class Row(NamedTuple):
-    """One kind of answer: what the hook runs, at which event, and what else its handler says."""
+    """One kind of answer: the hook's command, its event, and further fields of its handler."""
 
     name: str
     answer: str
@@ -34,7 +34,7 @@ class Row(NamedTuple):
         return f"echo {self.name} > {self.name}.txt"
 
     def group(self) -> Json:
-        """Return the group of the settings: a hook says that it runs, then answers; only its own command, if any."""
+        """Return the group of the settings: a hook logs that it ran, then answers; only at its own command, if any."""
         handler = {"type": "command", "command": f'echo {self.name} >> "$HOME/{RAN}"; {self.answer}', **self.more}
         if not self.event.endswith("ToolUse"):
             return {"hooks": [handler]}
@@ -138,7 +138,7 @@ def settings(project: Path) -> None:
 
 
 def turns(agent: Agent) -> list[Turn]:
-    """Return a turn that prints something, the rows, and the last word. After 30 turns Gemini suspects a loop."""
+    """Return a turn that prints something, the rows, and the final message. After 30 turns Gemini suspects a loop."""
     asked = [call for row in ROWS.values() for call in agent.driver.shell(row.command).calls]
     several = [Turn("", tuple(asked[at : at + AT_ONCE])) for at in range(0, len(asked), AT_ONCE)]
     return [agent.driver.shell("echo printed"), *several, say("all-is-done")]

@@ -1,4 +1,4 @@
-"""Tests of this room are run once for each real agent that they are about and that is here, in a place of its own."""
+"""Tests of this room run once for each real agent that they concern and that is installed, in a separate home."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def driven(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 @pytest.fixture
 def obeying(agent: Agent) -> Agent:
-    """Each agent in turn, with the hooks of `hooks.json` declared and wired."""
+    """Each agent in turn, with the hooks of `hooks.json` declared and installed."""
     agent.declare(*SAME_FOR_ALL)
     return agent
 
@@ -100,7 +100,7 @@ def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 
 def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
-    """Yield an agent in its place; one that cannot be run is skipped, and named when all is over."""
+    """Yield an agent in its home; one that cannot be run is skipped, and named at the end."""
     request.node.user_properties.append(("agent", driver.name))
     if reason := absent(driver.name):
         pytest.skip(f"{driver.name}: {reason}")

@@ -1,4 +1,4 @@
-"""What a test must know of one real agent to run it without a person, a network or a model."""
+"""Facts that a test needs to run one real agent without a user, a network or a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Driver(Protocol):
         """Return its arguments for one prompt."""
 
     def allowing(self) -> list[str]:
-        """Return its arguments that allow the tools of these tests, so that nobody has to be asked."""
+        """Return its arguments that allow the tools of these tests, so that no approval is asked for."""
 
     def shell(self, command: str) -> Turn:
         """Return the turn that runs a command."""
@@ -41,14 +41,14 @@ class Driver(Protocol):
         """Return the turns that change a file that is there: some agents want it read first."""
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
-        """Wire a shell command to each of these events, by the agent's own names, without hookrun."""
+        """Install a shell command for each of these events, by the agent's own names, without hookrun."""
 
 
 class PatchingDriver(Driver, Protocol):
     """An agent that, with a model of the GPT kind, changes files by `apply_patch` and by nothing else."""
 
     def patch(self, files: str) -> Turn:
-        """Return the turn that applies a patch: what stands between its first line and its last."""
+        """Return the turn that applies a patch: the text between its first line and its last."""
 
 
 def begin_and_end(files: str) -> str:

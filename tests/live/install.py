@@ -1,8 +1,8 @@
-"""Install the pinned agents from the npm registry under `.agents/`, each alone, and print the result of each.
+"""Install the pinned agents from the npm registry under `.agents/`, each separately, and print the result of each.
 
 python -m tests.live.install [NAME...]
 
-What is here already stays. Exit status 1 if one of them is not here afterwards; the tests then say so too, by name.
+Agents that are installed stay. The exit status is 1 if one of them is missing afterwards; the tests name it, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from tests.live.installed import DIRECTORY, NEEDS, PINS, Pin, path
 
 INSTALL = 600.0  # seconds for npm; the largest is 440 MB
-START = 60.0  # seconds for an agent to tell its version; Copilot unpacks itself when it first runs
+START = 60.0  # seconds for an agent to print its version; Copilot unpacks itself when it first runs
 
 NPM = ("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 

@@ -28,7 +28,7 @@ class Pin(NamedTuple):
 
     @property
     def why_not(self) -> Path:
-        """The file that says why it could not be installed, if so."""
+        """The file with the reason why it could not be installed, if so."""
         return DIRECTORY / f"{self.name}.why-not"
 
     @property

@@ -1,4 +1,4 @@
-"""Run a real agent once, in a place of its own, and tell what really happened."""
+"""Run a real agent once, in a separate home, and report what really happened."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Place:
 
     @property
     def hooks(self) -> Path:
-        """The user's own declarations: they need nobody's consent."""
+        """The user's own declarations: they need no approval."""
         return self.home / ".config" / "hookrun" / "hooks.json"
 
     @property
@@ -87,12 +87,12 @@ class Ran:
 
     @property
     def printed(self) -> str:
-        """All that the person could read."""
+        """Everything that the user could read."""
         return self.stdout + self.stderr
 
     @property
     def heard(self) -> str:
-        """All that the model was ever told, one request after the other."""
+        """Everything that was sent to the model, one request after the other."""
         return "\n".join(self.model.heard(index) for index in range(len(self.model.requests)))
 
     @property
@@ -107,11 +107,11 @@ class Ran:
 
     @property
     def degraded(self) -> set[str]:
-        """What was said in another way, or not at all, by the names of hookrun's published table."""
+        """What fell back or was dropped, by the names of hookrun's published table."""
         return {str(name) for record in self.audit for name in record.get("degraded", ())}
 
     def __repr__(self) -> str:
-        """Tell all that helps to see why a test failed."""
+        """Return everything that helps to see why a test failed."""
         told = [f"exit {self.status}, files {self.files}, {len(self.model.requests)} requests"]
         told += [f"stdout: {self.stdout[-2000:]}", f"stderr: {self.stderr[-2000:]}"]
         told += [f"results: {self.model.results()}", f"audit: {self.audit}"]
@@ -152,12 +152,12 @@ class Agent:
         return self.driver.name
 
     def declare(self, *hooks: Mapping[str, object]) -> None:
-        """Declare hooks of the user's own, and wire hookrun for their events."""
+        """Declare the user's own hooks, and install hookrun for their events."""
         put(self.place.hooks, {"hooks": list(hooks)})
         self.install()
 
     def install(self, *options: str, name: str | None = None, package: Path = PACKAGE, cwd: Path | None = None) -> None:
-        """Wire hookrun as a person does who is not asked anything: this one or a copy of it, in the project or not."""
+        """Install hookrun as a user does who accepts the defaults: this copy or another, in the project or not."""
         agent = name or self.name
         trust = ("--trust",) if agent == "codex" else ()
         self.hookrun("install", agent, *trust, *options, package=package, cwd=cwd)
@@ -169,7 +169,7 @@ class Agent:
             update_socket(conf, found.command, None)  # no run starts a server, which would outlive the test
 
     def include_claude(self, *options: str) -> None:
-        """Declare what the project has for Claude Code, approve it as a person does, and wire hookrun for it."""
+        """Declare the project's hooks for Claude Code, approve them as a user does, and install hookrun for them."""
         put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
         digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]
         self.hookrun("trust", "--yes", *digests)
@@ -189,9 +189,9 @@ class Agent:
         return done.stdout
 
     def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
-        """Run it on one prompt while its model says these turns. What it leaves running is ended with it.
+        """Run it on one prompt with these turns of its model. Processes that it leaves running are ended with it.
 
-        Where its tools are not `allowed` it has to ask a person, and nobody is there.
+        If its tools are not `allowed` it has to ask the user, and there is none.
         """
         self.model.begin(turns)
         process = subprocess.Popen(

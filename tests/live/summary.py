@@ -1,4 +1,4 @@
-"""What the end of a test run says of the real agents, by name: which were run, and which were not and why."""
+"""The end of a test run: which real agents were run, and which were not and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards wired into Claude Code hold in Grok Build, which runs the hooks in Claude Code's settings."""
+"""Guards installed into Claude Code work in Grok Build, which runs the hooks in Claude Code's settings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DONE = say("all-is-done")
 
 @pytest.fixture
 def grok(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Grok Build, with no wiring of its own."""
+    """Grok Build, without a line of its own."""
     yield from settle("grok", request, tmp_path)
 
 
 def wire(agent: Agent, *hooks: dict[str, object]) -> None:
-    """Declare hooks of the user's own, and wire hookrun for Claude Code."""
+    """Declare the user's own hooks, and install hookrun for Claude Code."""
     put(agent.place.hooks, {"hooks": list(hooks)})
     agent.install(name="claude")
 
@@ -39,7 +39,7 @@ BLOCK = "echo reason-of-guard >&2; exit 2"
 
 @pytest.mark.parametrize("matcher", ["bash", "Bash", None])
 def test_a_guard_on_the_shell_blocks(grok: Agent, matcher: str | None) -> None:
-    """By hookrun's name, by Claude Code's, and without one; the model hears why, and `doctor` says who fired."""
+    """By hookrun's name, by Claude Code's, and without one; the model gets the reason, `doctor` names the caller."""
     wire(grok, before(matcher, BLOCK))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
     assert ran.files == {}, ran
@@ -90,7 +90,7 @@ def test_a_guard_blocks_the_monitor_of_a_command(grok: Agent) -> None:
 
 
 def test_a_guard_on_a_tool_of_a_server_blocks(grok: Agent) -> None:
-    """By its canonical name and its own arguments, though Grok Build calls it through a tool of its own."""
+    """By its canonical name and its own arguments, though Grok Build calls it through another tool."""
     server = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
     put(grok.place.home / ".claude.json", {"mcpServers": {"my_files": server}})
     wire(grok, {**before("mcp__my_files__make_it", BLOCK), "when": {"tool_args.path": "*/made.txt"}})
@@ -120,7 +120,7 @@ def test_a_question_that_nobody_would_be_asked_is_a_refusal(grok: Agent) -> None
 
 
 def test_a_question_is_asked_where_somebody_can_be(grok: Agent) -> None:
-    """Without --always-approve it is said as it is: here nobody answers it, and nothing runs."""
+    """Without --always-approve the ask is passed on: here it gets no answer, and nothing runs."""
     wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE, allowed=False)
     assert ran.files == {}, ran
@@ -144,7 +144,7 @@ def test_the_turn_continues_once_and_ends_once(grok: Agent) -> None:
 
 
 def test_text_for_the_model_reaches_it(grok: Agent) -> None:
-    """Before a tool and after it; what is said when it cannot hear reaches it with the next tool."""
+    """Before a tool and after it; a text that it cannot receive at once reaches it with the next tool."""
     answer = """echo '{{"action": "continue", "additional_context": "{}"}}'"""
     events = ("session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use")
     hooks: list[dict[str, object]] = [

@@ -1,7 +1,7 @@
-"""Ten hooks as people write them for Claude Code, unchanged, under every agent: what each does is right.
+"""Ten hooks as users write them for Claude Code, unchanged, under every agent: each has the right effect.
 
-One session of each agent, with a turn for each hook. Claude Code runs them itself, and hookrun, which has nothing to be
-wired for and is wired for all, leaves them to it: a hook that ran twice would be seen here.
+One session of each agent, with a turn for each hook. Claude Code runs them itself, and hookrun, which is installed for
+all events, leaves them to it: a hook that ran twice would be seen here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CANNOT: dict[str, dict[str, object]] = {
     },
     "opencode": {"the end was logged": []},
 }
-"""What an agent cannot do or does not tell of, or tells of besides: that part of the outcomes, instead."""
+"""The outcomes that differ because an agent does not support or report an event, or reports an additional one."""
 
 
 def turns(agent: Agent) -> list[Turn]:
@@ -69,7 +69,7 @@ def turns(agent: Agent) -> list[Turn]:
 
 
 def outcomes(ran: Ran) -> dict[str, object]:
-    """Read what each hook came to."""
+    """Read the outcome of each hook."""
     project = ran.place.project
     log, events = project / ".claude" / "bash-commands.log", project / ".claude" / "logs" / "events.jsonl"
     told = {key: str(OUTCOMES[key]) for key in ("the prompt came with", "the session came with")}

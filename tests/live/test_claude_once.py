@@ -21,7 +21,7 @@ Copilot has no `if`, and takes nothing from a file with an empty matcher: to lea
 
 
 def test_hooks_that_are_included_run_once(agent: Agent) -> None:
-    """Claude Code runs its settings' hooks itself; hookrun is wired in the same file, which every agent includes."""
+    """Claude Code runs its settings' hooks itself; hookrun is installed in the same file, which all agents include."""
     project = agent.place.project
     put(project / ".claude" / "settings.json", {"hooks": HOOKS})
     put(agent.place.hooks, {"hooks": [LISTENER]})

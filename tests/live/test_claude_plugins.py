@@ -35,7 +35,7 @@ EXPECTED = {
 
 
 def plugin(root: Path, name: str, version: str, *, manifest: object = None) -> None:
-    """Write a plugin whose hook notes its name and version when a tool runs."""
+    """Write a plugin whose hook logs its name and version when a tool runs."""
     hook = {"type": "command", "command": '"${CLAUDE_PLUGIN_ROOT}"/note.sh'}
     hooks = {"PreToolUse": [{"hooks": [hook]}]}
     own: dict[str, object] = {"name": name, "version": version, "description": name}
@@ -60,7 +60,7 @@ def marketplace(root: Path, name: str, version: str, plugins: tuple[str, ...]) -
 
 
 def git(directory: Path, *arguments: str, home: Path) -> None:
-    """Run git as the person of this home."""
+    """Run git as the user of this home."""
     identity = {"GIT_AUTHOR_NAME": "me", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "me"}
     environment = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **identity, "GIT_COMMITTER_EMAIL": "a@b"}
     subprocess.run(["git", *arguments], cwd=directory, env=environment, check=True, capture_output=True)
@@ -115,7 +115,7 @@ def install(place: Place) -> None:
 
 @pytest.fixture(scope="module")
 def noted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], list[str]]]:
-    """Return what runs one command in an agent and tells which hooks of plugins ran: once for each agent."""
+    """Return a function that runs one command in an agent, once for each, and returns the plugins that ran."""
     ran: dict[str, list[str]] = {}
 
     def run(name: str) -> list[str]:

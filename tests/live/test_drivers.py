@@ -1,4 +1,4 @@
-"""The ground that the other tests stand on: each agent runs here, without hookrun, and does what its driver says."""
+"""The basis of the other tests: each agent runs here, without hookrun, and behaves as its driver says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.live.run import Agent
 
 
 def test_it_does_what_its_driver_says(driven: Agent) -> None:
-    """What is wired is run before a tool; a command is run, a file made, a file changed; the model hears of each."""
+    """An installed command runs before a tool; a command runs, a file is made, a file changed; the model sees each."""
     agent = driven
     home, project = agent.place.home, agent.place.project
     project.joinpath("old.txt").write_text("first\nsecond\n")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.may_be_cold({"no-server"})  # installs by itself: the f
 @pytest.mark.parametrize("agent", ["claude"], indirect=True)
 @pytest.mark.parametrize("language", ["sh", "python", "node"])
 def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> None:
-    """Written, tested and wired at a terminal: what it refuses does not happen, and the model hears why."""
+    """Written, tested and installed at a terminal: the refused call does not run, and the model gets the reason."""
     place = agent.place
     kept = place.project / ".env"
     env = place.environment(PATH=f"{Path(sys.prefix) / 'bin'}:{path()}", TERM="dumb")

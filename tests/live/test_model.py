@@ -29,7 +29,7 @@ def ask(model: ScriptedModel, path: str, request: Json) -> str:
 
 @pytest.mark.parametrize("path", APIS)
 def test_turns_are_said_in_order_and_the_last_one_stays(path: str) -> None:
-    """As a stream of events each of which is JSON; each call has an id of its own."""
+    """As a stream of events each of which is JSON; each call has a separate id."""
     with ScriptedModel([use("shell", command="ls"), say("all done")]) as model:
         answers = [ask(model, path, {**APIS[path], "stream": True}) for _ in range(3)]
     for answer in answers:

@@ -1,6 +1,6 @@
-"""A lead commits the wiring of a project; a teammate on another path clones it, approves, and is guarded.
+"""A lead commits a project's hookrun line; a teammate on another path clones it, approves, and is guarded.
 
-Where the tests run as root, the teammate is a second account of the machine, which has its own hookrun; else the same
+If the tests run as root, the teammate is a second account of the machine, with a separate hookrun; else the same
 account with another home, whose hookrun is on PATH.
 """
 
@@ -35,13 +35,13 @@ GUARD = {
 
 
 class Teammate:
-    """Another person with a home and a clone of their own; `uid` is None where that is this account."""
+    """A teammate with a separate home and clone; `uid` is None if the account is the same."""
 
     def __init__(self, lead: Agent, home: Path, uid: int | None) -> None:
         self.driver = lead.driver
         self.place = Place.__new__(Place)
         self.place.home, self.place.project, self.place.temporary = home, home / "work" / "clone", home / "temporary"
-        self.place.programs = home / "bin"  # without one for a second account, whose own directory is looked into first
+        self.place.programs = home / "bin"  # without one for a second account, whose own directory is searched first
         self.program = home / (".local/bin/hookrun" if uid is not None else "bin/hookrun")
         self.model = ScriptedModel()
         self._uid = uid
@@ -87,7 +87,7 @@ class Teammate:
         self.trust()
 
     def trust(self) -> None:
-        """Let Codex trust hookrun's hooks as a person does there: by what any hookrun would write."""
+        """Let Codex trust hookrun's hooks as a user does there: with the entries that any hookrun would write."""
         if self.driver.name == "codex":
             self._hookrun("install", "codex", "--scope", "project", "--trust")
 
@@ -152,7 +152,7 @@ def home() -> Iterator[Path]:
 
 
 def _commit(lead: Agent, *options: str) -> None:
-    """Declare a hook in the lead's project, wire it for everybody, and commit both."""
+    """Declare a hook in the lead's project, install it for everyone, and commit both."""
     put(lead.place.project / "coder.json", {"hooks": [GUARD]})
     lead.hookrun("install", lead.name, "--scope", "project", *options, status=1 if lead.name == "codex" else 0)
     for words in (["add", "."], ["-c", "user.name=lead", "-c", "user.email=lead@x", "commit", "-qm", "guarded"]):
@@ -183,7 +183,7 @@ def test_who_clones_and_approves_is_guarded(lead: Agent, home: Path) -> None:
 
 
 def test_who_has_no_hookrun_is_told_what_to_install(lead: Agent, home: Path) -> None:
-    """The tool runs, and the session says what is missing."""
+    """The tool runs, and the session names what is missing."""
     _commit(lead)
     teammate = _teammate(lead, home)
     teammate.install_hookrun()
@@ -193,7 +193,7 @@ def test_who_has_no_hookrun_is_told_what_to_install(lead: Agent, home: Path) -> 
         ran = teammate.run(lead.driver.shell("echo hi > made.txt"), DONE)
         assert "made.txt" in ran.files, ran
         assert "uv tool install hookrun" in ran.printed + ran.heard, ran
-        if lead.name != "codex":  # headless it shows the person nothing
+        if lead.name != "codex":  # headless it shows the user nothing
             assert "uv tool install hookrun" in ran.printed, ran
 
 

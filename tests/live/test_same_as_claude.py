@@ -29,7 +29,7 @@ SAME = {
 """What hooks get must be the same here; ids and times cannot be."""
 
 WITHIN = {"UserPromptSubmit": ("prompt",), "PostToolUse": ("tool_response.stdout",)}
-"""Texts that some agents give with something around them: Gemini CLI what earlier hooks said, or who printed it."""
+"""Texts to which some agents add others: Gemini CLI adds earlier hooks' output, or the source."""
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +117,6 @@ def _at(value: Json, path: str) -> object:
 
 
 def _difference(row: str, claude: Ran, other: Ran) -> str:
-    """Tell what differs, and all that helps to see why."""
+    """Return the difference, and everything that helps to see why."""
     native, through = claude_rows.outcome(claude, row), claude_rows.outcome(other, row)
     return f"{row}: in Claude Code {native}, through hookrun {through}\n\n{claude}\n\n{other}"

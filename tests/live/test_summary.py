@@ -1,4 +1,4 @@
-"""A test run says by name which real agents it has run: nobody takes a skipped one for one that obeys."""
+"""A test run names the real agents it has run: a skipped one cannot be mistaken for a tested one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.live.summary import lines_of
 
 def run(agents: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of the drivers with the agents of a directory."""
-    # With a directory of its own: at the end, pytest would remove what runs before this one left, for minutes.
+    # With a separate directory: at the end, pytest would spend minutes on removing what earlier runs left.
     base = agents.parent / "temporary"
     tests = ["--basetemp", str(base), "-m", "slow", "tests/live/test_drivers.py"]
     return subprocess.run(
@@ -42,7 +42,7 @@ def test_agents_that_are_not_installed_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_agent_that_could_not_be_installed_says_why(tmp_path: Path) -> None:
-    """What npm said is kept beside the agents, and is the reason."""
+    """The output of npm is kept beside the agents, and is the reason."""
     agents = tmp_path / "agents"
     agents.mkdir()
     (agents / "qwen.why-not").write_text("cannot be installed: npm: no space left\n")

@@ -1,4 +1,4 @@
-"""What hooks say of a tool call is what happens: one file of declarations in canonical terms, every agent for real."""
+"""Hooks' answers to a tool call take effect: one config in canonical terms, in every real agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNCHANGEABLE = {"qwen"}
 MODIFIED = {"modify -> block"}
 
 ASKS = {"claude", "qwen", "copilot"}
-"""Agents that know a question, and refuse where there is nobody to ask."""
+"""Agents that can ask, and refuse if there is no user to ask."""
 
 
 def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
@@ -26,7 +26,7 @@ def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) 
 
 
 def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
-    """The model's own does not; where a call cannot be changed it is refused, and the model told what may run."""
+    """The model's own does not; a call that cannot be changed is refused, with the command to run instead."""
     ran = obeying.run(obeying.driver.shell("echo original > original.txt"), DONE)
     if obeying.name in UNCHANGEABLE:
         assert (ran.files, ran.degraded) == ({}, {"modify -> block"}), ran
@@ -36,7 +36,7 @@ def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
 
 
 def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent) -> None:
-    """There is nobody to ask; both reasons reach the model."""
+    """There is no user to ask; both reasons reach the model."""
     asked, skipped = "echo delicate > asked.txt", "echo needless > skipped.txt"
     ran = obeying.run(obeying.driver.shell(asked), obeying.driver.shell(skipped), DONE)
     assert ran.files == {}, ran
@@ -46,7 +46,7 @@ def test_ask_and_skip_do_not_run_it_and_say_why(obeying: Agent) -> None:
 
 
 def test_a_grant_spares_the_question(granting: Agent) -> None:
-    """A command that the agent would refuse, for nobody is there to be asked, runs where a hook allows it."""
+    """A command that the agent would refuse without a user to ask runs if a hook allows it."""
     harmless, other = "echo harmless > made.txt", "echo other > other.txt"
     ran = granting.run(granting.driver.shell(harmless), granting.driver.shell(other), DONE, allowed=False)
     assert ran.files == {"made.txt": "harmless\n"}, ran

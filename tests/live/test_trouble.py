@@ -1,4 +1,4 @@
-"""hookrun's own trouble stops no agent, and a hook that is too slow for an agent ends in time."""
+"""An internal error stops no agent, and a hook that is too slow for an agent ends in time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TOLD = {
     "cline": "the model",
     "opencode": "the person",
 }
-"""Who hears of trouble before a tool, without a terminal: in their own windows Codex and Qwen show it to the person."""
+"""Who gets errors before a tool, without a terminal: in their own windows Codex and Qwen show them to the user."""
 
 NEVER_ENDING = {"qwen", "cline", "opencode"}
-"""Agents that do not tell of the end of a session when they run without a person."""
+"""Agents that do not report the end of a session when they run without a user."""
 
 
 def test_without_a_hook_that_applies_nothing_is_said(agent: Agent) -> None:
-    """Neither to the model nor to the person; the tool runs."""
+    """Neither the model nor the user gets a message; the tool runs."""
     agent.declare({"name": "elsewhere", "event": "pre_tool_use", "matcher": "web_fetch", "command": "exit 2"})
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
     assert ran.files == {"made.txt": "hi\n"}, ran
@@ -36,7 +36,7 @@ def test_without_a_hook_that_applies_nothing_is_said(agent: Agent) -> None:
 
 
 def test_a_project_whose_declarations_cannot_be_read_stops_nothing(obeying: Agent) -> None:
-    """What is wrong, and where, is in the audit and said where the agent says things; the user's guards stand."""
+    """The error and its location are in the audit, and shown if the agent does that; the user's guards still run."""
     obeying.place.project.joinpath("coder.json").write_text('{"hooks": [\n  {"name": "guard",\n')
     passes = obeying.driver.shell("echo hi > made.txt")
     ran = obeying.run(passes, obeying.driver.shell("echo forbidden > forbidden.txt"), DONE)
@@ -58,7 +58,7 @@ def test_an_audit_that_cannot_be_written_changes_no_verdict(obeying: Agent) -> N
 
 
 def test_a_slow_hook_at_the_end_of_a_session_ends_in_time(agent: Agent) -> None:
-    """Before the agent would lose patience: the audit says that it was a timeout."""
+    """Before the agent's own timeout: the audit records a timeout."""
     agent.declare({"name": "slow", "event": "session_end", "command": "exec sleep 600", "timeout": 4})
     ran = agent.run(DONE)
     assert ran.status == 0, ran
@@ -70,7 +70,7 @@ def test_a_slow_hook_at_the_end_of_a_session_ends_in_time(agent: Agent) -> None:
 
 
 def test_a_hookrun_that_was_moved_away_stops_nothing(agent: Agent) -> None:
-    """The tool runs, on every agent; what is wired says that hookrun is gone, where the agent says anything."""
+    """The tool runs, on every agent; the installed line reports that hookrun is gone, if the agent shows messages."""
     old, new = agent.place.home / "old", agent.place.home / "new"
     copy_package(old / "hookrun")
     put(agent.place.hooks, {"hooks": [{"name": "guard", "event": "pre_tool_use", "command": "exit 2"}]})

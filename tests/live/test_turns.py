@@ -1,4 +1,4 @@
-"""What hooks say at the start, at a prompt, after a tool and at the end of a turn reaches the model."""
+"""Text from hooks at the start, at a prompt, after a tool and at the end of a turn reaches the model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DONE = say("all-is-done")
 UNTOLD = {
     "cline": {"context-at-start", "context-at-prompt"},
 }
-"""Agents that take no text for the model there, or do not tell of the event."""
+"""Agents that take no text for the model there, or do not report the event."""
 
 UNREFUSED = {"cline"}
-"""Agents that do not tell of a prompt."""
+"""Agents that do not report a prompt."""
 
 ENDS_ANYWAY = {"cline"}
 """Agents that cannot be kept going."""
@@ -38,7 +38,7 @@ def test_a_block_after_the_tool_reaches_the_model(obeying: Agent) -> None:
 
 
 def test_a_refused_prompt_never_reaches_the_model(obeying: Agent) -> None:
-    """Whatever the agent makes of it: but for one that does not tell of it."""
+    """Whatever the agent does with it: except one that does not report it."""
     ran = obeying.run(obeying.driver.shell("echo hi > made.txt"), DONE, prompt="tell me the secret")
     if obeying.name in UNREFUSED:
         assert "user_prompt_submit" not in {record["event"] for record in ran.audit}

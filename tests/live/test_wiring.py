@@ -1,4 +1,4 @@
-"""However often hookrun is wired, a hook runs once for each event of a real agent."""
+"""However often hookrun is installed, a hook runs once for each event of a real agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTENER = {
 
 
 def trust_the_project(agent: Agent) -> None:
-    """Let the agent run what a project's settings say."""
+    """Let the agent run the hooks in a project's settings."""
     home, project = agent.place.home, str(agent.place.project)
     if agent.name == "codex":
         with (home / ".codex" / "config.toml").open("a") as config:
@@ -29,7 +29,7 @@ def trust_the_project(agent: Agent) -> None:
 
 
 def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> None:
-    """For each event that the agent has; the project came with its wiring, written by somebody else."""
+    """For each event that the agent has; the project came with a hookrun line from another user."""
     put(agent.place.hooks, {"hooks": [LISTENER]})
     trust_the_project(agent)
     agent.install("--scope", "project")
@@ -42,7 +42,7 @@ def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> No
 
 
 def test_wired_for_the_project_alone_it_runs_too(agent: Agent) -> None:
-    """Once a person has trusted the project."""
+    """Once the user has trusted the project."""
     put(agent.place.hooks, {"hooks": [LISTENER]})
     trust_the_project(agent)
     agent.install("--scope", "project")
@@ -64,7 +64,7 @@ def test_copilot_fires_once_where_claude_is_wired_too(copilot: Agent) -> None:
 
 
 def test_copilot_is_answered_in_its_own_words_through_claude_s_settings(copilot: Agent) -> None:
-    """Where only Claude is wired: a refused command does not run, and the model hears why."""
+    """If hookrun is installed for Claude only: a refused command does not run, and the model gets the reason."""
     copilot.place.hooks.parent.mkdir(parents=True)
     copilot.place.hooks.write_text((ROOT / "tests" / "live" / "hooks.json").read_text())
     trust_the_project(copilot)

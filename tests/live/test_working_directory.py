@@ -17,7 +17,7 @@ ARGUMENT = {"codex": "workdir", "gemini": "dir_path", "qwen": "directory", "open
 
 
 def declare(agent: Agent, project: Path, command: str) -> None:
-    """Declare a hook for shell commands in a project, and approve it as a person does."""
+    """Declare a hook for shell commands in a project, and approve it as a user does."""
     put(project / "coder.json", {"hooks": [{"event": "pre_tool_use", "matcher": "bash", "command": command}]})
     digests = [line.split()[0] for line in agent.hookrun("trust", "--digest", cwd=project, status=1).splitlines()]
     agent.hookrun("trust", "--yes", *digests, cwd=project)

@@ -15,7 +15,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def children() -> list[int]:
-    """Return the living children of this process: what a command leaves behind becomes one."""
+    """Return the living children of this process, which adopts what a command leaves behind."""
     found = []
     for path in Path("/proc").iterdir():
         if path.name.isdecimal():

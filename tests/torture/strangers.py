@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 WAYS = ("agent", pytest.param("library", marks=pytest.mark.only_cold("runs hooks in its own process")))
-"""Who fires: an agent through `hookrun fire --agent`, or a program through `Engine.load()`."""
+"""The caller: an agent through `hookrun fire --agent`, or a program through `Engine.load()`."""
 
 GUARD = "#!/bin/sh\ncat >/dev/null\nexit 0\n"
 RAN = "touch ran; exit 0"
@@ -41,7 +41,7 @@ with Engine.load(root, home=home, strict=False) as engine:
 
 
 class Answer:
-    """The result of one fire: whether the call is refused, all that was said, and what the audit has of each hook."""
+    """The result of one run: whether the call is refused, all output, and the audit's entry for each hook."""
 
     def __init__(self, output: str, records: list[dict[str, object]]) -> None:
         self.output = output
@@ -52,9 +52,9 @@ class Answer:
 
 
 def remember(project: Project, digest: str) -> Path:
-    """Keep a digest for the only hook of a project as it is now, however young its files are; return the cache's file.
+    """Cache the digest of the project's only hook as it is now, however new its files are; return the cache's file.
 
-    This is what a fire does two seconds after the files have changed.
+    A run does this two seconds after the files have changed.
     """
     root, home = str(project.root), str(project.home)
     compiled = load_compiled(find(root, home))
@@ -137,7 +137,7 @@ def declare_script(stranger: Stranger, text: str = GUARD, **more: object) -> Pat
 
 
 def is_untrusted(stranger: Stranger, name: str = "guard", event: str = "pre_tool_use") -> bool:
-    """Fire; tell whether the hook failed as untrusted. What an attack would run leaves the file `ran`: it must not."""
+    """Run; return whether the hook failed as untrusted. An attack's code would create the file `ran`: it must not."""
     answer = stranger.fire(event)
     assert not (stranger.project.root / "ran").exists()
     return answer.failures[name] == "untrusted"

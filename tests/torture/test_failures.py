@@ -18,22 +18,22 @@ CONTINUE = json.dumps({"action": "continue"})
 
 
 def script(text: str, mode: int = 0o755, **fields: object) -> Callable[[Project], Declared]:
-    """Return what declares a script of the project as the hook."""
+    """Return the fields that declare a script of the project as the hook."""
     return lambda project: {"command": project.script("h.sh", text, mode), **fields}
 
 
 def argv(text: str, mode: int = 0o755) -> Callable[[Project], Declared]:
-    """Return what declares the same script as an argument list."""
+    """Return the fields that declare the same script as an argument list."""
     return lambda project: {"args": [project.script("h.sh", text, mode)]}
 
 
 def line(command: str, **fields: object) -> Callable[[Project], Declared]:
-    """Return what declares a shell line as the hook."""
+    """Return the fields that declare a shell line as the hook."""
     return lambda _: {"command": command, **fields}
 
 
 def prints(data: bytes) -> Callable[[Project], Declared]:
-    """Return what declares a hook that prints these bytes."""
+    """Return the fields that declare a hook that prints these bytes."""
 
     def declare(project: Project) -> Declared:
         (project.root / "output").write_bytes(data)
@@ -136,7 +136,7 @@ def test_exit_2_is_a_veto_with_stderr_as_its_reason(project: Project) -> None:
 
 
 def test_exit_2_without_a_word_is_a_veto_that_names_the_hook(project: Project) -> None:
-    """Exit 2 with nothing anywhere blocks and says which hook it was."""
+    """Exit 2 without any output blocks and names the hook."""
     project.hooks({"command": "exit 2"})
     fired = project.fire()
     assert (fired.status, fired.verdict["message"]) == (2, "blocked by hook (exit 2, no reason given)")

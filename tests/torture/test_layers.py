@@ -1,4 +1,4 @@
-"""A project against the user's guard: nothing that a project declares switches it off, outruns it or slips past it."""
+"""A project against the user's guard: no declaration of a project disables it, outruns it or bypasses it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_guard_that_cannot_be_started_again_refuses(project: Project) -> None:
 
 
 def test_a_guard_that_always_fails_means_what_its_on_failure_says(project: Project) -> None:
-    """A guard that failed before the change as well is no reason to refuse: its user has said what a failure means."""
+    """A guard that also failed before the change is no reason to refuse: its `on_failure` has been applied."""
     project.user_hooks({"name": "guard", "command": "exit 1"})
     project.hooks(turns_into_force())
     assert project.fire(PLAIN).action == "modify"

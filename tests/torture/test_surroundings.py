@@ -20,14 +20,14 @@ NO = "cat >/dev/null; echo no >&2; exit 2"
 
 
 def shell(project: Project, line: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a shell line in which "$@" is a fire of pre_tool_use with these arguments."""
+    """Run a shell line in which "$@" is a run of pre_tool_use with these arguments."""
     command = ["sh", "-c", line, "sh", *project.command("fire", "pre_tool_use", *arguments)]
     return subprocess.run(command, capture_output=True, cwd=project.root, env=project.environment(), check=False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_an_agent_that_does_not_read_can_still_end_hookrun(project: Project, number: signal.Signals) -> None:
-    """With a verdict larger than the pipe and nobody reading it, a signal ends hookrun; a launcher exits as a shell."""
+    """If a verdict is larger than the pipe and is not read, a signal ends hookrun; a launcher exits as a shell does."""
     project.hooks(
         {"args": [sys.executable, "-c", 'print(\'{"action": "block", "message": "\' + \'x\' * 300000 + \'"}\')']}
     )
@@ -134,7 +134,7 @@ def test_a_hook_gets_three_descriptors_and_default_signals(project: Project) -> 
 
 
 def test_a_background_hook_is_ended_with_its_supervisor(project: Project) -> None:
-    """TERM to the process that holds a background hook ends the hook, and its record says so."""
+    """TERM to the process that holds a background hook ends the hook, and its record shows it."""
     project.hooks({"background": True, "timeout": 60, "command": "echo $PPID $$ > pids; sleep 300"})
     os.mkfifo(project.root / "pids")
     assert project.fire().status == 0
@@ -177,7 +177,7 @@ def test_a_key_that_stands_twice_is_no_answer(project: Project, answer: str) -> 
 
 @pytest.mark.parametrize(("action", "said"), [("block", "blocked"), ("stop", "stopped"), ("skip", "skipped")])
 def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str, said: str) -> None:
-    """Nobody is left to guess which hook refused."""
+    """The user need not guess which hook refused."""
     project.hooks({"command": f"""cat >/dev/null; echo '{{"action": "{action}"}}'"""})
     fired = project.fire()
     assert (fired.status, fired.verdict["message"]) == (2, f"{said} by hook (no reason given)")

@@ -30,7 +30,7 @@ def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
 
 @pytest.mark.parametrize("event", ["session_start", "pre_tool_use", "stop"])
 def test_a_cloned_repository_runs_nothing_when_an_agent_starts_in_it(stranger: Stranger, event: str) -> None:
-    """Its hooks fail as untrusted, and what is said names the command that shows them."""
+    """Its hooks fail as untrusted, and the message names the command that shows them."""
     stranger.project.hooks({"name": "guard", "event": event, "command": RAN})
     answer = stranger.fire(event)
     assert answer.failures == {"guard": "untrusted"}
@@ -53,7 +53,7 @@ def test_no_way_to_run_a_hook_goes_round_the_approval(stranger: Stranger, kind: 
 
 
 def test_a_url_of_a_stranger_is_not_called(stranger: Stranger) -> None:
-    """What an agent does would go to whoever the project says: not without approval."""
+    """Data about the agent's calls would be sent to any address that the project chooses: not without approval."""
     stranger.project.hooks({"name": "guard", "url": "http://127.0.0.1:9/"})
     assert is_untrusted(stranger)
 
@@ -70,7 +70,7 @@ def test_a_config_file_that_did_not_exist_when_trust_was_given(stranger: Strange
 
 
 def test_a_nearer_config_file_that_did_not_exist_when_trust_was_given(stranger: Stranger) -> None:
-    """In a subdirectory of a project that is trusted a declaration file of its own needs its own approval."""
+    """In a subdirectory of a trusted project a nearer config file needs a separate approval."""
     declare_script(stranger)
     stranger.approve()
     below = stranger.project.root / "sub"
@@ -83,7 +83,7 @@ def test_a_nearer_config_file_that_did_not_exist_when_trust_was_given(stranger: 
 
 
 def test_an_include_that_did_not_exist_when_trust_was_given(stranger: Stranger) -> None:
-    """A file that a declaration includes, and that came later, brings hooks that nobody has approved."""
+    """A file that a config includes, and that was added later, brings hooks without approval."""
     project = stranger.project
     declare_script(stranger)
     stranger.approve()
@@ -98,7 +98,7 @@ def test_an_include_that_did_not_exist_when_trust_was_given(stranger: Stranger) 
 
 
 def test_non_interactive_use_is_not_consent(stranger: Stranger) -> None:
-    """`yes | hookrun trust`, or a trust in a script, approves nothing and says what would."""
+    """`yes | hookrun trust`, or a trust in a script, approves nothing and proposes the right command."""
     stranger.project.hooks({"name": "guard", "command": RAN})
     done = subprocess.run(
         stranger.project.command("trust"),
@@ -116,7 +116,7 @@ def test_non_interactive_use_is_not_consent(stranger: Stranger) -> None:
 
 
 def test_a_trusted_repository_that_changes_a_hook_script(stranger: Stranger) -> None:
-    """One byte of the script: untrusted, and it is said that it changed."""
+    """One byte of the script: untrusted, and the message says that it changed."""
     script = declare_script(stranger)
     stranger.approve()
     assert not is_untrusted(stranger)
@@ -217,7 +217,7 @@ def test_a_trusted_repository_that_changes_which_program_of_the_system_a_link_le
 
 
 def test_a_trusted_repository_that_moves_a_directory_on_the_way(stranger: Stranger) -> None:
-    """The directory of the script becomes a link to another: other bytes under the same name."""
+    """The directory of the script is replaced by a link to another: other bytes under the same name."""
     project = stranger.project
     declare_script(stranger)
     stranger.approve()
@@ -245,7 +245,7 @@ def test_a_trusted_repository_that_moves_a_directory_on_the_way(stranger: Strang
     ],
 )
 def test_a_trusted_repository_that_changes_a_file_named_anywhere_in_a_command(stranger: Stranger, command: str) -> None:
-    """Whatever runs it and wherever it stands: a file that the command names is part of what was approved."""
+    """Whatever runs it and wherever it is: a file that the command names is part of the approval."""
     project = stranger.project
     project.script("hooks/other.sh", GUARD)
     project.hooks({"name": "guard", "command": command})
@@ -327,7 +327,7 @@ def test_a_trusted_repository_that_puts_a_module_before_the_approved_one(strange
 
 
 def test_a_program_of_the_project_that_is_put_on_the_path(stranger: Stranger) -> None:
-    """A program that PATH finds in the project is a file of the project, though no name says so."""
+    """A program that PATH finds in the project is a file of the project, though no name shows it."""
     project = stranger.project
     project.hooks({"name": "guard", "command": "checker --strict"})
     path = f"{project.root}/bin:{os.environ['PATH']}"
@@ -339,7 +339,7 @@ def test_a_program_of_the_project_that_is_put_on_the_path(stranger: Stranger) ->
 
 
 def test_a_path_reached_through_dots_or_a_link_is_what_it_leads_to(stranger: Stranger, tmp_path: Path) -> None:
-    """`/usr/../..` is no file of the system's, a link out of the project no file of nobody's."""
+    """`/usr/../..` is no system file, and a link out of the project still leads to a file that is covered."""
     outside = tmp_path / "outside.sh"
     outside.write_text(GUARD)
     outside.chmod(0o755)
@@ -382,7 +382,7 @@ def test_a_script_swapped_between_check_and_run(stranger: Stranger) -> None:
 def test_a_script_swapped_while_it_runs_has_no_say_but_to_refuse(
     stranger: Stranger, answer: str, blocked: bool
 ) -> None:
-    """A hook whose file changes before it ends answers nothing that counts; what it refuses stays refused."""
+    """If a hook's file changes before the hook ends, its answer is discarded, unless it refuses."""
     project = stranger.project
     text = f'#!/bin/sh\ncat >/dev/null\necho "# more" >> "$0"\n{answer}\n'
     project.script("hooks/guard.sh", text)

@@ -1,4 +1,4 @@
-"""A project that sets an agent's environment or its person's: what is decided does not move, and no guard is missed."""
+"""A project that sets the environment of an agent or its user: decisions stay in force, and no guard is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def agent(project: Project) -> Stranger:
 
 
 def posing_home(project: Project, digests: list[str]) -> Path:
-    """Make of a directory of the project a home that has decided for the project, with a user layer of its own."""
+    """Turn a directory of the project into a home that has approved the project, with its own user layer."""
     home = project.root / "home"
     store = home / ".local" / "share" / "hookrun"
     store.mkdir(parents=True, mode=0o700)
@@ -59,7 +59,7 @@ def test_a_directory_of_the_repository_does_not_pose_as_the_user_layer(agent: St
 
 @pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME", "HOOKRUN_TRUST"])
 def test_the_account_of_the_password_database_decides_where_no_home_is_named(agent: Stranger, name: str) -> None:
-    """Without --home an agent's fire looks where the account's home is, whatever the environment says."""
+    """Without --home an agent's run looks up the account's home, whatever the environment says."""
     project = agent.project
     project.hooks({"name": "guard", "command": RAN, "on_failure": "block"})
     digests = agent.digests()
@@ -115,7 +115,7 @@ def test_ci_approves_by_digest_on_the_command_line_or_in_the_users_settings(agen
 
 
 def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stranger) -> None:
-    """One line that says what to run, at the first fire of a session; every fire has its record."""
+    """One line with the command to run, at the first run of a session; every run has its record."""
     agent.project.hooks({"name": "guard", "command": RAN})
     said = [agent.fire(session=session) for session in ("s1", "s1", "s2")]
     assert ["hookrun trust" in answer.output for answer in said] == [True, False, True]
@@ -127,7 +127,7 @@ def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stran
     assert ["hookrun trust" in answer.get("systemMessage", "") for answer in refused] == [True, False]
 
 
-# --- an agent that decides for the person, through its own shell
+# --- an agent that decides as the user, through its own shell
 
 
 @pytest.mark.sampled(2)
@@ -156,7 +156,7 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str
 def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
     agent: Stranger, command: str, mark: str
 ) -> None:
-    """Where the agent says in the environment whose tool it is, a pseudo-terminal is no person."""
+    """If the agent marks its tools in the environment, a pseudo-terminal does not count as a user."""
     project = agent.project
     project.hooks({"name": "guard", "command": REFUSE})
     arguments = command.split()
@@ -168,14 +168,14 @@ def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
 
 
 def test_what_an_agent_can_do_that_takes_the_trouble(agent: Stranger) -> None:
-    """The limit that SECURITY.md states: a terminal of one's own and no mark is a person, as far as can be seen."""
+    """The limit stated in SECURITY.md: a separate terminal without the mark cannot be distinguished from a user."""
     project = agent.project
     project.hooks({"name": "guard", "command": "cat >/dev/null; exit 0"})
     assert at_terminal(project, "trust", answers=("y",)).status == 0
     assert agent.fire().failures == {"guard": None}
 
 
-# --- shell text, templates and escape sequences in what a project declares
+# --- shell text, templates and escape sequences in a project's declarations
 
 NASTY = "$(touch ran)`touch ran`{{7*7}}%s"
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202eevil"
@@ -270,7 +270,7 @@ def test_reordering_reformatting_and_comments_ask_nothing(agent: Stranger) -> No
 
 @pytest.mark.only_cold("decides about hooks and runs none")
 def test_a_newer_hookrun_makes_the_same_digest(agent: Stranger) -> None:
-    """While the rule of what is covered stays, nobody is asked again after an update: a digest of rule 2."""
+    """As long as the coverage rule is the same, an update asks for no new approval: a digest of rule 2."""
     project = agent.project
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
     project.hooks({"name": "guard", "command": "./hooks/guard.sh --strict", "when": {"tool_name": "b*"}, "timeout": 5})
@@ -311,7 +311,7 @@ def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger
 
 
 def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
-    """All hooks but managed ones, or one; told to the person each time; over when it is ended or its time has come."""
+    """All hooks but managed ones, or one; the user is notified each time; it ends on request or when it expires."""
     project = agent.project
     project.user_hooks({"name": "mine", "command": REFUSE}, {"name": "other", "command": "true"})
     assert at_terminal(project, "pause", "mine", "--for", "10m").status == 0
@@ -326,7 +326,7 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
     assert at_terminal(project, "pause").status == 0
     assert agent.fire().failures == {}
     store = project.home / ".local/share/hookrun/trust.json"
-    for begin, until in ((0, 1), (2**40, 2**41)):  # one that is over; one from before the clock was set back
+    for begin, until in ((0, 1), (2**40, 2**41)):  # one that has expired; one from before the clock was set back
         data = json.loads(store.read_text())
         data["paused"] = [{"hook": None, "begin": begin, "until": until}]
         store.write_text(json.dumps(data))
@@ -342,7 +342,7 @@ def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
 
 
 def test_a_hook_has_the_account_as_its_home_when_an_agent_fires(agent: Stranger) -> None:
-    """HOME of a hook is that whose hooks are in force, not what the agent's environment says."""
+    """HOME of a hook is the home whose hooks are in force, not the one in the agent's environment."""
     project = agent.project
     project.user_hooks({"name": "mine", "command": "echo $HOME > home-seen"})
     agent.fire(env={"HOME": "/nonexistent"})

@@ -28,7 +28,7 @@ def stranger(request: pytest.FixtureRequest, project: Project) -> Stranger:
 @pytest.mark.parametrize("what", ["hooks/guard.sh", "hooks", "."])
 @pytest.mark.parametrize("mode", [0o002, 0o020], ids=["everybody", "a group"])
 def test_a_world_writable_script_or_directory(stranger: Stranger, what: str, mode: int) -> None:
-    """What others can write cannot be approved: nobody knows what it will be when it runs."""
+    """A file that others can write cannot be approved: its content at run time is unknown."""
     declare_script(stranger)
     path = stranger.project.root / what
     stranger.approve()
@@ -46,10 +46,10 @@ def test_a_world_writable_script_or_directory(stranger: Stranger, what: str, mod
 
 
 def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script of another account is refused, until the user's settings say that this account is believed."""
+    """A script of another account is refused, until the user's settings trust this account."""
     script = declare_script(stranger)
     stranger.approve()
-    if os.geteuid() != 0:  # nobody but root gives files away: ask as another account would
+    if os.geteuid() != 0:  # only root gives files away: ask as another account would
         from hookrun.trust.store import Owners
 
         me = os.geteuid()
@@ -65,7 +65,7 @@ def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.Mo
     assert not is_untrusted(stranger)
 
 
-# --- what a project says about others
+# --- declarations of a project that concern others
 
 
 def test_a_project_hook_that_tries_to_switch_off_or_precede_a_users(stranger: Stranger) -> None:
@@ -136,7 +136,7 @@ def test_a_project_hook_that_changes_arguments_after_a_user_guard_has_passed_the
 
 
 def test_credentials_are_not_handed_to_a_projects_hooks(stranger: Stranger) -> None:
-    """A project that declares `inherit` gets no credentials, unless the user says that its hooks may have them."""
+    """A project that declares `inherit` gets no credentials, unless the user allows its hooks to have them."""
     project = stranger.project
     project.hooks({"name": "guard", "env_policy": "inherit", "command": "echo ${SHOP_TOKEN:-none} $PLAIN > seen"})
     stranger.approve()
@@ -155,7 +155,7 @@ def test_credentials_are_not_handed_to_a_projects_hooks(stranger: Stranger) -> N
 
 @pytest.mark.parametrize("on_failure", ["block", "continue"])
 def test_an_untrusted_guard_means_what_its_on_failure_says(stranger: Stranger, on_failure: str) -> None:
-    """`block` refuses, `continue` does not; both say so, and the audit has it each time."""
+    """`block` refuses, `continue` does not; both are reported, and are in the audit each time."""
     stranger.project.hooks({"name": "guard", "command": RAN, "on_failure": on_failure})
     first = stranger.fire()
     assert first.blocked == (on_failure == "block")

@@ -49,7 +49,7 @@ def directory(project: Project) -> Path:
 
 
 def fails_closed(agent: Stranger, why: str) -> None:
-    """Nothing is approved any more, and it is said why, to the agent's person and at the next decision."""
+    """Nothing is approved any more, and the reason is reported to the agent's user and at the next decision."""
     answer = agent.fire(session=why)
     assert answer.failures == {"guard": "untrusted"}
     assert why in answer.details["guard"], answer.details
@@ -58,7 +58,7 @@ def fails_closed(agent: Stranger, why: str) -> None:
 
 
 def writer(home: Path, first: int, count: int) -> subprocess.Popen[bytes]:
-    """Start a process that approves so many digests, one at a time, and tells of each when it is written."""
+    """Start a process that approves so many digests, one at a time, and reports each when it is written."""
     command = [sys.executable, "-c", APPROVE, str(home), str(first), str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
@@ -92,7 +92,7 @@ def test_a_writer_that_is_killed_leaves_a_whole_store(project: Project, moment: 
 
 
 def test_a_full_disk_changes_nothing(agent: Stranger) -> None:
-    """A store that cannot be written stays as it was, and the command says so."""
+    """A store that cannot be written is unchanged, and the command reports it."""
     project = agent.project
     before = (directory(project) / "trust.json").read_bytes()
     project.hooks({"name": "guard", "command": "true"})
@@ -141,7 +141,7 @@ def test_a_store_of_a_newer_hookrun_is_not_guessed_at(agent: Stranger) -> None:
     ],
 )
 def test_a_torn_or_foreign_store_fails_closed(agent: Stranger, text: str) -> None:
-    """Half a file, another's file, nothing: no hook of a project runs, and what to do is said."""
+    """Half a file, another program's file, nothing: no hook of a project runs, and the message names the fix."""
     (directory(agent.project) / "trust.json").write_text(text)
     fails_closed(agent, "remove it, then approve your hooks again")
 
@@ -155,7 +155,7 @@ def test_a_store_that_was_cut_short_fails_closed(agent: Stranger, cut: int) -> N
 
 
 def test_a_symlinked_store_is_not_followed(agent: Stranger) -> None:
-    """A link at the path of the file, or of its directory, leads to what somebody else may write."""
+    """A link at the path of the file, or of its directory, leads to a file that others may write."""
     where = directory(agent.project)
     (where / "trust.json").rename(agent.project.root / "trust.json")
     (where / "trust.json").symlink_to(agent.project.root / "trust.json")
@@ -183,14 +183,14 @@ def test_a_store_of_another_account_counts_for_nothing(agent: Stranger, monkeypa
         os.chown(path, 54321, -1)
         fails_closed(agent, "only you may have write access")
         return
-    me = os.geteuid()  # nobody but root gives files away: ask as another account would
+    me = os.geteuid()  # only root gives files away: ask as another account would
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     with pytest.raises(stores.StoreError):
         stores.load(str(agent.project.home))
 
 
 def test_a_store_that_cannot_be_believed_keeps_a_persons_own_fire_from_a_projects_hooks(agent: Stranger) -> None:
-    """What was denied is not known: the user's fire runs no hook of the project either, and says why."""
+    """The denials are unknown: the user's own run starts no hook of the project either, and gives the reason."""
     (directory(agent.project) / "trust.json").write_text("{")
     fired = agent.project.fire()
     assert fired.hook("guard")["failure"] == "untrusted"

@@ -1,4 +1,4 @@
-"""A run that a server answers is the run that a process of its own would have been, whoever calls and from where."""
+"""A run answered by a server has the same result as in a separate process, whoever calls and from where."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
 
 @pytest.mark.parametrize("kind", ["command", "python", "parallel"])
 def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
-    """Nor anything that a hook has started: as with a killed process of its own."""
+    """Nor any process that a hook has started: as with a killed process."""
     warm.script("stays.py", "import subprocess, time\ndef check(context):\n    time.sleep(300)\n")
     stays = "(trap '' TERM HUP; sleep 300) & setsid sleep 300 & sleep 300"
     hooks: list[dict[str, object]] = [{"name": "shell", "command": stays, "timeout": 600}]
@@ -230,7 +230,7 @@ def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project
 
 
 def test_a_made_up_nesting_of_the_caller_switches_no_guard_off(warm: Project) -> None:
-    """What the variable says is looked up among the caller's ancestors, not the server's."""
+    """The variable's value is looked up among the caller's ancestors, not the server's."""
     warm.user_hooks({"command": "echo no >&2; exit 2"})
     done = subprocess.run(
         warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),

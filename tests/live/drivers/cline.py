@@ -36,7 +36,7 @@ class Cline:
         return [prompt]
 
     def allowing(self) -> list[str]:
-        """It asks nobody."""
+        """It never asks."""
         return []
 
     def shell(self, command: str) -> Turn:

@@ -52,7 +52,7 @@ class Codex:
         return ["exec", "--skip-git-repo-check", prompt]
 
     def allowing(self) -> list[str]:
-        """It never asks without a person."""
+        """Without a user it never asks."""
         return []
 
     def shell(self, command: str) -> Turn:
@@ -73,7 +73,7 @@ class Codex:
         return Turn("", (Call("apply_patch", begin_and_end(files)),))
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
-        """Use the user's hooks.json, and trust what stands there: Codex passes over the rest in silence."""
+        """Use the user's hooks.json, and trust its entries: Codex silently skips untrusted ones."""
         hooks = home / ".codex" / "hooks.json"
         put(hooks, {"hooks": groups(commands)})
         with (home / ".codex" / "config.toml").open("a") as config:
@@ -83,7 +83,7 @@ class Codex:
 
 
 def _trusted(event: str, command: str) -> str:
-    """Return the hash by which Codex knows a hook that a person has trusted (measured with 0.169.0)."""
+    """Return the hash by which Codex knows a hook that the user has trusted (measured with 0.169.0)."""
     timeout = 1 if event == "session_end" else 600
     handler = {"async": False, "command": command, "timeout": timeout, "type": "command"}
     definition = json.dumps({"event_name": event, "hooks": [handler]}, sort_keys=True, separators=(",", ":"))

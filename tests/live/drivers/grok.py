@@ -39,7 +39,7 @@ class Grok:
         return ["-p", prompt]
 
     def allowing(self) -> list[str]:
-        """Every tool: without a person it refuses what it would ask about."""
+        """Every tool: without a user it refuses what it would ask about."""
         return ["--always-approve"]
 
     def shell(self, command: str) -> Turn:

@@ -64,7 +64,7 @@ class OpenCode:
         return ["run", prompt]
 
     def allowing(self) -> list[str]:
-        """It asks nobody about these tools."""
+        """It never asks about these tools."""
         return []
 
     def shell(self, command: str) -> Turn:

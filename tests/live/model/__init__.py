@@ -1,4 +1,4 @@
-"""A model that says what a script tells it, on loopback: for agents that are run for real, without a model."""
+"""A scripted model on loopback: for agents that are run for real, without a model."""
 
 from __future__ import annotations
 

@@ -13,16 +13,16 @@ class Api(Protocol):
     """One API: how to recognise an agent's turn among its other requests, and how to write the model's turn."""
 
     def serves(self, path: str) -> bool:
-        """Tell whether a POST to this path, without its query, is meant for this API."""
+        """Return whether a POST to this path, without its query, is for this API."""
 
     def beside(self, path: str) -> Json | None:
         """Return the answer to what asks for no words of the model, such as a count of tokens; None: it does."""
 
     def is_turn(self, request: Json) -> bool:
-        """Tell an agent's turn from what agents ask beside it (titles, summaries): only a turn offers tools."""
+        """Distinguish an agent's turn from its other requests (titles, summaries): only a turn offers tools."""
 
     def streams(self, path: str, request: Json) -> bool:
-        """Tell whether the answer is wanted as a stream."""
+        """Return whether the answer is requested as a stream."""
 
     def whole(self, request: Json, turn: Turn) -> Json:
         """Return the answer in one piece."""
@@ -31,7 +31,7 @@ class Api(Protocol):
         """Yield the answer as server-sent events."""
 
     def results(self, request: Json) -> list[str]:
-        """Return what the request tells the model of each tool it asked for, in order."""
+        """Return the result of each tool that the model asked for, in order, from the request."""
 
 
 def event(data: Mapping[str, Any], name: str | None = None) -> bytes:

@@ -30,7 +30,7 @@ class ChatCompletions:
         return bool(request.get("tools"))
 
     def streams(self, path: str, request: Json) -> bool:
-        """The request says so."""
+        """A field of the request."""
         return bool(request.get("stream"))
 
     def whole(self, request: Json, turn: Turn) -> Json:
@@ -40,7 +40,7 @@ class ChatCompletions:
         return {**_head(request, "chat.completion"), "choices": [choice], "usage": _USAGE}
 
     def stream(self, request: Json, turn: Turn) -> Iterator[bytes]:
-        """Yield a completion in three chunks: what is said, why it ends, what it cost."""
+        """Yield a completion in three chunks: the content, the finish reason, the usage."""
         head = _head(request, "chat.completion.chunk")
         said = {"index": 0, "delta": {"role": "assistant", "content": turn.text, **_calls(turn)}, "finish_reason": None}
         yield event({**head, "choices": [said]})

@@ -26,7 +26,7 @@ class Gemini:
         return bool(request.get("tools"))
 
     def streams(self, path: str, request: Json) -> bool:
-        """The path says so."""
+        """Part of the path."""
         return path.endswith(_STREAM)
 
     def whole(self, request: Json, turn: Turn) -> Json:

@@ -25,7 +25,7 @@ class Messages:
         return bool(request.get("tools"))
 
     def streams(self, path: str, request: Json) -> bool:
-        """The request says so."""
+        """A field of the request."""
         return bool(request.get("stream"))
 
     def whole(self, request: Json, turn: Turn) -> Json:

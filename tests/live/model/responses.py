@@ -27,7 +27,7 @@ class Responses:
         return bool(request.get("tools"))
 
     def streams(self, path: str, request: Json) -> bool:
-        """The request says so."""
+        """A field of the request."""
         return bool(request.get("stream"))
 
     def whole(self, request: Json, turn: Turn) -> Json:

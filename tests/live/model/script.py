@@ -1,4 +1,4 @@
-"""What a scripted model says, in no API's words: turns of text and calls of tools."""
+"""The script of a model, in no API's format: turns of text and tool calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ Json = dict[str, Any]
 
 
 class Call(NamedTuple):
-    """A tool that the model asks for. `id` is given by the model when it says it.
+    """A tool that the model asks for. `id` is set by the model when it sends the call.
 
-    Arguments that are a text are those of a tool that takes no JSON: the Responses API's custom tools.
+    String arguments are those of a tool that takes no JSON: the Responses API's custom tools.
     """
 
     name: str
@@ -19,7 +19,7 @@ class Call(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What the model says once: some text, and the tools it asks for."""
+    """One message of the model: some text, and the tools it asks for."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()

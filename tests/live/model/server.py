@@ -27,11 +27,10 @@ IDLE = 30.0
 
 
 class ScriptedModel:
-    """A loopback server that says one turn of its script per request, and the last one again when they are used up.
+    """A loopback server that answers each request with one turn of its script, and repeats the last one at the end.
 
-    Its address is known before its script (`begin`). `requests` are the agent's turns as it sent them,
-    `arrived` when they came (seconds of time.perf_counter), `others` what else it asked (path and body). A context
-    manager.
+    Its address is known before its script (`begin`). `requests` are the agent's turns as it sent them, `arrived` their
+    times (seconds of time.perf_counter), `others` its other requests (path and body). A context manager.
     """
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
@@ -63,7 +62,7 @@ class ScriptedModel:
         self._thread.join()
 
     def answer(self, api: Api, path: str, request: Json) -> Turn | None:
-        """Return the turn to say now, and write the request down; None when too much was asked."""
+        """Return the next turn, and record the request; None when there were too many."""
         with self._lock:
             if len(self.requests) + len(self.others) >= REQUESTS:
                 return None
@@ -77,7 +76,7 @@ class ScriptedModel:
             return self._turns[min(number, len(self._turns)) - 1].numbered(number)
 
     def heard(self, index: int = -1) -> str:
-        """Return all that one request told the model, as text: the system prompt, the tools, every message."""
+        """Return everything that one request sends to the model, as text: system prompt, tools, every message."""
         return json.dumps(self.requests[index], ensure_ascii=False)
 
     def results(self) -> list[str]:
@@ -133,4 +132,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the server's name
-        """Say nothing: what was asked is written down."""
+        """Log nothing: the requests are recorded."""
