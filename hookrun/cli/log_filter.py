@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
+from typing import Any
 
 import click
 
 from hookrun import audit_reader
-from hookrun.agents import AGENTS
+from hookrun.agents import AGENTS, load
 from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.commands import Workspace, home_option, parse_duration
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.model import PRECEDENCE
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
@@ -62,17 +63,16 @@ NOT_LOGGED = "runs are not logged: the setting `audit` is false"
 
 
 class RunFilter:
-    """The options' selection; `home` is where the audit is. Raises click.UsageError and UnknownEventError."""
+    """The options' selection; `home` is where the audit is. Raises click.UsageError and UserError."""
 
     def __init__(self, at: Workspace, filters: dict[str, object]) -> None:
         self.home = at.home
         self._at = at
+        resolve_names(at, filters)
         self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
         if "project" in self._filters and "all_projects" in self._filters:
             raise click.UsageError("--project and --all-projects exclude each other")
         self.since, self._until = (self._time(name) for name in ("since", "until"))
-        if "event" in self._filters:
-            self._filters["event"] = self._event(self._filters["event"])
         self._project = None if "all_projects" in self._filters else self._project_root()
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
@@ -118,7 +118,7 @@ class RunFilter:
             there = self._at.next_command(f"hookrun {command}{options} --all-projects")
             return f"hint: other projects have some: `{there}`"
         latest = self._at.next_command("hookrun log --all-projects")
-        return "\n".join(suggestions(self._at, self._filters)) or f"hint: `{latest}` shows the latest runs"
+        return f"hint: {hook_meant(self._at, self._filters) or f'`{latest}` shows the latest runs'}"
 
     def _in_project(self, header: Record) -> bool:
         project = header.get("project")
@@ -137,12 +137,6 @@ class RunFilter:
             return directory
         return _real(self._at.load(directory and os.path.abspath(directory)).project)
 
-    def _event(self, name: str) -> str:
-        try:
-            return resolve_event(name)
-        except UnknownEventError:
-            return resolve_event(name, self._at.load().declarations.events)
-
     def _time(self, option: str) -> str:
         if option not in self._filters:
             return ""
@@ -154,17 +148,27 @@ class RunFilter:
             raise click.BadParameter(message, param_hint=f"--{option}") from None
 
 
-def suggestions(at: Workspace, filters: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield a hint for each option that names no agent, or no hook, where no run is shown."""
-    agent, hook = filters.get("agent"), filters.get("hook")
-    if agent and agent not in AGENTS:
-        near = closest(agent, AGENTS)
-        yield f"hint: did you mean `--agent {near}`?" if near else f"hint: agents are {', '.join(AGENTS)}"
-    if hook:
-        hooks = [each.name for each in at.load().declarations.hooks]
-        near = closest(hook, hooks) if hook not in hooks else None
-        if near:
-            yield f"hint: did you mean `--hook {near}`?"
+def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:
+    """Make the event's name canonical, and check the agent's. Raises UnknownEventError and UnknownAgentError.
+
+    Programs may name agents that hookrun does not know: these are known by their runs.
+    """
+    event, agent = filters["event"], filters["agent"]
+    if event is not None:
+        try:
+            filters["event"] = resolve_event(event)
+        except UnknownEventError:
+            filters["event"] = resolve_event(event, at.load().declarations.events)
+    runs = audit_reader.newest_first(at.home)
+    if agent not in (None, *AGENTS) and all(agent != each.get("agent") for each in runs):
+        load(agent)
+
+
+def hook_meant(at: Workspace, filters: Mapping[str, object]) -> str | None:
+    """Return the hint for a filter that names no hook, but nearly one."""
+    name = filters.get("hook")
+    hooks = [each.name for each in at.load().declarations.hooks] if name else []
+    return did_you_mean(name, hooks, show=lambda near: f"`--hook {near}`") if name not in hooks else None
 
 
 def parse_time(text: str) -> datetime:

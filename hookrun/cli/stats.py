@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from hookrun import audit, audit_reader
-from hookrun.audit_reader import Record
 from hookrun.cli.commands import Workspace, command, home_option, hook_filters
-from hookrun.cli.log_filter import suggestions
+from hookrun.cli.log_filter import hook_meant, resolve_names
 from hookrun.cli.printing import print_json, print_table
-from hookrun.events import resolve_event
 from hookrun.files import relative_path
 from hookrun.fire.repeat import percentile
 from hookrun.observe.context_fields import iso, start_of_last_days
@@ -69,7 +67,7 @@ def stats_command(
     Hook runs come from the log. Metrics are sessions, quality, tools, costs, errors and their fixes; filters leave
     them out.
     """
-    filters["event"] = resolve_event(filters["event"]) if filters["event"] else None
+    resolve_names(at, filters)
     filtered = any(filters.values())
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other")
@@ -83,32 +81,35 @@ def stats_command(
         earliest = iso(start_of_last_days(days))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--days") from error
-    store, sections = ObserverDatabase(db if db is not None else default_path(at.home)), []
-    with store.as_store_errors():
-        report = collect(store, session_id=session_id, days=days)
-        if form == "prometheus":
-            click.echo(FORMATS[form](report), nl=False)
-            return
-        sections = [section for section in _metrics(report) if section[2] and not filtered]
+    store = ObserverDatabase(db if db is not None else default_path(at.home))
+    metrics: dict[str, object] = {}
+    sections: list[Section] = []
+    if not filtered:
+        with store.as_store_errors():
+            report = collect(store, session_id=session_id, days=days)
+            if form == "prometheus":
+                click.echo(FORMATS[form](report), nl=False)
+                return
+            metrics = report.to_dict()
+            sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(at.home, session_id, earliest, filters)
-    if session_id is not None and report.empty and not hooks:
+    if session_id is not None and not (hooks or sections):
+        what = "matching runs" if filtered else "runs and no metrics"
         raise click.ClickException(
-            f"no runs and no metrics of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
+            f"no {what} of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
         )
     if as_json or form == "json":
-        print_json({**report.to_dict(), "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
-    elif report.empty and not hooks:
-        click.echo(_why_nothing(at, store.path, days, filters))
-    else:
+        print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
+    elif hooks or sections:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
+    else:
+        click.echo(_why_nothing(at, store.path, {**filters, "days": days}))
 
 
-def _why_nothing(at: Workspace, database: str, days: float | None, filters: Mapping[str, str | None]) -> str:
-    if any(filters.values()) and audit_reader.paths(at.home):
-        hints = "\n".join(suggestions(at, filters)) or "hint: `hookrun stats` without filters shows all hooks"
-        return f"no matching entries\n{hints}"
-    if days is not None and os.path.exists(database):
-        return f"nothing of the last {days:g} days is in {database}; leave --days out for all that is"
+def _why_nothing(at: Workspace, database: str, filters: Mapping[str, object]) -> str:
+    if any(filters.values()) and (audit_reader.paths(at.home) or os.path.exists(database)):
+        hint = hook_meant(at, filters) or "`hookrun stats` without filters shows everything"
+        return f"no matching entries\nhint: {hint}"
     return NOTHING.format(audit=audit.path(at.home), path=database)
 
 
@@ -131,9 +132,8 @@ class HookStats:
         self.times: list[float] = []
         self.failures: dict[str, int] = {}
 
-    def add(self, record: Record, field: str = "ms") -> None:
-        """Add a run."""
-        ms, failure = record.get(field), record.get("failure")
+    def add(self, ms: object, failure: object) -> None:
+        """Add a run, with the kind of its failure if it failed."""
         if isinstance(ms, int | float):
             self.times.append(ms)
         if failure:
@@ -168,12 +168,12 @@ def _hook_stats(
         if any(value not in (None, record.get(name)) for name, value in filters.items()):
             continue
         if kind == audit_reader.FIRE and "own_ms" in record:
-            own.add(record, "own_ms")
+            own.add(record["own_ms"], next(filter(record.get, ("error", "problems")), None))
         started_only = kind == audit_reader.HOOK and record.get("background")  # its end has its own record
         if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or record.get("interrupted"):
             continue
         name, source = str(record.get("hook")), str(record.get("source")).rpartition(":")[0]
-        hooks.setdefault((name, source), HookStats(name, source)).add(record)
+        hooks.setdefault((name, source), HookStats(name, source)).add(record.get("ms"), record.get("failure"))
     return sorted(hooks.values(), key=lambda each: -sum(each.times)), own
 
 

@@ -28,7 +28,7 @@ from hookrun.dry_run import is_unapproved
 from hookrun.files import read_or_none
 from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
-from hookrun.fire.repeat import percentile
+from hookrun.fire.repeat import MAX_REPEAT, percentile
 from hookrun.model import HookResult, Verdict
 from hookrun.text import truncate
 from hookrun.trust.notices import unapproved_behind
@@ -63,7 +63,9 @@ MAX_FILE = 1 << 20
 @click.option("--event", metavar="EVENT", help="The event; default pre_tool_use, with --prompt user_prompt_submit.")
 @click.option("--agent", metavar="NAME", help="Try it as this agent would send it, and show what the agent gets.")
 @click.option("--hook", "hooks", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
-@click.option("--repeat", type=click.IntRange(1, 1000), metavar="N", help="Run N times; show the median and p95 times.")
+@click.option(
+    "--repeat", type=click.IntRange(1, MAX_REPEAT), metavar="N", help="Run N times; show the median and p95 times."
+)
 @config_options
 def try_command(
     *,
@@ -216,8 +218,8 @@ class Trial:
             by = fire.chain.ended_by if fire.chain is not None else None
             word = RESULTS.get(verdict.action, verdict.action)
             yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", "bold"
-        if self._repeated:
-            yield f"times of {count(max(map(len, self._times.values()), default=0), 'run')}", "dim"
+        if self._repeated and self._times:
+            yield f"times of {count(max(map(len, self._times.values())), 'run')}", "dim"
         if self._agent is not None:
             answer, degraded = self._answer()
             yield f"{self._agent.DISPLAY_NAME} gets: {answer or 'nothing, and continues'}", ""

@@ -14,7 +14,7 @@ from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
 from hookrun.state import CurrentRun, NoHomeError, home_directory
-from hookrun.text import closest, one_line, print_message, quote, write_all, write_stderr
+from hookrun.text import closest, escape, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
             hint = f"did you mean {near}?" if near else "see `hookrun fire --help`"
             raise FireError(f"unknown option {quote(word)}\nhint: {hint}")
         elif options.event:
-            raise FireError(f"unexpected argument {quote(word)}: the event is {options.event}\nhint: give one event")
+            raise FireError(f"unexpected argument `{escape(word)}`: the event is {options.event}\nhint: give one event")
         else:
             options.event = word
     if not options.event and options.agent is None:
@@ -138,9 +138,15 @@ def _digests(text: str) -> list[str]:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise FireError(f"--repeat must be a whole number from 1, not {quote(text)}")
-    return int(text)
+    from hookrun.fire.repeat import MAX_REPEAT  # only for --repeat
+
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= MAX_REPEAT:
+        raise FireError(f"--repeat must be a whole number from 1 to {MAX_REPEAT}, not {quote(text)}")
+    return number
 
 
 def _seconds(text: str) -> float:

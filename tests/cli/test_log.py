@@ -166,7 +166,6 @@ def test_nothing_found_says_why(project: Project) -> None:
     three_fires(project)
     for options, hint in (
         (("--hook", "gard"), "hint: did you mean `--hook guard`?"),
-        (("--agent", "cluade"), "hint: did you mean `--agent claude`?"),
         (("--tool", "read"), "hint: `hookrun log --all-projects` shows the latest runs"),
     ):
         assert hookrun(project, "log", *options).stdout.splitlines() == ["no matching entries", hint]

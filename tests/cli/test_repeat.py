@@ -57,11 +57,67 @@ def test_the_start_of_an_interpreter_is_measured(project: Project, context: tupl
     assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: configure", stderr)
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "many"])
+def test_one_run(project: Project, context: tuple[str, ...]) -> None:
+    """It is counted in the singular."""
+    assert "note: 1 run: min " in hookrun_process(project, *context, "--repeat", "1").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pre_tool_us", "--ctx", "ctx.json"), 'error: unknown event "pre_tool_us"'),
+        (("pre_tool_use", "--ctx", "/nonexist"), 'error: cannot read "/nonexist"'),
+    ],
+)
+def test_an_error_is_not_measured(
+    project: Project, context: tuple[str, ...], arguments: tuple[str, ...], message: str
+) -> None:
+    """It is printed once, without times; the exit status is the run's."""
+    done = hookrun_process(project, "fire", *arguments, "--repeat", "3")
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
+    assert "note: " not in done.stderr
+    assert [record["kind"] for record in project.audit()] == ["fire"]
+
+
+def test_a_command_that_only_the_shell_can_read(project: Project, context: tuple[str, ...]) -> None:
+    """Its program is the one that the config names, if any."""
+    project.hooks({"name": "a", "command": "sleep 0.02; true # don't"})
+    done = hookrun_process(project, *context, "--repeat", "2")
+    assert (done.status, "internal error" in done.stderr) == (0, False)
+    assert "hint: a: it allowed every call" in done.stderr
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_message_is_not_silence(project: Project, context: tuple[str, ...], logged: bool) -> None:
+    """A `when` would lose it: no advice. Without the log, a hook beside one with a message gets none either."""
+    project.hooks(
+        {"name": "talks", "command": f"sleep 0.02; {says(action='continue', message='M')}"},
+        {"name": "silent", "command": "sleep 0.02"},
+    )
+    if not logged:
+        project.user_hooks(audit=False)
+    stderr = hookrun_process(project, *context, "--repeat", "2").stderr
+    assert re.search(rf"note: hook talks: {FIGURES}\nnote: hook silent: {FIGURES}", stderr)
+    assert "talks: it allowed" not in stderr
+    assert ("silent: it allowed" in stderr) == logged
+
+
+def test_hooks_of_one_name(project: Project, context: tuple[str, ...]) -> None:
+    """Each file's has its own times and advice."""
+    project.hooks({"name": "a", "command": "sleep 0.02"})
+    project.user_hooks({"name": "a", "command": "true"})
+    stderr = hookrun_process(project, *context, "--repeat", "2").stderr
+    assert re.search(rf"note: hook a \(coder.json:1\): {FIGURES}\n", stderr)
+    assert re.search(rf"note: hook a \(.*/hooks.json:1\): {FIGURES}\n", stderr)
+    assert "hint: a (coder.json:1): it allowed" in stderr
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "many", "1001", "9" * 5000])
 def test_a_wrong_count(project: Project, context: tuple[str, ...], count: str) -> None:
     """Nothing is run."""
     project.hooks({"command": "touch ran"})
     done = hookrun_process(project, *context, "--repeat", count)
     assert (done.status, done.stdout) == (1, "")
-    assert f'--repeat must be a whole number from 1, not "{count}"' in done.stderr
+    assert f'--repeat must be a whole number from 1 to 1000, not "{count[:50]}' in done.stderr
     assert not (project.root / "ran").exists()

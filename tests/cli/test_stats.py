@@ -170,7 +170,8 @@ def test_one_session(project: Project, filled: ObserverDatabase) -> None:
 def test_some_days(project: Project, filled: ObserverDatabase) -> None:
     """`--days` leaves out older data; if nothing is left it says so."""
     done = hookrun(project, "metrics", "--days", "7")
-    assert (done.status, done.stdout.startswith("nothing of the last 7 days is in ")) == (0, True)
+    nothing = "no matching entries\nhint: `hookrun stats` without filters shows everything\n"
+    assert (done.status, done.stdout) == (0, nothing)
     WorkflowMetrics(filled).on_start(SessionStart(session_id="now"))
     sessions = cells(hookrun(project, "metrics", "--days", "0.5").stdout)["SESSIONS"]
     assert [row[0] for row in sessions] == ["now"]
@@ -297,6 +298,45 @@ def test_filters(project: Project) -> None:
     assert hooks("--hook", "b") == ["b"]
     assert hooks("--event", "Stop") == ["b"]
     assert hooks("--agent", "claude") == []
+    nothing = "no matching entries\nhint: `hookrun stats` without filters shows everything\n"
+    assert hookrun(project, "stats", "--agent", "claude").stdout == nothing
+
+
+def test_filters_leave_out_metrics(project: Project, filled: ObserverDatabase) -> None:
+    """As JSON, too, and they do not count as matching entries."""
+    project.hooks({"name": "a", "command": "true"})
+    project.fire({"session_id": "s1"})
+    assert list(hookrun(project, "stats", "--json", "--hook", "a").json) == ["hooks", "hookrun"]
+    for options in (("--hook", "nope"), ("--agent", "claude")):
+        done = hookrun(project, "stats", *options)
+        assert (done.status, done.stdout.splitlines()[:1]) == (0, ["no matching entries"])
+    done = hookrun(project, "stats", "--session", "s1", "--hook", "nope")
+    assert (done.status, done.stderr.splitlines()[0]) == (1, 'error: no matching runs of session "s1"')
+
+
+@pytest.mark.parametrize("command", ["log", "stats"])
+def test_names_that_are_not_hookruns_own(project: Project, command: str) -> None:
+    """A configured event, and an agent known by a run of it; any other agent is an error."""
+    project.hooks({"name": "a", "event": "deploy", "command": "true"}, events=["deploy"])
+    project.fire({"agent": "mine"}, event="deploy")
+    for options in (("--event", "deploy"), ("--agent", "mine")):
+        done = hookrun(project, command, *options, "--json")
+        assert (done.status, '"a"' in done.stdout) == (0, True), done.stderr
+    for more in ((), ("--json",)):
+        done = hookrun(project, command, "--agent", "cluade", *more)
+        expected = 'error: unknown agent "cluade"\nhint: did you mean "claude"?\n'
+        assert (done.status, done.stdout, done.stderr) == (1, "", expected)
+
+
+def test_failures_of_hookrun_itself(project: Project) -> None:
+    """Errors of the call or the config count in its row, by their fields in the log."""
+    for context in (b"[]", b""):
+        project.fire(context)
+    project.fire()
+    project.broken_user_hooks()
+    project.fire()
+    own = hookrun(project, "stats", "--json").json["hookrun"]
+    assert (own["runs"], own["failures"]) == (4, {"problems": 1, "error": 2})  # type: ignore[index]
 
 
 def test_percentiles_are_nearest_rank() -> None:

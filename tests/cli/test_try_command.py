@@ -55,6 +55,7 @@ def test_a_hook_that_is_not_approved_does_not_run(project: Project) -> None:
     assert done.status == 0
     assert not (project.root / "ran").exists()
     assert "2 hooks not approved, so not run: new, strict" in done.stderr
+    assert "times of" not in hookrun(project, "try", "ls", "--repeat", "2").stdout
     assert "`hookrun trust`" in done.stderr
     assert "not approved, which blocks the call" in done.stdout
     assert hookrun(project, "try", "ls", "--json").json["not_approved"] == ["new", "strict"]
@@ -146,6 +147,7 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
         (("a", "--agent", "cloude"), "claude"),
         (("a", "--event", "pre_tool_us"), "pre_tool_use"),
         (("a", "--repeat", "0"), "--repeat"),
+        (("a", "--repeat", "1001"), "from 1 to 1000"),
     ],
 )
 def test_wrong_usage_is_no_veto(project: Project, arguments: tuple[str, ...], message: str) -> None:

@@ -138,7 +138,7 @@ USAGE = {
     "an unknown option": (("stop", "--agnet", "x"), 'unknown option "--agnet"'),
     "an option without its value": (("stop", "--ctx"), "--ctx needs a value"),
     "a home without a name": (("stop", "--home", ""), '--home "" is not a directory'),
-    "two events": (("stop", "stop"), 'unexpected argument "stop": the event is stop'),
+    "two events": (("stop", "stop"), "unexpected argument `stop`: the event is stop"),
     "a deadline that is no number": (("stop", "--deadline", "soon"), 'seconds greater than 0, not "soon"'),
     "a deadline that is not ahead": (("stop", "--deadline", "0"), 'greater than 0, not "0"'),
     "a deadline that never comes": (("stop", "--deadline=inf"), 'greater than 0, not "inf"'),
