@@ -1,4 +1,4 @@
-"""The list of ways in which a hook does not fire: how each comes about, which command is asked, and what it answers.
+"""The reasons why a hook does not run: how to cause each, which command to ask, and what it answers.
 
 docs/troubleshooting.md is made from this list by scripts/document_why_not.py.
 """

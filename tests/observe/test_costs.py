@@ -1,4 +1,4 @@
-"""Cost tracking: tokens by every name, what they cost, and a budget that ends."""
+"""Cost tracking: tokens by every name, their cost, and a budget that runs out."""
 
 from __future__ import annotations
 
