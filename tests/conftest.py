@@ -219,7 +219,7 @@ class Project:
         reap: bool = False,
         wrap: tuple[str, ...] = (),
     ) -> Fired:
-        """Fire an event with the context on stdin (bytes as they are). `reap` looks for processes that outlive it."""
+        """Fire an event with the context on stdin (bytes unchanged). `reap` looks for processes that outlive it."""
         if context is None:
             context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
         stdin = context if isinstance(context, bytes) else json.dumps(context).encode()

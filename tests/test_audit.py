@@ -75,7 +75,7 @@ def until(what: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-# --- what is in it
+# --- its content
 
 
 def test_there_is_one_record_per_run_and_one_per_fire(project: Project) -> None:
@@ -432,7 +432,7 @@ def test_a_file_where_the_directory_should_be_changes_no_verdict(project: Projec
 
 
 def test_a_home_that_is_a_file_changes_no_verdict(project: Project) -> None:
-    """Where not even a directory can be made below the home, the verdict is what it is."""
+    """If not even a directory can be created below the home, the verdict is unchanged."""
     (project.home / ".local").write_text("mine")
     assert_unharmed(project, message="Not a directory")
 

@@ -109,7 +109,7 @@ def test_a_file_that_is_rotated_meanwhile_is_read_once(path: Path) -> None:
 
 
 def test_what_is_appended_meanwhile_is_left_out(path: Path) -> None:
-    """The file is read as it was when it was opened."""
+    """The file is read in its state at the time of opening."""
     path.write_bytes(lines(1, 2))
     records = audit_reader.newest_first(str(path.parents[3]))
     assert next(records)["number"] == 2

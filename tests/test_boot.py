@@ -376,7 +376,7 @@ def test_no_module_of_another_package_is_in_the_file(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_what_only_type_checkers_read_is_not_in_the_file(package: Path) -> None:
-    """Annotations and what they name take time to load; sources keep their lines."""
+    """Annotations and the names in them take time to load; sources keep their lines."""
     code = boot_writer.build(str(package))
     assert b"Mapping[str, object]" not in code
     assert b"TYPE_CHECKING" in code

@@ -245,7 +245,7 @@ globs_lists = st.lists(patterns, min_size=1, max_size=2)
 
 
 def paths_in(value: object) -> Iterator[str]:
-    """Yield dotted paths to what is in a value, with indices of lists and without."""
+    """Yield dotted paths to the parts of a value, with indices of lists and without."""
     inner: list[tuple[str, object]] = []
     if isinstance(value, dict):
         inner = list(value.items())
@@ -447,7 +447,7 @@ def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> Non
 
 @given(st.text(st.characters()) | trees)
 def test_what_is_shown_is_short_and_printable(value: object) -> None:
-    """Whatever the value, people see at most the given number of printable ASCII characters."""
+    """Whatever the value, at most the given number of printable ASCII characters is shown."""
     text = fastjson.format_value(value, 20)
     assert len(text) <= 20
     assert text.isascii()

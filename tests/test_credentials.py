@@ -1,4 +1,4 @@
-"""What must not be kept is hidden; what is no credential stays readable."""
+"""Text that must not be kept is hidden; other text stays readable."""
 
 from __future__ import annotations
 

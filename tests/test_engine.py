@@ -199,7 +199,7 @@ def test_a_change_is_seen_by_every_later_hook() -> None:
 
 
 def test_a_change_decides_which_later_hooks_apply() -> None:
-    """Conditions are tried on the arguments as they are by then."""
+    """Conditions are tried on the arguments at that moment."""
     later = hook("on_pwd", **only_on("pwd")), hook("on_ls", **only_on("ls"))
     fire = Fire(hook("a"), *later, answers={"a": sets(command="pwd")})
     assert fire.order == ["a", "on_pwd"]
@@ -344,7 +344,7 @@ def test_a_conflict_is_told_after_what_the_hooks_say() -> None:
 
 
 def test_a_change_within_what_another_replaced_is_a_conflict() -> None:
-    """A path within a path is the same thing."""
+    """A path within a path is equivalent."""
     answers = {"a": sets(o=5), "b": sets(o={"x": 2})}
     fire = Fire(parallel("a"), parallel("b"), answers=answers, context={"tool_args": {"o": {"x": 1, "y": 1}}})
     assert fire.verdict.system_message is not None
@@ -384,7 +384,7 @@ def test_beside_a_block_all_finish_and_their_word_is_kept() -> None:
 
 
 def test_who_was_passed_over_by_a_group_that_changed_things_is_looked_at_again() -> None:
-    """A guard declared between two parallel hooks applies only to what they make of the call: it runs after them."""
+    """A guard declared between two parallel hooks, which matches only the call they change, runs after them."""
     guard = hook("guard", **only_on("rm"))
     fire = Fire(
         parallel("a"), guard, parallel("b"), hook("c"), answers={"a": sets(command="rm"), "guard": blocks_on("rm")}
@@ -496,7 +496,7 @@ def test_a_background_hook_has_no_say() -> None:
 
 
 def test_a_hook_that_is_off_is_not_run_and_the_step_says_why() -> None:
-    """By its mode or by whoever switched it off; a hook that does not apply has no step."""
+    """By its mode or by the user; a hook that does not match has no step."""
     fire = Fire(
         hook("a", mode="off"), hook("b"), hook("c"), hook("d", mode="off", matcher=["write"]), off={"b": "said so"}
     )
@@ -545,7 +545,7 @@ def test_a_guard_that_only_the_changed_call_concerns_runs_in_the_recheck() -> No
 
 
 def test_a_guard_that_the_changed_call_does_not_concern_is_not_run_again() -> None:
-    """Its condition is tried on the arguments as they are now."""
+    """Its condition is tried on the current arguments."""
     fire = Fire(hook("u", layer="user", **only_on("ls")), hook("p"), answers={"p": sets(command="pwd")})
     assert fire.order == ["u", "p"]
 
@@ -628,7 +628,7 @@ def test_what_a_guard_allowed_at_first_does_not_outweigh_what_it_says_in_the_rec
 
 
 def test_a_hook_reads_one_line_of_json_with_its_own_name() -> None:
-    """One object, one line feed at its end and no other, ASCII, `hook` is the name of the one who reads."""
+    """One object, one line feed at its end and no other, ASCII, `hook` is the name of the reader."""
     names = ["a", 'quo"te\n', "é\u2028"]
     fire = Fire(*map(hook, names), context={"user_prompt": "é\n\u2028\ud800"})
     for (name, stdin), expected in zip(fire.read, names, strict=True):

@@ -254,7 +254,7 @@ def test_a_tool_of_a_server_is_not_told_by_its_arguments(caller: str, tool: str)
 
 @pytest.mark.parametrize("value", [None, "x", 5, ["x"], {}, {"command": None}, {"files": [1]}, {"path": {}}])
 def test_odd_arguments_are_no_error(value: object) -> None:
-    """The tool keeps its name, or has what is known of it."""
+    """The tool keeps its name, or gets the canonical one if that is known."""
     for caller, tool in (("grok", "run_terminal_command"), ("unknown", "x"), ("vscode", "editFiles")):
         payload = {**ABOUT[caller], "tool_name": tool, "tool_input": value}
         assert read(payload).calls[0].fields["tool_name"] in ("bash", "x", "edit")

@@ -55,7 +55,7 @@ HOOKS: tuple[dict[str, object], ...] = (
 CLAUDE = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./hooks/guard.sh"}]}]}}
 
 WITHOUT_CLIENT = "not used: hookrun was installed without its compiled client, so every run starts Python"
-"""What is said of the server where the package of these tests was installed without a compiler."""
+"""Shown about the server if the package of these tests was installed without a compiler."""
 
 Step = tuple[str, tuple[str, ...], tuple[str, ...]]
 STEPS: tuple[Step, ...] = (

@@ -1,4 +1,4 @@
-"""`hookrun doctor`: each thing that keeps hooks from running is found, with why and what to do; and the proof."""
+"""`hookrun doctor`: each cause that keeps hooks from running is found, with the reason and the fix; and `--prove`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_settings_that_cannot_be_read(project: Project) -> None:
 def test_a_foreign_entry_for_which_the_agent_drops_the_file(
     project: Project, agent: str, entry: object, found: str
 ) -> None:
-    """It reports what the agent would not: with that entry none of the file's hooks runs."""
+    """It reports what the agent does not: with that entry none of the file's hooks runs."""
     data = {"version": 1} if entry is None else {"hooks": {"Stop": [entry]}}
     _edit(settings_file(project, agent), lambda _: json.dumps(data))
     hookrun(project, "install", agent, "--trust")
@@ -436,7 +436,7 @@ def test_wired_twice_in_one_file(project: Project) -> None:
     ],
 )
 def test_another_file_that_fires_hookrun_too(project: Project, agent: str, path: str) -> None:
-    """What the agent reads besides the file that is written is looked through."""
+    """Other settings that the agent reads are checked too."""
     hookrun(project, "install", agent, "--trust")
     file = project.root.parent / path
     line = f"hookrun fire --agent {agent}"

@@ -123,7 +123,7 @@ def test_settings_of_the_user_are_no_part_of_one_declaration_file(project: Proje
 
 @pytest.mark.parametrize("command", ["dump", "list"])
 def test_a_hook_that_is_declared_wrongly_is_told_on_stderr_too(project: Project, command: str) -> None:
-    """Who reads the output as a program sees that it is not as it should be."""
+    """A program that reads the output can detect that the config has errors."""
     project.hooks({"name": "a", "command": "true", "timout": 3})
     assert 'unknown hook field "timout"' in hookrun(project, command, "--json").stderr
 

@@ -292,7 +292,7 @@ def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
 def test_a_background_hook_was_started(project: Project) -> None:
     """`--run` does not claim that no hook ran: it names the one started, and how to see its result.
 
-    In a process of its own: its supervisor is a child of whoever started it, until that ends.
+    In a separate process: its supervisor is a child of its caller until that ends.
     """
     project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
     done = hookrun_process(project, "explain", "stop", "--run")

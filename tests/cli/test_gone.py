@@ -51,7 +51,7 @@ def _install_from(elsewhere: Path, project: Project, *agents: str) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("agent", list(TOLD_AS))
 def test_the_agent_goes_on_and_the_person_is_told(project: Project, elsewhere: Path, agent: str) -> None:
-    """At its path it answers as ever; moved away, the installed line lets the tool run and reports the problem."""
+    """At its path it answers normally; moved away, the installed line lets the tool run and reports the problem."""
     project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
     _install_from(elsewhere, project, agent)
     line = wired_line(project, agent, BEFORE_TOOL[agent])

@@ -224,7 +224,7 @@ def test_all_events(project: Project) -> None:
 
 
 def test_an_event_that_is_made_of_another_wires_that(project: Project) -> None:
-    """`file_changed` is made from what comes after a tool."""
+    """`file_changed` is derived from the event after a tool."""
     project.hooks({"name": "f", "event": "file_changed", "command": "true"})
     hookrun(project, "install", "claude")
     assert _wired_events(project, "claude") == ["PostToolUse"]

@@ -60,7 +60,7 @@ def test_shown_and_not_written(project: Project) -> None:
 
 @pytest.mark.slow
 def test_what_is_written_does_the_same(project: Project) -> None:
-    """The hook is in hookrun's form and answers in Claude's dialect; what has a rule is included as it was."""
+    """The hook is in hookrun's form and answers in Claude's dialect; a hook with a rule is included unchanged."""
     settings(project, PreToolUse=[group("Bash", timeout=5), group("Edit", **{"if": "Edit(*.py)"})])
     before = (project.root / ".claude" / "settings.json").read_text()
     assert hookrun(project, "migrate", "--write").status == 0

@@ -49,7 +49,7 @@ def _texts(project: Project, agent: str) -> dict[str, str]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", ALL)
 def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent: str) -> None:
-    """Whoever installs, wherever the clone lies: nothing of a machine or a home is in the file."""
+    """Whoever installs, and wherever the clone is: the file contains no path of a machine or a home."""
     _install(project, agent)
     texts = _texts(project, agent)
     for text in texts.values():
@@ -218,7 +218,7 @@ def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project)
 
 
 def test_git_shows_one_file(project: Project) -> None:
-    """What is to be committed is the agent's file and nothing else."""
+    """Only the agent's file is to be committed."""
     shutil.rmtree(project.root / ".git")
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
         subprocess.run(["git", *words], cwd=project.root, check=True)

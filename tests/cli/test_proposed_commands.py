@@ -42,7 +42,7 @@ PACKAGE = Path(__file__).resolve().parent.parent.parent / "hookrun"
 NAMES = "|".join(sorted([*COMMANDS, *OLD_NAMES], key=len, reverse=True))
 QUOTED = re.compile(rf"`((?:[^`\n]*\| |cd [^`\n]* && )?hookrun (?:{NAMES})(?![\w:.-])[^`\n]*)`")
 BARE = re.compile(rf"(?<![`\w./-])hookrun (?:{NAMES})(?![\w:.-])[^\n]*")
-"""What is to be copied, up to the end of its line: prose behind it would be copied, too."""
+"""The text to copy, up to the end of its line: prose behind it would be copied, too."""
 
 NAME = re.compile(r"hookrun (?:recipes )?[a-z]+")
 """A command without arguments, which a text may name without proposing to run it."""
@@ -244,7 +244,7 @@ REPORTS = ("doctor", "explain", "test", "trust", "validate", "why", "fire")
 
 
 def assert_works(done: Done, line: str) -> None:
-    """Assert that a command did what it is for."""
+    """Assert that a command worked."""
     assert "Try: hookrun" not in done.stderr, (line, done.stderr)
     status = (0, 1, 2) if any(f"hookrun {each}" in line for each in REPORTS) else (0,)
     assert done.status in status, (line, done.stdout, done.stderr)
@@ -488,7 +488,7 @@ def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
 
 @pytest.mark.slow
 def test_codex_runs_the_hooks_after_what_is_proposed(shell: Shell) -> None:
-    """What is proposed does what it is proposed for, in both scopes."""
+    """Each proposed command has its effect, in both scopes."""
     for scope in ("user", "project"):
         _codex(shell.project, "--scope", scope)
         done = shell.run(f"hookrun install codex{' --scope project' * (scope == 'project')} --trust")

@@ -122,7 +122,7 @@ class Recipes:
 
 @pytest.fixture
 def recipes(project: Project, tmp_path: Path) -> Recipes:
-    """Return a project with a recipe to be had."""
+    """Return a project that offers a recipe."""
     return Recipes(project, tmp_path / "more")
 
 
@@ -237,7 +237,7 @@ def test_a_pin_of_a_newer_hookrun_stays(recipes: Recipes) -> None:
 
 @pytest.mark.slow
 def test_hooks_that_an_older_hookrun_wrote_become_an_entry(recipes: Recipes) -> None:
-    """Their options stay. Those that the user has changed stay as they are, unless they are to be replaced."""
+    """Their options stay. A hook that the user has changed is kept, unless it is to be replaced."""
     recipes.write_out(timeout=3)
     kept = recipes.hookrun("update")
     assert (kept.status, kept.stdout) == (1, "say-no: kept as you changed it; `--replace` takes hookrun's\n")

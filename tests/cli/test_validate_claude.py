@@ -1,4 +1,4 @@
-"""`hookrun validate` on Claude Code's settings: what bites people, each with its place and what to do."""
+"""`hookrun validate` on Claude Code's settings: common mistakes, each with its location and the fix."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
     ],
 )
 def test_handlers(tmp_path: Path, event: str, fields: dict[str, object], message: str) -> None:
-    """What is wrong with a handler, or hardly meant."""
+    """Mistakes in a handler, and values that are hardly intended."""
     (problem,) = said(tmp_path, event, **fields)
     assert message in problem
 
@@ -190,7 +190,7 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
     ("line", "name"), [("echo $TOOL_INPUT", "$TOOL_INPUT"), ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME")]
 )
 def test_variables_that_nobody_sets(project: Project, line: str, name: str) -> None:
-    """People expect them; what they would hold is on stdin."""
+    """A common expectation; the values are on stdin instead."""
     done = hookrun(project, "validate", settings(project, PreToolUse=line))
     assert f"Claude Code does not set `{name}`: the input is JSON on stdin" in done.stdout
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_good_declarations(project: Project) -> None:
-    """What is declared well is counted, and the status is 0."""
+    """Valid hooks are counted, and the status is 0."""
     project.hooks({"command": project.script("a.sh", "#!/bin/sh\n")}, {"name": "b", "command": "true"})
     project.user_hooks({"command": "/bin/sh -c true"})
     done = hookrun(project, "validate")
@@ -79,7 +79,7 @@ def test_warnings_do_not_fail(project: Project) -> None:
     ],
 )
 def test_program_that_is_not_there(project: Project, hook: dict[str, object], message: str) -> None:
-    """What a hook plainly names and cannot be run now is a warning."""
+    """A file that a hook plainly names and that cannot be run now is a warning."""
     project.script("plain.sh", "#!/bin/sh\n", 0o644)
     (project.root / "sub").mkdir()
     project.hooks(hook)

@@ -27,7 +27,7 @@ def test_the_first_line_names_the_true_cause(project: Project, way: Way) -> None
 
 
 def test_each_hook_of_the_list_runs_when_nothing_is_in_its_way(project: Project) -> None:
-    """The hook that they are all about would run, and does: what keeps it from that is the one thing that differs."""
+    """The hook in question would run, and does: the cause that keeps it from that is the only difference."""
     project.hooks({"name": "guard", "command": "true"})
     project.approve()
     for more, says in ((), "would run: guard"), (("--run",), "continue; ran: guard"):

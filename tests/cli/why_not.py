@@ -1,4 +1,4 @@
-"""The list of ways in which a hook does not fire: how each comes about, which command is asked, and what it answers.
+"""The reasons why a hook does not run: how to cause each, which command to ask, and what it answers.
 
 docs/troubleshooting.md is made from this list by scripts/document_why_not.py.
 """
@@ -252,7 +252,7 @@ WAYS: dict[str, Way] = {
         "A condition uses a field that the context does not have",
         declared(when={"tool_args.cmd": "git push*"}),
         BASH,
-        'tool_args.cmd is missing, which "git push*" does not match (did you mean tool_args.command?)',
+        'tool_args.cmd is missing, which "git push*" does not match (did you mean "tool_args.command"?)',
         "Correct the path. `hookrun explain --run` shows the whole context.",
     ),
     "when on another value": Way(

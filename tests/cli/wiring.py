@@ -92,9 +92,9 @@ def wired_line(project: Project, agent: str, event: str, scope: str = "user") ->
 
 
 def on_path(project: Project) -> str:
-    """Return a PATH with a hookrun outside the project, which takes the test's home for the account's.
+    """Return a PATH with a hookrun outside the project, which uses the test's home as the account's.
 
-    Where the account itself has one, a project's line would run that: such a test is skipped.
+    If the account has a hookrun of its own, a project's line would run that: such a test is skipped.
     """
     if Path(account_home(), ".local", "bin", "hookrun").exists():
         pytest.skip("this account has a hookrun in ~/.local/bin, which a project's line finds first")

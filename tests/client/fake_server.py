@@ -60,7 +60,7 @@ class Request:
         self.argv, self.environment = strings[:argc], strings[argc:]
 
     def close(self) -> None:
-        """Close the descriptors: who reads the client's output waits for that."""
+        """Close the descriptors: a reader of the client's output waits for that."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""A run that the server answers: what it is given, what the client does meanwhile and how it ends."""
+"""A run that the server answers: what it gets, what the client does meanwhile and how it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDED = "hookrun: the server ended before it answered\n"
 
 
 def test_the_request_holds_the_whole_call(launcher: Launcher, tmp_path: Path) -> None:
-    """Arguments, environment and umask arrive as they are; directory and streams as descriptors."""
+    """Arguments, environment and umask arrive unchanged; directory and streams as descriptors."""
     seen: list[Request] = []
 
     def serve(connection: socket.socket) -> None:
@@ -235,7 +235,7 @@ def test_a_signal_at_any_moment_is_lost_to_nobody(launcher: Launcher) -> None:
 
 
 def test_ignored_signals_stay_ignored(launcher: Launcher) -> None:
-    """`nohup` and a shell's `&`: neither the client nor the server hears of them."""
+    """`nohup` and a shell's `&`: neither the client nor the server gets the signals."""
     bound, go_on, got = threading.Event(), threading.Event(), bytearray()
 
     def serve(connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""What an agent does is on disk: whole lines whoever writes too, no secrets, no forged lines, no stopped agent."""
+"""The log of an agent: whole lines despite concurrent writers, no secrets, no forged lines, and it stops no agent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_document_cannot_lead_out_of_the_directory(document: str, tmp_path: Pa
 
 
 def test_a_call_is_two_lines(log: AgentLog) -> None:
-    """One before, one after, with the members that readers of such logs know, in their order."""
+    """One before, one after, with the members that readers of such logs expect, in their order."""
     fields: dict[str, object] = {
         "timestamp": "2025-10-15T10:30:00.000Z",
         "tool_name": "read",
@@ -117,7 +117,7 @@ def test_a_message_cannot_forge_a_line(log: AgentLog) -> None:
 
 
 def test_a_tool_call_cannot_forge_a_line(log: AgentLog) -> None:
-    """What is between two line ends is one entry, whatever is in it; half a surrogate pair comes back as it was."""
+    """The text between two line ends is one entry, whatever it contains; half a surrogate pair comes back unchanged."""
     log.before(PreToolUse(tool_name="bash", tool_args={"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}))
     (entry,) = calls(log)
     assert entry["tool_input"] == {"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}
@@ -145,7 +145,7 @@ def test_credentials_are_taken_out(log: AgentLog) -> None:
 
 
 def test_credentialsion_can_be_switched_off(tmp_path: Path) -> None:
-    """Where the log is as secret as what is in it."""
+    """If the log is as secret as its content."""
     log = AgentLog.for_document(tmp_path, "a", redact=False)
     log.before(PreToolUse(tool_name="bash", tool_args={"password": SECRET}))
     log.log_message(SECRET)

@@ -23,7 +23,7 @@ def examined(path: Path, data: object, layer: str = "project") -> LoadedConfig:
 
 
 def errors(result: LoadedConfig) -> list[Diagnostic]:
-    """Return what is wrong, without warnings."""
+    """Return the errors, without warnings."""
     return [problem for problem in result.problems if problem.severity == "error"]
 
 

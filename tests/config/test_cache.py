@@ -87,7 +87,7 @@ def poison(path: Path) -> None:
 
 
 def until_old(path: Path) -> None:
-    """Return when the file is so old that what is compiled of it is kept."""
+    """Wait until the file is so old that its compiled form is cached."""
     give_up = time.monotonic() + ENOUGH
     while time.time_ns() - path.stat().st_ctime_ns <= YOUNG + 20_000_000:
         assert time.monotonic() < give_up
@@ -193,7 +193,7 @@ def test_a_configuration_that_another_run_compiles_is_waited_for(project: Projec
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_runs_that_start_together_compile_once(project: Project) -> None:
-    """Of twenty runs without a cache file one compiles, and the others read what it has written."""
+    """Of twenty runs without a cache file one compiles, and the others read its cache file."""
     project.hooks(says(DECLARED))
     compiled: list[str] = []
 
@@ -391,7 +391,7 @@ def test_an_included_file_that_changed_a_moment_ago_is_not_kept(project: Project
     assert cache_files(project) == []
 
 
-# --- what is no cache file of ours
+# --- files that are not our cache files
 
 
 def edit(**fields: object) -> Callable[[Path], None]:

@@ -1,4 +1,4 @@
-"""All config files together: which are effective, in what order their hooks run, what is wrong with them as files."""
+"""All config files together: which are effective, in what order their hooks run, and errors in the files themselves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class House:
             directory.mkdir(parents=True)
 
     def compile(self, config: str | None = None) -> Declarations:
-        """Compile what is in force in the directory inside of the repository."""
+        """Compile the effective config in a directory inside the repository."""
         return load_config(find(str(self.sub), str(self.home), config=config, managed=str(self.managed))).declarations
 
     def names(self) -> list[str]:

@@ -33,7 +33,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
 
 
 def trouble(path: Path, text: str | bytes) -> Diagnostic:
-    """Write the text to the file and return what is wrong with it."""
+    """Write the text to the file and return the error."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SourceError) as caught:
         read(str(path))
@@ -140,7 +140,7 @@ def test_json_errors_say_what_to_do(
     message: str,
     hint: str,
 ) -> None:
-    """An error in JSON names the place, what is wrong, and what to do about it."""
+    """An error in JSON names the location, the fault and the fix."""
     problem = trouble(tmp_path / "a.json", text)
     assert (problem.line, problem.column) == position
     assert message in problem.message
@@ -181,7 +181,7 @@ def test_yaml_errors_say_where(
     column: int | None,
     message: str,
 ) -> None:
-    """An error in YAML names the place and what is wrong; neither bombs nor cycles hang it."""
+    """An error in YAML names the location and the fault; neither bombs nor cycles hang it."""
     problem = trouble(tmp_path / "a.yaml", text)
     assert line is None or problem.line == line
     assert column is None or problem.column == column
@@ -209,7 +209,7 @@ def test_utf16_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    """A directory, a named pipe and a missing file are each called what they are, and nothing waits for them."""
+    """A directory, a named pipe and a missing file are each named as such, and none of them blocks."""
     os.mkfifo(tmp_path / "pipe")
     for path, found in (
         (tmp_path, "is a directory"),

@@ -29,7 +29,7 @@ PUSH = {"tool_name": "bash", "tool_args": {"command": "git push --force"}}
 
 
 def write(project: Project, *entries: dict[str, object]) -> None:
-    """Declare entries as they are."""
+    """Declare these entries unchanged."""
     (project.root / "coder.json").write_text(json.dumps({"hooks": entries}))
 
 
@@ -40,7 +40,7 @@ def problems(project: Project) -> str:
 
 @pytest.fixture
 def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, object]], None]]:
-    """Return a function that changes what is known of the recipe `no-force-push`."""
+    """Return a function that changes the recorded data of the recipe `no-force-push`."""
 
     def change(versions: dict[str, object]) -> None:
         known = json.loads(Path(recipe_entries.VERSIONS_FILE).read_text())

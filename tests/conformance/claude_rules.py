@@ -20,7 +20,7 @@ MATCHERS = (
     "(?P<tool>Bash)", r"Bash\Z", r"\ABash", "B{1}ash", "B{,1}ash", "(Bash|Read|", "Ba++sh", "Edit|Write.*", "*Bash",
     "Bash | *",
 )  # fmt: skip
-"""As people write them, right or wrong."""
+"""As users write them, right or wrong."""
 
 RULES = (
     "Bash(git *)", "Bash(git status)", "Bash(git*)", "Bash(git push *)", "Bash(* --short)", "Bash(echo * two)",
@@ -31,7 +31,7 @@ RULES = (
     "Edit(PAGE.md)", "Read(**)", "Edit()", "Bash(git *", "bash(git *)", "WebFetch(domain:x)", "Bash|Write", "*", "",
     "Bash(git *) ", "Bash(git *)|Read", "Bash(zz)", "Bash(zz *)", "Bash(zz*)", "Bash(git push:*)",
 )  # fmt: skip
-"""As people write them in `if`."""
+"""As users write them in `if`."""
 
 COMMANDS = (
     "git status", "git  status --short", "gitk --help", "git", "FOO=1 git status", "FOO='a b' BAR=2 git status",
@@ -62,7 +62,7 @@ COMMANDS = (
 
 
 class Asked(NamedTuple):
-    """A call of a tool, by Claude Code's names, and what it is called in the record."""
+    """A call of a tool, by Claude Code's names, and its name in the record."""
 
     name: str
     tool: str

@@ -47,7 +47,7 @@ def shows(path: Path) -> dict[str, Any]:
 
 
 def variables(path: Path) -> dict[str, str]:
-    """Return what such a handler wrote."""
+    """Return the output of such a handler."""
     return dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
 
 

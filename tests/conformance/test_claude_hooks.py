@@ -93,7 +93,7 @@ def test_a_guard_in_bash_exits_2(shop: Path, command: str, status: int) -> None:
 
 
 def test_a_rewriter_answers_with_the_whole_input(shop: Path) -> None:
-    """What it does not know of stays as it was."""
+    """Fields that it does not know are unchanged."""
     changed = before(shop, 2, "Bash", command="npm install && npm run build", description="build").answer
     assert changed["hookSpecificOutput"]["updatedInput"] == {
         "command": "pnpm install && pnpm run build",
@@ -175,7 +175,7 @@ def test_the_notes_are_given_as_json_when_a_session_starts(shop: Path) -> None:
 
 
 def test_a_stop_hook_blocks_once(shop: Path) -> None:
-    """Then it gets the note that it is heard again."""
+    """The second time its input has `stop_hook_active`."""
     (shop / "TODO.md").write_text("- [x] one\n- [ ] two\n")
     blocked = say(shop, "Stop", stop_hook_active=False, last_assistant_message="done").answer
     assert blocked == {"decision": "block", "reason": "TODO.md has open items: work on the next one."}

@@ -78,7 +78,7 @@ def test_3_2_exit_0_and_plain_text_is_context_at_these_events(project: Project, 
 
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use", "post_tool_failure", "stop", "session_end"])
 def test_3_2_exit_0_and_plain_text_is_for_nobody_elsewhere(project: Project, event: str) -> None:
-    """The audit has it."""
+    """It is in the audit."""
     fired = answers(project, "all is well", event=event)
     assert fired.verdict.keys() == {"action", "request_id", "hooks"}
     assert fired.action == "continue"
@@ -86,7 +86,7 @@ def test_3_2_exit_0_and_plain_text_is_for_nobody_elsewhere(project: Project, eve
 
 
 def test_3_2_exit_0_and_stderr_is_for_nobody(project: Project) -> None:
-    """What a hook that is content writes to stderr is no message."""
+    """Stderr of a hook that succeeds is no message."""
     assert answers(project, stderr="debugging").verdict.keys() == {"action", "request_id", "hooks"}
 
 
@@ -254,7 +254,7 @@ def test_3_3_an_answer_in_hookrun_s_own_words_decides_nothing_and_is_told(projec
 
 
 def test_3_3_a_block_at_the_top_outweighs_an_allow_beside_it(project: Project) -> None:
-    """As it was measured."""
+    """As measured."""
     answer = {"decision": "block", "reason": "R", **own("PreToolUse", permissionDecision="allow")}
     assert answers(project, answer).action == "block"
 
@@ -300,7 +300,7 @@ def test_3_3_what_only_claude_code_can_do_is_told(project: Project) -> None:
 
 
 def test_3_3_async_on_stdout_decides_nothing(project: Project) -> None:
-    """As it was measured; here the hook is waited for."""
+    """As measured; here the hook is awaited."""
     fired = answers(project, {"async": True, "decision": "block"})
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "continue in the background" in notes(fired)

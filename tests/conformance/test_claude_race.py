@@ -25,7 +25,7 @@ def rewriter(delay: str, **replaced: object) -> dict[str, object]:
 
 @pytest.fixture
 def racing(project: Project) -> Project:
-    """Return a project with two such hooks: in different groups, as two people would write them."""
+    """Return a project with two such hooks: in different groups, as two users would write them."""
     first = rewriter("FIRST", command="first", description="of the first")
     second = rewriter("SECOND", command="second")
     groups = [{"matcher": "Bash", "hooks": [hook]} for hook in (first, second)]

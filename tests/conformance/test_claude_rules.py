@@ -1,4 +1,4 @@
-"""Matchers and `if` rules choose through hookrun what they choose in Claude Code, which was measured (2.1.329)."""
+"""Matchers and `if` rules select the same calls through hookrun as in Claude Code, which was measured (2.1.329)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class House:
         self.central = self.managed / "claude-code" / "managed-settings.json"
 
     def examine(self, config: Path | None = None, cwd: Path | None = None) -> LoadedConfig:
-        """Examine what is in force in the repository."""
+        """Examine the effective config in the repository."""
         named = str(config) if config is not None else None
         return load_config(find(str(cwd or self.root), str(self.home), config=named, managed=str(self.managed)))
 

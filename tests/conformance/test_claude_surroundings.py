@@ -53,7 +53,7 @@ def test_2_6_where_the_agent_is_no_more_a_hook_runs_in_the_project(project: Proj
 
 
 def test_2_2_placeholders_in_args_are_filled_in_as_plain_text(project: Project) -> None:
-    """No shell is asked, a space in the path does no harm, and what is no placeholder stays."""
+    """No shell is involved, a space in the path does no harm, and text that is no placeholder stays."""
     script = "import sys; print(sys.argv[1:], file=sys.stderr); sys.exit(2)"
     args = ["python3", "-c", script, "--in=${CLAUDE_PROJECT_DIR}/a b", "$CLAUDE_PROJECT_DIR", "${HOME}"]
     project.hooks({"dialect": "claude", "args": args})
@@ -189,7 +189,7 @@ def test_3_5_continue_false_beats_the_decisions_of_other_hooks(project: Project,
 
 
 def test_3_5_both_dialects_in_one_chain(project: Project) -> None:
-    """A hook in Claude's dialect sees what one before it has changed, and the one after it what it has changed."""
+    """A hook in Claude's dialect sees earlier hooks' changes, and later hooks see its own."""
     change = json.dumps(own("PreToolUse", updatedInput={"command": "two"}))
     project.hooks(
         {"name": "a", "command": """echo '{"action": "modify", "args_patch": {"command": "one"}}'"""},

@@ -87,7 +87,7 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Each line of an example in a docstring gives what is written below it."""
+    """Each line of an example in a docstring gives the output below it."""
     needed = NEEDS.get(name)
     if needed is not None and not is_there(needed):
         pytest.skip(f"{name} needs the package {needed}")

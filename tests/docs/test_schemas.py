@@ -1,4 +1,4 @@
-"""The published schemas are what the tables give, and hold for what a hook really reads and prints."""
+"""The published schemas match the tables, and accept what a hook really reads and prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GUIDE = (ROOT / "docs" / "guides" / "writing-hooks.md").read_text()
 
 
 def published(name: str) -> dict[str, object]:
-    """Return a schema as the site has it."""
+    """Return a schema as published on the site."""
     found: dict[str, object] = json.loads((SCHEMAS / f"{name}.json").read_text())
     return found
 

@@ -159,7 +159,7 @@ def test_removed_with_the_directories_that_were_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """Where no file can be made, the error names it, and the old file is as it was."""
+    """If no file can be created, the error names it, and the old file is unchanged."""
     (tmp_path / "s.json").write_bytes(OLD)
     taken = tmp_path / "s.json" / "x"
     with pytest.raises(FileError, match="cannot be written"):

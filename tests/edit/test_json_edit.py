@@ -89,7 +89,7 @@ def test_a_member_is_added_as_the_text_is_written(text: str, added: str) -> None
     ],
 )
 def test_a_member_is_removed_with_its_comma(text: str, removed: str) -> None:
-    """What is left is valid, and holds every comment that was there."""
+    """The remaining text is valid, and still has every comment."""
     assert Json(text, "jsonc").remove(("k",)).text == removed
 
 

@@ -79,7 +79,7 @@ def test_inline_tables_are_refused(text: str) -> None:
 
 
 def test_an_error_has_its_place() -> None:
-    """What is not TOML is refused at its line and column."""
+    """Invalid TOML is refused at its line and column."""
     with pytest.raises(ParseError) as caught:
         Toml("a = 1\nb = = 2\n")
     assert caught.value.offset == len("a = 1\nb = ")

@@ -73,7 +73,7 @@ def test_a_hook_is_added_at_the_end_of_the_list(text: str, added: str | None) ->
     "text", ["", "hooks:\n", "# nothing yet\n", "a: 1\n", "a: 1", "a:\n  - 1\n# end\n", "{a: 1}\n"]
 )
 def test_a_list_is_added_where_there_is_none(text: str) -> None:
-    """A file without hooks gets the key, and keeps what is in it."""
+    """A file without hooks gets the key, and keeps its content."""
     before = Yaml(text)
     after = before.put(("hooks",), [HOOK])
     assert isinstance(before.data, dict)

@@ -1,4 +1,4 @@
-"""A script that its shell cannot run exits 2: a refusal by any policy, and the user hears that the hook is broken."""
+"""A script that its shell cannot run exits 2: a refusal by any policy, and the user learns that the hook is broken."""
 
 from __future__ import annotations
 

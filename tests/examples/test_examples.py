@@ -652,7 +652,7 @@ def run_ticket(repository: Path, cwd: Path | None = None, interpreter: Path | No
     ],
 )
 def test_the_ticket_of_the_branch_is_added(branch: str, ticket: str, repository: Path) -> None:
-    """The first thing in the branch's name that looks like a ticket is reported, and so is the branch."""
+    """The first ticket number in the branch's name is reported, and so is the branch."""
     git("switch", "--quiet", "--create", branch, cwd=repository)
     added = run_ticket(repository)
     assert added is not None
@@ -703,7 +703,7 @@ def test_the_branch_of_the_agents_directory_counts(repository: Path, tmp_path: P
     ],
 )
 def test_the_name_of_the_branch_is_escaped(branch: bytes, shown: str, repository: Path) -> None:
-    """Quotes, characters outside ASCII and what a shell or printf would expand come through as they are."""
+    """Quotes, non-ASCII characters and text that a shell or printf would expand are unchanged."""
     git("switch", "--quiet", "--create", branch, cwd=repository)
     assert f"branch is {shown}," in (run_ticket(repository) or "")
 

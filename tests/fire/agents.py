@@ -159,7 +159,7 @@ def without_origin(text: str) -> str:
 
 
 class Told:
-    """What an agent got."""
+    """The answer that an agent got."""
 
     def __init__(self, agent: Agent, done: subprocess.CompletedProcess[bytes]) -> None:
         self.agent = agent
@@ -177,7 +177,7 @@ class Told:
 
     @property
     def refusal(self) -> str | None:
-        """The whole text of a refusal, None where it is none: by what the agent was measured to obey."""
+        """The whole text of a refusal, None if there is none: by the fields that the agent was measured to obey."""
         assert self.status == 0, (self.status, self.stderr)
         match self.agent.name:
             case "claude" | "codex" | "qwen":

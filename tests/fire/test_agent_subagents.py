@@ -1,4 +1,4 @@
-"""The end of a subagent is fired once, and as what it is, though Copilot CLI sends two events for it."""
+"""The end of a subagent is fired once, as the right event, though Copilot CLI sends two events for it."""
 
 from __future__ import annotations
 

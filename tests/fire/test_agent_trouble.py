@@ -156,7 +156,7 @@ def test_a_wiring_that_is_wrong_refuses_nothing(agent: Agent, arguments: tuple[s
 
 
 def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project) -> None:
-    """Exit status 1, which no agent but Copilot takes for a refusal; where that is seen to call it is 0."""
+    """Exit status 1, which only Copilot takes for a refusal; if Copilot seems to be the caller it is 0."""
     for env, status in (({}, 1), ({"COPILOT_CLI": "1"}, 0)):
         done = subprocess.run(
             project.command("fire", "--agent", "copliot"),
@@ -246,7 +246,7 @@ def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_the_home_is_the_account_s(project: Project) -> None:
-    """As the password database has it; HOME is not asked."""
+    """As in the password database; HOME is ignored."""
     program = (
         "import os, pwd, sys\n"
         "entry = pwd.getpwuid(os.getuid())\n"
@@ -458,7 +458,7 @@ class TestCopilotReadsClaudeSSettings:
 
 
 def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
-    """The protocol is for the type checker; this is for whoever adds one."""
+    """The protocol is for the type checker; this is for the author of a new agent."""
     from hookrun.agents.types import Agent as Protocol
 
     wanted = [name for name in (*Protocol.__annotations__, *vars(Protocol)) if name.isupper()]

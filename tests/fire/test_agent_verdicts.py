@@ -43,7 +43,7 @@ def test_a_block_reaches_the_model_with_its_reason(agent: Agent) -> None:
 
 
 def test_an_exit_status_of_2_is_a_block_too(agent: Agent) -> None:
-    """What a hook writes to stderr is the reason."""
+    """The hook's stderr is the reason."""
     agent.project.hooks({"command": "echo not today >&2; exit 2"})
     assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "not today"
 

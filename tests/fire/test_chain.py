@@ -90,7 +90,7 @@ def test_a_project_hook_cannot_come_before_the_users(project: Project) -> None:
 
 
 def test_advice_is_told_and_not_done(project: Project) -> None:
-    """In mode advise a block, a change and a failure are reported; the call continues as it was."""
+    """In mode advise a block, a change and a failure are reported; the call continues unchanged."""
     project.hooks(
         {"name": "a", "mode": "advise", "command": "echo R >&2; exit 2"},
         {"name": "b", "mode": "advise", "command": patches(command="x")},
@@ -106,7 +106,7 @@ def test_advice_is_told_and_not_done(project: Project) -> None:
 
 
 def test_metadata_grows_along_the_chain(project: Project) -> None:
-    """What one hook puts into modified_context the next one reads in metadata, and the verdict has it all."""
+    """Values that one hook puts into modified_context are in metadata for the next one, and all are in the verdict."""
     first = {"action": "continue", "modified_context": {"score": 80, "a": 1}}
     second = {"action": "continue", "modified_context": {"a": 2}}
     project.hooks(

@@ -123,7 +123,7 @@ def _wired(name: str) -> str:
 
 
 def _sent(agent: str, data: Json) -> Json:
-    """Return what hookrun is sent: for OpenCode what its plugin makes of what it was recorded to be given."""
+    """Return the message that hookrun gets: for OpenCode the one that its plugin makes of the recorded input."""
     if agent != "opencode":
         return data
     registered = data["registered_event"].removesuffix(".write")

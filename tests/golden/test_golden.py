@@ -52,8 +52,8 @@ def test_nothing_to_say_is_said_by_nothing(agent: str) -> None:
 def test_codex_is_given_nothing_that_its_schemas_do_not_take() -> None:
     """One key that it does not know would void the answer, and the tool would run.
 
-    The schemas are those in the program of Codex CLI 0.169.0. What they take and Codex was measured to reject is looked
-    for as well: `allow` without new arguments, new arguments without it, `ask`, `continue`, an empty reason.
+    The schemas are those in the program of Codex CLI 0.169.0. Answers that they accept and Codex was measured to reject
+    are tested as well: `allow` without new arguments, new arguments without it, `ask`, `continue`, an empty reason.
     """
     schemas = json.loads((golden.HERE / "codex_output_schemas.json").read_text())
     for case, answers in golden.answers_of("codex").items():

@@ -317,7 +317,7 @@ class TestWhatHooksSee:
 
 
 class TestFileChanged:
-    """Claude's SDK has no such event: it is made from the tools that change files."""
+    """Claude's SDK has no such event: it is derived from the tools that change files."""
 
     def test_it_follows_a_write(self, engine: Engine) -> None:
         """With the file's path; both events' answers are one."""
@@ -336,7 +336,7 @@ class TestFileChanged:
         assert ask(engine, payload("PostToolUse", tool_name="Read", tool_input={"file_path": "/w/a.py"})) == {}
 
     def test_its_hooks_wire_the_tools(self, engine: Engine) -> None:
-        """An engine that only has such hooks hears of the tools."""
+        """An engine that only has such hooks gets the events of the tools."""
         engine.register("file_changed", lambda _: None, name="changed")
         assert list(hooks_for(engine)) == ["PostToolUse"]
 

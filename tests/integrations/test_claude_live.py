@@ -221,7 +221,7 @@ def test_a_failed_tool_is_told_of(claude: Any) -> None:
 
 @pytest.mark.slow
 def test_a_block_after_the_tool_stands_beside_its_result(claude: Any) -> None:
-    """It has run; the model hears both."""
+    """It has run; the model gets both."""
     session = claude(engine_with(post_tool_use=Verdict.block(MARK)), use("Bash", command="echo hello"), DONE)
     assert session.model.results() == ["hello"]
     assert MARK in session.model.heard()

@@ -30,7 +30,7 @@ def test_the_loop_of_one_s_own() -> None:
 
 
 def own_loop(*answers: Any, prompt: str = "go") -> tuple[list[dict[str, str]], int]:
-    """Run the example's agent with a model that gives these answers, the last one for ever; count the questions."""
+    """Run the example's agent with a model that gives these answers, the last one forever; count the questions."""
     asked = 0
 
     async def ask_model(_: object) -> Any:
@@ -67,7 +67,7 @@ def test_its_reader_reads(tmp_path: Path) -> None:
 
 
 def test_its_stop_hook_does_not_keep_it_for_ever(tmp_path: Path) -> None:
-    """A model that never runs the tests is let go after eight times."""
+    """A model that never runs the tests is no longer held after eight times."""
     write = {"tool": "write", "args": {"file_path": f"{tmp_path}/x", "content": ""}}
     _, asked = own_loop(write, {"text": "done"})
     assert asked == 1 + 9

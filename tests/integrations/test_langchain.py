@@ -1,4 +1,4 @@
-"""LangChain agents with hooks, run with LangChain's own fake model, sync and async: what runs, what the model hears."""
+"""LangChain agents with hooks, run with LangChain's own fake model, sync and async: what runs, what the model gets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def put(path: str) -> list[dict[str, str]]:
 
 
 class Model(GenericFakeChatModel):
-    """LangChain's fake model, which writes down what it was asked."""
+    """LangChain's fake model, which records its requests."""
 
     asked: list[list[BaseMessage]] = []  # noqa: RUF012  # pydantic copies it
 
@@ -134,7 +134,7 @@ DONE = AIMessage("done")
 
 
 def test_without_an_objection_all_is_as_without_hooks(run: Agent, engine: Engine) -> None:
-    """The conversation has no message more; hooks hear of all of it."""
+    """The conversation has no additional message; hooks see all of it."""
     heard = listen(engine, "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "stop")
     messages, _ = run(engine, LS, DONE, working_dir="/w")
     assert [message.type for message in messages] == ["human", "ai", "tool", "ai"]
@@ -228,7 +228,7 @@ def test_results_of_every_kind_take_context(run: Agent, engine: Engine) -> None:
 
 
 def test_a_tool_s_exception_is_raised_on_as_without_hooks(run: Agent, engine: Engine) -> None:
-    """Hooks that only watch do not change what an agent does."""
+    """Hooks that only observe do not change the agent's behaviour."""
     heard = listen(engine, "post_tool_failure")
     with pytest.raises(OSError, match="no such program"):
         run(engine, use("bash", command="fail"), DONE)
@@ -265,7 +265,7 @@ def test_a_tool_that_nobody_has_is_seen_by_its_name(run: Agent, engine: Engine) 
 
 
 def test_a_failed_call_is_tried_again_where_a_hook_says_so(run: Agent, engine: Engine) -> None:
-    """The tool itself runs again, as often as the rule has it."""
+    """The tool itself runs again, as often as the rule allows."""
     engine.use(Retry([RetryRule("bash", "*no such*", attempts=3, delay=0.001)]))
     run(engine, use("bash", command="fail"), DONE)
     assert CALLS == ["fail"] * 3

@@ -154,7 +154,7 @@ def test_a_refusal_brings_its_context_along(run: Runner, engine: Engine) -> None
 
 
 def test_a_stop_after_the_tool_ends_the_turn(run: Runner, engine: Engine) -> None:
-    """The tool has run; the model hears why it ends."""
+    """The tool has run; the model gets the reason for the end."""
     answering(engine, "post_tool_use", Verdict.stop("budget used up"))
     outcome = run(engine, "bash", {}, Tool("output"))
     assert (outcome.content, outcome.stop, outcome.stop_reason) == ("output\n\nbudget used up", True, "budget used up")
@@ -214,7 +214,7 @@ def test_an_asynchronous_approval_is_awaited_or_refused() -> None:
 
 
 def test_an_asynchronous_tool_is_awaited_or_fails() -> None:
-    """Without a loop the model hears what is wrong, and nothing waits for ever."""
+    """Without a loop the model gets the error, and nothing waits forever."""
 
     async def tool(**_: object) -> str:
         await asyncio.sleep(0)
@@ -246,7 +246,7 @@ def test_a_tool_says_itself_how_it_failed(run: Runner, engine: Engine) -> None:
 
 
 def test_arguments_that_do_not_fit_are_a_failure_of_the_tool(run: Runner, engine: Engine) -> None:
-    """A model invents arguments: it hears so."""
+    """A model invents arguments: it gets an error."""
 
     def tool(command: str) -> str:
         return command
@@ -329,7 +329,7 @@ def _deep() -> list[object]:
     ids=["keys", "circle", "deep", "mute", "mute within"],
 )
 def test_what_is_no_json_is_told_as_well_as_it_can(run: Runner, engine: Engine, value: object, text: str) -> None:
-    """The tool has run: its hooks hear of it, and the program gets its result."""
+    """The tool has run: its hooks see it, and the program gets its result."""
     heard = listen(engine, "post_tool_use")
     outcome = run(engine, "x", {}, lambda: [value][0])
     assert (outcome.content, outcome.result, outcome.error) == (text, value, None)
@@ -360,7 +360,7 @@ class TestRetry:
     """A hook may have the tool run again."""
 
     def test_it_runs_until_it_works(self, run: Runner, engine: Engine) -> None:
-        """Of the failures that were tried again the model hears nothing; every attempt is reported to hooks."""
+        """The model sees none of the failures that were retried; every attempt is reported to hooks."""
         engine.use(Retry([RetryRule("web_fetch", "*timed out*", attempts=3, delay=0.001)]))
         heard, tool = listen(engine, *ALL), Tool(TimeoutError("timed out"), TimeoutError("timed out"), "page")
         outcome = run(engine, "web_fetch", {"url": "u"}, tool)
@@ -454,7 +454,7 @@ class TestOwnTrouble:
         assert outcome.to_person[0].startswith("hookrun failed (pre_tool_use: Mute (it cannot say")
 
     def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
-        """With on_error="block" the tool does not run, and the model hears why."""
+        """With on_error="block" the tool does not run, and the model gets the reason."""
         listen(engine, *ALL)
         tool = Tool("ran")
         outcome = run(engine, "bash", {}, tool, user_prompt=5, on_error="block")
@@ -465,7 +465,7 @@ class TestOwnTrouble:
     def test_declarations_that_cannot_be_read_are_its_own_trouble(
         self, run: Runner, tmp_path: Any, on_error: str, ran: bool, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """What they guard is not known."""
+        """It is unknown what they guard."""
         (tmp_path / "coder.json").write_text('{"hooks": [', encoding="utf-8")
         with Engine.load(tmp_path, home=tmp_path / "home", trust_project=True, strict=False) as engine:
             listen(engine, *ALL)

@@ -234,7 +234,7 @@ def test_state_travels_along_the_chain(engine: Engine, fire: Fire, thread: bool)
 
 
 def test_side_by_side_each_has_a_clone(engine: Engine, fire: Fire) -> None:
-    """What one does to its state the others do not see, nor does whoever comes after."""
+    """A handler's changes to its state are invisible to the others, and to later fires."""
     seen: list[Any] = []
 
     def changes(ctx: Context) -> None:

@@ -163,7 +163,7 @@ def test_what_asyncio_has_for_it_ends_a_fire(project: Project, how: str) -> None
 
 @pytest.mark.parametrize("line", [WAITS, STARTED + STUBBORN])
 def test_a_cancelled_group_of_every_kind_leaves_nothing(project: Project, line: str) -> None:
-    """Handlers, async ones and such in threads, beside processes: all over when the fire is."""
+    """Async handlers and handlers in threads, beside processes: all end with the fire."""
     declared: dict[str, object] = {"command": line, "parallel": True}
     engine = load(project, declared, declared)
     went: list[str] = []
@@ -272,7 +272,7 @@ def test_a_loop_that_ends_while_hooks_run_leaves_nothing(project: Project, how: 
 
 
 def test_closing_ends_every_fire(project: Project) -> None:
-    """Those of tasks and those of threads; none of them hangs, and what they ran has failed."""
+    """Fires in tasks and in threads; none of them hangs, and their hooks have failed."""
     engine = load(project, {"command": WAITS, "on_failure": "block"})
     results: list[Result] = []
     thread = threading.Thread(target=lambda: results.append(engine.fire_sync("pre_tool_use", fields())), daemon=True)

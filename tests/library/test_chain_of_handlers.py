@@ -65,7 +65,7 @@ def test_every_answer(  # noqa: PLR0917  # a table of cases
 def test_skip_and_abort_may_be_raised(  # noqa: PLR0917  # a table of cases
     engine: Engine, fire: Fire, error: Any, action: str, message: str, thread: bool
 ) -> None:
-    """Raised they mean what they mean when they are returned."""
+    """Raising them has the same effect as returning them."""
     engine.register("pre_tool_use", raises(error), name="h", thread=thread)
     result = fire(engine)
     assert (result.action, result.message) == (action, message)
@@ -103,7 +103,7 @@ def test_what_is_passed_on_is_in_metadata(engine: Engine, fire: Fire) -> None:
 
 @pytest.mark.parametrize("ending", ["block", "skip", "stop"])
 def test_a_refusal_ends_the_chain_but_for_those_that_run_always(engine: Engine, fire: Fire, ending: str) -> None:
-    """What comes after is not called; an `always` hook is, and cannot weaken it."""
+    """Later hooks are not called; an `always` hook is, and cannot weaken it."""
     engine.register("pre_tool_use", answers(Verdict(ending, "m")), name="a")
     engine.register("pre_tool_use", raises(AssertionError), name="b")
     engine.register("pre_tool_use", answers(Verdict.allow("fine")), name="c", always=True)
@@ -113,7 +113,7 @@ def test_a_refusal_ends_the_chain_but_for_those_that_run_always(engine: Engine, 
 
 
 def test_ask_and_allow_do_not_end_the_chain(engine: Engine, fire: Fire) -> None:
-    """`allow` never outweighs an `ask`, whoever comes first; messages of the strongest are joined."""
+    """`allow` never outweighs an `ask`, in any order; messages of the strongest are joined."""
     for name, verdict in {"a": Verdict.allow("a"), "b": Verdict.ask("b"), "c": Verdict.ask("c")}.items():
         engine.register("pre_tool_use", answers(verdict), name=name)
     result = fire(engine)
@@ -166,7 +166,7 @@ def test_side_by_side_all_have_their_say(engine: Engine, fire: Fire) -> None:
 
 
 def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
-    """In mode advise a block, a change and a failure are reported, and the call continues as it was."""
+    """In mode advise a block, a change and a failure are reported, and the call continues unchanged."""
     engine.register("pre_tool_use", answers(Verdict.block("B")), name="a", mode="advise")
     engine.register("pre_tool_use", answers(Verdict.patch({"x": 1})), name="b", mode="advise")
     engine.register("pre_tool_use", raises(ValueError("E")), name="c", mode="advise", on_failure="block")

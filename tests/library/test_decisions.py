@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give a home in which one thing is decided, for a process to which no file is too young to be believed."""
+    """Create a home with one decision, for a process that trusts files of any age."""
     monkeypatch.setattr(engine_state, "YOUNG", -1)
     approve(str(tmp_path), "sha256:a")
     return str(tmp_path)

@@ -143,7 +143,7 @@ def test_a_change_in_place_has_no_effect_and_is_noted(engine: Engine, fire: Fire
 
 @pytest.mark.parametrize("field", ["tool_args", "metadata", "mine"])
 def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire, field: str) -> None:
-    """`ctx["tool_args"]` is as safe to change as `ctx.tool_args`: the caller's object stays as it was."""
+    """`ctx["tool_args"]` is as safe to change as `ctx.tool_args`: the caller's object is unchanged."""
     args = {"command": "ls", "deep": {"x": [1]}}
     same: list[bool] = []
 

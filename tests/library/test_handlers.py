@@ -229,8 +229,8 @@ def test_a_programs_own_events(fire: Fire) -> None:
         ({"name": "a\nb"}, "`name` must be"),
         ({"name": 5}, "`name` must be a name without control characters, not 5"),
         ({"on_error": 3}, "on_error is"),
-        ({"nam": "x"}, 'unknown option "nam": did you mean name?'),
-        ({"prioritty": 1}, 'unknown option "prioritty": did you mean priority?'),
+        ({"nam": "x"}, 'unknown option "nam"; did you mean "name"?'),
+        ({"prioritty": 1}, 'unknown option "prioritty"; did you mean "priority"?'),
         ({"background": True}, 'unknown option "background"'),
     ],
 )
@@ -341,7 +341,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_a_string_is_no_list_of_events() -> None:
-    """`Engine(events="abc")` is not three events, and what is no name is none."""
+    """`Engine(events="abc")` is not three events, and an invalid name is no event."""
     for wrong in ("", 5, None, ["deployed"]):
         with pytest.raises(ValueError, match=re.escape(f"events has {wrong!r}, which is not a valid name")):
             Engine(events=["deployed", wrong])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""The audit of a program that lives on: the same records as ever, in the file that is there, and nothing left open."""
+"""The audit of a long-running program: the same records as usual, in the current file, and nothing left open."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_records_go_to_the_file_that_is_there(project: Project, how: str) -> Non
 
 
 def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(project: Project) -> None:
-    """By whoever writes the line that is too much; lines of others count."""
+    """By whichever writer exceeds the limit; lines of others count."""
     with engine_of(project, audit={"max_bytes": 65536, "keep": 2}) as engine:
         engine.fire_sync("stop")
         with project.audit_path.open("ab") as file:

@@ -120,7 +120,7 @@ def test_results_stand_in_the_order_in_which_hooks_ran_with_their_times(fire: Fi
 
 
 def test_what_a_hook_passes_on_reaches_later_hooks_and_the_program(fire: Fire, engine: Engine) -> None:
-    """`modified_context` grows along the chain; the caller's own metadata is left as it was."""
+    """`modified_context` grows along the chain; the caller's own metadata is unchanged."""
     seen: list[Any] = []
     given = {"given": 0}
     engine.register("post_error", answers(Verdict.with_metadata(causal_chain_id="c1")), name="chain", priority=10)
@@ -214,7 +214,7 @@ def test_an_abort_has_the_name_of_its_hook_unless_it_brings_one(fire: Fire, engi
 
 
 def test_a_skip_ends_the_chain_and_is_no_error(fire: Fire, engine: Engine) -> None:
-    """What comes after it is not called; `ok` returns the result."""
+    """Later hooks are not called; `ok` returns the result."""
     called: list[Any] = []
     engine.register("tool_call_requested", answers(Skip("done already")), name="once", priority=1)
     engine.register("tool_call_requested", called.append, name="later", priority=2)
@@ -283,7 +283,7 @@ def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
 
 
 def test_a_field_that_hookrun_does_not_know_is_handed_on(fire: Fire, engine: Engine) -> None:
-    """Such as a checkpoint's id, or a tool's output as the value that it was."""
+    """Such as a checkpoint's id, or a tool's output as the original value."""
     seen: list[Any] = []
     engine.register("post_tool_use", seen.append)
     fire(engine, "post_tool_use", tool_name="read", new_checkpoint_id="c1", tool_output={"content": ["a"]})

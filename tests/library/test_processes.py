@@ -161,7 +161,7 @@ def test_a_python_hook_runs_in_an_interpreter_of_its_own(project: Project, way: 
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers with what it was asked."""
+    """Answers with its request."""
 
     def do_POST(self) -> None:
         """Answer."""
@@ -216,7 +216,7 @@ def test_a_background_hook_is_recorded_when_it_ends(project: Project) -> None:
 
 
 def ended(project: Project) -> dict[object, object]:
-    """Return how the background hooks failed, as the audit has it."""
+    """Return the background hooks' failures from the audit."""
     return {record["hook"]: record.get("failure") for record in project.audit() if record["kind"] == "background"}
 
 

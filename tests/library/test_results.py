@@ -220,7 +220,7 @@ def test_a_closed_engine_fires_no_more(fire: Fire) -> None:
 
 
 def test_closing_while_a_fire_waits_is_told(engine: Engine) -> None:
-    """Whoever waits in `fire_sync` when another thread closes the engine gets an exception of ours, no asyncio's."""
+    """A thread that waits in `fire_sync` when another closes the engine gets our exception, not one of asyncio."""
     closed: list[BaseException] = []
 
     async def closes(ctx: Context) -> None:

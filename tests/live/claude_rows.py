@@ -1,4 +1,4 @@
-"""What a hook for Claude Code can answer, as the same few lines of shell for every agent: one settings file for all."""
+"""Possible answers of a hook for Claude Code, as the same lines of shell for every agent: one settings file for all."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ PINS = _pins()
 """Every pinned package by the name that hookrun, or this room, has for it."""
 
 NEEDS = {"opencode": ("opencode-plugin",)}
-"""What an agent needs besides Node, which they all do."""
+"""The programs that an agent needs besides Node, which they all need."""
 
 
 def absent(agent: str) -> str | None:

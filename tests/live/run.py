@@ -47,7 +47,7 @@ class Place:
 
     @property
     def seen(self) -> Path:
-        """Where a hook of a test may leave what it has seen, one JSON object a line."""
+        """The file in which a test's hook may record data, one JSON object a line."""
         return self.home / "seen.jsonl"
 
     @property
@@ -148,7 +148,7 @@ class Agent:
 
     @property
     def name(self) -> str:
-        """Its name, as hookrun has it."""
+        """Its name, as in hookrun."""
         return self.driver.name
 
     def declare(self, *hooks: Mapping[str, object]) -> None:

@@ -111,7 +111,7 @@ def test_a_changed_command_is_the_one_that_runs(grok: Agent) -> None:
 
 
 def test_a_question_that_nobody_would_be_asked_is_a_refusal(grok: Agent) -> None:
-    """With --always-approve Grok Build runs what a hook wants asked: it gets a block, and the model the reason."""
+    """With --always-approve Grok Build would run a call despite an ask: it gets a block, the model the reason."""
     wire(grok, before("bash", """echo '{"action": "ask", "message": "reason-of-guard"}'"""))
     ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
     assert ran.files == {}, ran

@@ -1,4 +1,4 @@
-"""Hooks in Claude Code's settings that hookrun reads too run once: whoever else reads those settings."""
+"""Hooks in Claude Code's settings that hookrun also reads run once, whichever agent also reads those settings."""
 
 from __future__ import annotations
 

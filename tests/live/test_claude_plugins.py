@@ -31,7 +31,7 @@ EXPECTED = {
     "inline 2.0.0",
     "elsewhere 2.0.0",
 }
-"""Of a directory what is there now; of the repository the first version that is installed for the user or project."""
+"""Of a directory the current version; of the repository the first version that is installed for the user or project."""
 
 
 def plugin(root: Path, name: str, version: str, *, manifest: object = None) -> None:

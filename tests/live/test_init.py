@@ -61,7 +61,7 @@ def at_terminal(agent: Agent, *words: str, answers: int) -> str:
     indirect=["agent"],
 )
 def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answers: int) -> None:
-    """In less than a minute: hooks that are tested, approved and installed; what they block does not happen."""
+    """In less than a minute: hooks that are tested, approved and installed; the calls they block do not run."""
     place = agent.place
     (place.project / ".git").rename(place.home / "unused")
     precious = place.home / "precious"

@@ -65,7 +65,7 @@ SPAWN = {
 
 @pytest.mark.parametrize("name", SPAWN)
 def test_a_guard_on_task_blocks_a_subagent(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The model hears why, and no subagent starts."""
+    """The model gets the reason, and no subagent starts."""
     for agent in settle(name, request, tmp_path):
         guard = {"name": "guard", "event": "pre_tool_use", "matcher": "task", "when": {"tool_args.prompt": "look*"}}
         agent.declare({**guard, "command": "echo reason-of-guard >&2; exit 2"})
@@ -81,7 +81,7 @@ ENDING = {"copilot": SPAWN["copilot"], "cline": use("spawn_agent", task="look ar
 def test_a_subagent_starts_and_ends_once_and_is_no_end_of_the_turn(
     name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Hooks for the turn's end and for prompts hear of the user's alone, those for subagents of the subagent once."""
+    """Hooks for the turn's end and for prompts get the user's only, hooks for subagents get the subagent's once."""
     events = ("subagent_start", "subagent_stop", "stop", *(("user_prompt_submit",) if name == "copilot" else ()))
     for agent in settle(name, request, tmp_path):
         agent.declare(*({"name": event, "event": event, "command": "true"} for event in events))

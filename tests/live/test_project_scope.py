@@ -198,7 +198,7 @@ def test_who_has_no_hookrun_is_told_what_to_install(lead: Agent, home: Path) -> 
 
 
 def test_where_the_line_says_block_no_tool_runs_without_hookrun(lead: Agent, home: Path) -> None:
-    """The model hears why."""
+    """The model gets the reason."""
     _commit(lead, "--when-missing", "block")
     teammate = _teammate(lead, home)
     teammate.install_hookrun()

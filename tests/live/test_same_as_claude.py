@@ -104,7 +104,7 @@ def test_claude_code_itself_does_what_it_is_compared_for(
 
 
 def _told(ran: Ran, event: str) -> Json:
-    """Return the first thing that hooks got for an event."""
+    """Return the first input that hooks got for an event."""
     return next((each for each in ran.seen if each["hook_event_name"] == event), {})
 
 

@@ -53,7 +53,7 @@ def test_a_grant_spares_the_question(granting: Agent) -> None:
 
 
 def test_stop_does_not_run_it(obeying: Agent) -> None:
-    """The turn ends, or the model hears why the call was refused."""
+    """The turn ends, or the model gets the reason for the refusal."""
     ran = obeying.run(obeying.driver.shell("echo fatal > made.txt"), DONE)
     assert ran.files == {}, ran
     assert len(ran.model.requests) == 1 or "reason-to-stop" in ran.heard, ran
@@ -69,7 +69,7 @@ def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
 
 
 def test_guards_that_fail_refuse(obeying: Agent) -> None:
-    """One that crashes, and one that hangs; the model hears which one it was, and how it failed."""
+    """One that crashes, and one that hangs; the model gets its name and its failure."""
     crash, hang = "echo crash-and-refuse > crash.txt", "echo hang-and-refuse > hang.txt"
     ran = obeying.run(obeying.driver.shell(crash), obeying.driver.shell(hang), DONE)
     assert ran.files == {}, ran
@@ -98,7 +98,7 @@ def test_written_and_changed_files_are_seen_by_their_path(obeying: Agent) -> Non
 
 
 def test_guarded_files_are_neither_written_nor_changed(obeying: Agent) -> None:
-    """By their path, whatever the agent calls its tools; the model hears why."""
+    """By their path, whatever the agent calls its tools; the model gets the reason."""
     guarded = obeying.place.project / "guarded"
     guarded.mkdir()
     (guarded / "old.txt").write_text("first\n")
@@ -123,7 +123,7 @@ def test_files_that_a_patch_touches_are_seen_one_by_one(patching: Agent) -> None
 
 
 def test_a_patch_that_touches_a_guarded_file_is_refused_whole(patching: Agent) -> None:
-    """Whatever else it would have done; the model hears why."""
+    """Whatever else it would have done; the model gets the reason."""
     patch = "*** Add File: fine.txt\n+fine\n*** Add File: guarded/new.txt\n+written\n"
     ran = patching.run(PATCHING[patching.name].patch(patch), DONE)
     assert (ran.files, (ran.place.project / "guarded").exists()) == ({}, False), ran

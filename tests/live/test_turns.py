@@ -31,7 +31,7 @@ def test_context_reaches_the_model(obeying: Agent) -> None:
 
 
 def test_a_block_after_the_tool_reaches_the_model(obeying: Agent) -> None:
-    """It has run; the model hears what is wrong with it."""
+    """It has run; the model gets the error."""
     ran = obeying.run(obeying.driver.shell("echo dubious > made.txt"), DONE)
     assert ran.files == {"made.txt": "dubious\n"}, ran
     assert "reason-after-tool" in ran.heard, ran

@@ -1,4 +1,4 @@
-"""Codex sends hooks nothing of what the model types into a program that runs: recipes refuse to start such programs."""
+"""Codex does not report to hooks what the model types into a running program: recipes refuse to start such programs."""
 
 from __future__ import annotations
 

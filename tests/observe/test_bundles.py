@@ -221,7 +221,7 @@ def test_two_stores(engine: Engine, store: ObserverDatabase, tmp_path: Path) -> 
 
 
 def test_the_default_store_is_the_accounts(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bundles that are given no store share the account's, which is made at the first thing to keep."""
+    """Bundles without a store share the account's, which is created when first needed."""
     monkeypatch.setenv("HOME", str(tmp_path))
     engine.use(WorkflowMetrics()).use(ToolTimes()).use(CauseChains())
     assert list(tmp_path.iterdir()) == []

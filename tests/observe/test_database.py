@@ -199,7 +199,7 @@ def test_what_is_raised_takes_the_transaction_back(store: ObserverDatabase) -> N
 
 
 def test_a_killed_writer_is_rolled_back(store: ObserverDatabase) -> None:
-    """What a process had half written when it was killed is gone, what others wrote before is there."""
+    """An unfinished write of a killed process is rolled back, earlier writes of others are there."""
     add(store)
     whole = os.path.getsize(store.path)
     process = start(KILLED, store.path)

@@ -129,7 +129,7 @@ def test_the_same_error_again_is_the_same_chain(causes: CauseChains) -> None:
 
 
 def test_one_failure_told_twice_is_one_chain(causes: CauseChains) -> None:
-    """An agent may fire both `error` and `post_tool_failure`: the call is known from whichever has it."""
+    """An agent may fire both `error` and `post_tool_failure`: the call is taken from whichever has it."""
     first = chain_of(causes.on_error(ErrorOccurred(session_id="s1", error_info={"error_message": NO_YAML})))
     assert chain_of(causes.on_failure(failed())) == first
     causes.on_result(ran("pytest"))

@@ -140,14 +140,14 @@ def test_names_follow_the_conventions() -> None:
 
 
 def test_nothing_is_there_yet(store: ObserverDatabase) -> None:
-    """An empty store has counts of nothing, and no gauge of what is not known."""
+    """An empty store has counts of 0, and no gauge of an unknown value."""
     found = samples(prometheus(collect(store)))
     assert set(found.values()) == {0}
     assert "hookrun_quality_score" not in found
 
 
 def test_json(full: ObserverDatabase) -> None:
-    """The JSON form has it all, with times that people and programs read."""
+    """The JSON form has all of it, with times for humans and for programs."""
     report = json.loads(json.dumps(collect(full).to_dict()))
     (session,) = report["sessions"]
     assert session["started"] == "2026-01-02T10:00:00Z"
@@ -177,7 +177,7 @@ def test_the_file(full: ObserverDatabase, tmp_path: Path, format: str, begins: s
 
 
 def test_a_reader_never_sees_half_of_it(full: ObserverDatabase, tmp_path: Path) -> None:
-    """However often it is written, whoever reads has the whole of one state."""
+    """However often it is written, a reader always gets one complete state."""
     path = tmp_path / "hookrun.prom"
     export = MetricsExport(path, full)
     export.on_end(Stop())
@@ -223,7 +223,7 @@ def test_a_store_that_cannot_be_read_leaves_the_file(full: ObserverDatabase, tmp
 def test_an_unknown_format(tmp_path: Path) -> None:
     """It is an error with the nearest."""
     with pytest.raises(
-        ValueError, match="format is \"prometeus\", expected json or prometheus; did you mean 'prometheus'"
+        ValueError, match='format is "prometeus", expected json or prometheus; did you mean "prometheus"'
     ):
         MetricsExport(tmp_path / "x", format="prometeus")
 

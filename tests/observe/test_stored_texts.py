@@ -168,7 +168,7 @@ def test_what_is_normal_stays_so(text: str) -> None:
     ],
 )
 def test_normal_forms(message: str, wanted: str) -> None:
-    """What is left of messages as tools write them."""
+    """The remaining text of tools' messages."""
     assert normalize(message) == wanted
 
 

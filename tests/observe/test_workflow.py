@@ -125,7 +125,7 @@ def test_a_time_that_is_none(workflow: WorkflowMetrics, data: dict[str, Any]) ->
 
 @pytest.mark.parametrize("at", [-1e12, -5.0, 253_402_387_199.0, 1e300])
 def test_a_time_that_an_earlier_hookrun_kept(workflow: WorkflowMetrics, store: ObserverDatabase, at: float) -> None:
-    """What is no date does not make the database unreadable."""
+    """An invalid date does not make the database unreadable."""
     workflow.on_checkpoint(checkpoint(70))
     with store.write() as db:
         db.execute("UPDATE sessions SET started = ?, last = ?", (at, at))

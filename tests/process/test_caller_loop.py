@@ -106,7 +106,7 @@ def test_a_program_that_cannot_start_is_told_by_its_name() -> None:
 
 
 def test_an_exclusive_hook_takes_its_lock_first(bench: Bench) -> None:
-    """A task with a lock is a loop's business: while another holds it, it waits."""
+    """A task with a lock needs a loop: while another holds it, it waits."""
     made = task(bench, "echo x")
     made.lock = str(bench.directory / "the.lock")
     assert run(made).stdout == b"x\n"

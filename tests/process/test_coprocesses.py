@@ -280,7 +280,7 @@ def test_a_replaced_program_answers_no_more(served: Served, tmp_path_factory: py
 
 
 def test_variables_of_one_run_are_in_no_environment(served: Served) -> None:
-    """They would be those of the first line for ever; the context has their values."""
+    """They would be those of the first line forever; the context has their values."""
     text = SERVE % "answer(asked, {'action': 'continue', 'system_message': ' '.join(os.environ)})"
     for warm in (True, False):
         names = str(served.verdict(served.hook(text), warm=warm).system_message).split()
@@ -546,7 +546,7 @@ def test_no_program_knows_the_id_of_a_line_before_it_has_read_it() -> None:
 
 
 def test_an_unasked_block_is_of_no_line(served: Served) -> None:
-    """What is written before a line is no answer to it, even without an id."""
+    """Output before a line is no answer to it, even without an id."""
     later = "while not os.path.exists('go'): time.sleep(0.01)\n    print(json.dumps({'verdict': %s}), flush=True)"
     hook = served.hook(SERVE % f"answer(asked, None)\n    {later % BLOCK}\n    open('done', 'w').close()")
     assert served.verdict(hook).action == "continue"

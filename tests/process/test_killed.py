@@ -161,7 +161,7 @@ def test_a_background_hook_lives_on_and_is_killed_with_its_own_supervisor(
 
 
 def test_hookrun_waits_for_the_watcher_it_started(project: Project) -> None:
-    """No process is left to whoever adopts orphans: it may be a container's first process, which reaps nothing."""
+    """No process is left to the one that adopts orphans: in a container that may be a program that reaps nothing."""
     project.hooks({"command": "exit 2"}, {"name": "second", "command": "true", "always": True})
     trace = project.root / "trace"
     done = subprocess.run(

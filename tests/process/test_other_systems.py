@@ -60,7 +60,7 @@ def test_a_verdict_is_heard(project: Project, what: str) -> None:
 @pytest.mark.slow
 @each
 def test_a_hook_that_hangs_is_ended_with_its_group(project: Project, what: str) -> None:
-    """At the timeout the hook and what it has started in its group are gone."""
+    """At the timeout the hook and its process group are gone."""
     project.hooks({"command": "trap '' TERM; sleep 300 & echo $$ $! > pids; wait; sleep 300", "timeout": 2})
     _, verdict = fire(project, what)
     assert verdict["hooks"][0]["failure"] == "timeout"  # type: ignore[index]

@@ -32,7 +32,7 @@ __all__ = ["bench", "pytestmark"]
 
 @pytest.mark.parametrize("way", ["submit", "run"])
 def test_outcomes_stand_in_the_order_of_the_tasks(bench: Bench, way: str) -> None:
-    """Tasks, failures and what others run keep their places, whoever ends first."""
+    """Tasks, failures and output of others keep their order, whichever ends first."""
     tasks: Given = [bench.task("exit 3"), NO, None, bench.task("echo here")]
     with pool_of(2) as pool:
         outcomes = submit(pool, tasks).outcomes() if way == "submit" else pool.run(tasks)

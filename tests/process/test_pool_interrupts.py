@@ -163,7 +163,7 @@ def test_a_forked_child_has_a_pool_of_its_own(bench: Bench) -> None:
 
 
 def test_a_lock_is_given_back_though_a_forked_child_lives_on(bench: Bench) -> None:
-    """A worker process that the host forks while an exclusive hook runs does not hold its lock for ever."""
+    """A worker process that the host forks while an exclusive hook runs does not hold its lock forever."""
     lock = str(bench.directory / "lock")
     with pool_of(2) as pool:
         told = submit(pool, [bench.waiting(lock=lock)])
@@ -181,7 +181,7 @@ def test_a_lock_is_given_back_though_a_forked_child_lives_on(bench: Bench) -> No
 
 
 def test_a_forked_child_does_not_keep_a_hooks_stdin_open(bench: Bench) -> None:
-    """A hook reads to the end of a context that is longer than a pipe, whoever forked meanwhile."""
+    """A hook reads to the end of a context that is longer than a pipe, despite forks meanwhile."""
     with pool_of(2) as pool:
         task = bench.task("mkdir in.$$; read x < gate; cat | wc -c", timeout=3)
         task.stdin = b"x" * 1_000_000

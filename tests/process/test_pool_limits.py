@@ -144,7 +144,7 @@ for _ in range(8):
 
 
 def test_a_lock_is_waited_for_no_longer_than_the_timeout(bench: Bench) -> None:
-    """The one that holds it runs on."""
+    """The one that holds it continues to run."""
     with pool_of(4) as pool:
         holder = submit(pool, [bench.waiting(lock=str(bench.directory / "lock"))])
         until(lambda: bench.inside() == 1)

@@ -173,7 +173,7 @@ def test_what_is_submitted_while_the_pool_is_closed_is_run_or_refused(
 
 
 def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: Bench) -> None:
-    """A hook that a thread runs may end after the pool: its descriptors are then other people's."""
+    """A hook that a thread runs may end after the pool: its descriptors then belong to something else."""
     pool = Pool(1)
     thread = threading.Thread(target=lambda: pool.run([bench.waiting()]), daemon=True)
     thread.start()

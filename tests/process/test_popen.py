@@ -40,7 +40,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def run(argv: tuple[str, ...], cwd: Path | str, environment: Mapping[bytes, bytes] = PATH) -> tuple[int, bytes]:
-    """Start a program, wait for it and return its exit status, negative for a signal, and what it has written."""
+    """Start a program, wait for it and return its exit status, negative for a signal, and its output."""
     reader, writer = os.pipe()
     null = os.open(os.devnull, os.O_RDONLY)
     try:
@@ -62,7 +62,7 @@ def sh(script: str, cwd: Path | str, environment: Mapping[bytes, bytes] = PATH) 
 
 
 def python(script: str, cwd: Path | str) -> bytes:
-    """Run a Python script as `run` does and return what it has written."""
+    """Run a Python script as `run` does and return its output."""
     status, written = run((sys.executable, "-c", script), cwd)
     assert status == 0, written
     return written
@@ -455,7 +455,7 @@ def test_without_sessions_in_the_c_library_subprocess_makes_one(
 
 @pytest.mark.usefixtures("way")
 def test_a_relative_interpreter_is_looked_for_where_the_program_runs(tmp_path: Path) -> None:
-    """The system resolves it from the new directory, so it is not missing although this process has none such."""
+    """The system resolves it from the new directory, so it is not missing although this process has no such file."""
     (tmp_path / "shell").symlink_to("/bin/sh")
     script = tmp_path / "script"
     script.write_text("#!./shell\necho found\n")

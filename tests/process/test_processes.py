@@ -86,7 +86,7 @@ class Signpost:
         os.write(self._fd, b"go\n")
 
     def close(self) -> None:
-        """Let go of it: who waits at it waits no longer."""
+        """Close it: readers that wait for it continue."""
         os.close(self._fd)
 
 
@@ -723,7 +723,7 @@ def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project:
 
 @pytest.mark.parametrize("action", ANSWERS)
 def test_closed_stderr_changes_no_verdict(project: Project, action: str) -> None:
-    """With stderr closed at the start the verdict on stdout and the status are what they would be."""
+    """With stderr closed at the start the verdict on stdout and the status are the same as usual."""
     project.hooks({"command": f"echo noise >&2; {ANSWERS[action]}"}, {"name": "broken", "command": "exit 7"})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2>&-', "sh"))
     assert (fired.status, fired.action, fired.stderr) == (2 if action == "block" else 0, action, "")
@@ -801,7 +801,7 @@ def test_an_agent_that_has_gone_loses_no_verdict_in_silence(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_stderr_on_a_full_disk_changes_no_verdict(project: Project) -> None:
-    """Where stderr takes nothing the verdict on stdout and the status are what they would be."""
+    """If stderr is not writable the verdict on stdout and the status are the same as usual."""
     project.hooks({"command": BLOCK})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2> /dev/full', "sh"))
     assert (fired.status, fired.action, fired.stderr) == (2, "block", "")

@@ -1,4 +1,4 @@
-"""Programs that handlers run: what is read of their output, however much it is, and how they end."""
+"""Programs that handlers run: how their output is read, however long it is, and how they end."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_only_the_end_of_stderr_is_kept_by_default(tmp_path: Path) -> None:
 
 
 def test_stdin_is_what_is_given(tmp_path: Path) -> None:
-    """However much it is; without any it is empty."""
+    """However long it is; without any it is empty."""
     argv = ("/bin/sh", "-c", "wc -c")
     for size in (0, 10, 1_000_000):
         running = run_program(argv, timeout=ENOUGH, cwd=str(tmp_path), stdin=b"x" * size, max_output=100, keep="first")
@@ -60,7 +60,7 @@ def test_stdin_is_what_is_given(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_program_is_killed_at_its_timeout(tmp_path: Path) -> None:
-    """What it has written by then is kept."""
+    """Its output so far is kept."""
     argv = ("/bin/sh", "-c", "echo begun; exec sleep 1000")
     result = asyncio.run(run_program(argv, timeout=0.5, cwd=str(tmp_path), max_output=100, keep="first"))
     assert result == ProgramResult(None, "begun\n")

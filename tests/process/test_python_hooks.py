@@ -1,4 +1,4 @@
-"""Hooks that are Python functions: what they may return, how they fail, which modules and interpreters they find."""
+"""Hooks that are Python functions: their return values, their failures, their modules and interpreters."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ RETIRED = (
 
 
 def seen(fired: Fired, index: int = -1) -> dict[str, object]:
-    """Return what a hook reported."""
+    """Return a hook's report."""
     lines = [line for line in str(fired.verdict["system_message"]).splitlines() if line.startswith("{")]
     found: dict[str, object] = json.loads(lines[index])
     return found

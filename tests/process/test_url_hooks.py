@@ -136,7 +136,7 @@ def test_the_context_is_posted_and_the_body_of_the_answer_is_the_verdict(project
 
 
 def test_a_large_context_and_a_query_arrive_whole(project: Project) -> None:
-    """A large context and the query of the URL reach the server as they are."""
+    """A large context and the query of the URL reach the server unchanged."""
     content = "ü" * (2 << 20)
     with serving(answering(BLOCK)) as server:
         project.hooks({"url": server.url + "?strict=1&a=b%20c"})
@@ -285,7 +285,7 @@ def test_an_answer_longer_than_max_output_is_an_http_failure(project: Project, *
 
 
 def test_an_endless_answer_costs_no_memory(project: Project) -> None:
-    """A server that sends for ever is cut off at max_output."""
+    """A server that sends forever is cut off at max_output."""
 
     def flood(handler: Handler) -> None:
         handler.send_response(200)
@@ -360,7 +360,7 @@ def test_a_redirect_to_another_port_or_scheme_is_refused_and_never_sent(project:
 
 
 def test_a_redirect_loop_is_an_http_failure(project: Project) -> None:
-    """A server that redirects for ever is left after a few rounds."""
+    """A server that redirects forever is abandoned after a few rounds."""
     with serving(answering(b"", 307, Location="/hook")) as server:
         reason = failed(fire(project, server.url), "http")
     assert "redirects" in reason
@@ -527,7 +527,7 @@ def self_signed(directory: Path) -> ssl.SSLContext:
 
 @pytest.mark.slow
 def test_https_with_a_certificate_that_nobody_vouches_for_is_refused(project: Project, tmp_path: Path) -> None:
-    """A self-signed server gets nothing of the context; its hook fails as http. Once vouched for, it is heard."""
+    """A self-signed server gets nothing of the context; its hook fails as http. Once trusted, its answer counts."""
     with serving(answering(BLOCK), tls=self_signed(tmp_path)) as server:
         reason = failed(fire(project, server.url), "http")
         assert "certificate" in reason.lower()

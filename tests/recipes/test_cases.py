@@ -96,7 +96,7 @@ def test_their_examples_hold_wherever_recipes_are_added(where: str, options: boo
 
 @pytest.mark.slow
 def test_the_rest_is_run_by_a_command(project: Project) -> None:
-    """Anywhere, against the recipe as hookrun has it, whatever is configured there."""
+    """Anywhere, against the recipe in hookrun, whatever is configured there."""
     project.hooks({"name": "protect-files", "command": "exit 2"}, {"name": "mine", "command": "exit 2"})
     named = hookrun(project, "recipes", "test", "protect-files", "protect-hooks", "require-plan")
     count = sum(len(file(each).cases) for each in ("protect_files", "protect_hooks", "require_plan"))

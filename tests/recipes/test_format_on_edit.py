@@ -118,7 +118,7 @@ def test_two_events_about_one_change_run_the_formatter_once(repository: Reposito
 
 
 def test_two_events_at_the_same_time_run_the_formatter_once(repository: Repository) -> None:
-    """The second waits for the first, then sees that the file is as it was left."""
+    """The second waits for the first, then sees that the file is unchanged since."""
     repository.program(".venv/bin/ruff", 'sleep 0.3\necho "# formatted" >> "$FILE"')
     formatting = FormatOnEdit()
     path = repository.write("a.py")
@@ -174,7 +174,7 @@ def test_what_is_saved_while_a_formatter_fails_is_kept(repository: Repository) -
 
 
 def test_a_directory_in_the_place_of_the_file_is_left(repository: Repository) -> None:
-    """What stood there before is beside it."""
+    """The previous text is beside it."""
     repository.program(".venv/bin/ruff", 'rm "$FILE"; mkdir "$FILE"; exit 1')
     path = repository.write("a.py")
     assert "changed meanwhile" in told(run(FormatOnEdit(), repository.changed(path))[0])
@@ -184,7 +184,7 @@ def test_a_directory_in_the_place_of_the_file_is_left(repository: Repository) ->
 
 @pytest.mark.parametrize("rest", ["", 'printf "x" > "$FILE";'])
 def test_a_file_that_a_failing_formatter_removed_has_its_mode_again(repository: Repository, rest: str) -> None:
-    """It is what it was: its text, and who may run it."""
+    """It is unchanged: its text, and its permissions."""
     repository.program(".venv/bin/ruff", f'rm "$FILE"; {rest} exit 1')
     path = repository.write("a.py")
     path.chmod(0o755)
@@ -460,7 +460,7 @@ def test_a_program_that_cannot_be_started_is_told(repository: Repository) -> Non
 
 
 def test_what_is_remembered_is_bounded(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long session over many files does not grow for ever."""
+    """A long session over many files does not grow without bound."""
     monkeypatch.setattr("hookrun.recipes.format_on_edit.MAX_REMEMBERED", 3)
     repository.program(".venv/bin/ruff", "")
     formatting = FormatOnEdit()

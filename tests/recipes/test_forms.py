@@ -1,4 +1,4 @@
-"""What every recipe is like: declarations that hold in each layer, options that are read, words for people."""
+"""Common properties of all recipes: declarations that are valid in each layer, options that are read, documentation."""
 
 from __future__ import annotations
 

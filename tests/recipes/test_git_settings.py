@@ -85,7 +85,7 @@ def test_what_the_configuration_does_not_force_passes(repository: Account, setti
 
 
 def test_the_line_s_own_settings_come_first_and_git_s_own_commands_are_no_aliases(repository: Account) -> None:
-    """As git has it."""
+    """As in git."""
     configure(repository, {"alias.pf": "status", "alias.push": "status"})
     assert answer(repository, "no_force_push", "git -c alias.pf='push -f' pf") is not None
     assert answer(repository, "no_force_push", "git push -f") is not None
@@ -153,7 +153,7 @@ CHECKOUT = "git checkout -- settings.json"
 def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(
     repository: Account, recipe: str, line: str, file: str
 ) -> None:
-    """Only the file in the git directory counts, as git has it; what a call names itself comes first."""
+    """Only the file in the git directory counts, as in git; settings in the call itself come first."""
     line = line.format(work=repository.work)
     repository.options(ask="")
     tree = repository.home / (".claude" if "settings" in line else "")
@@ -193,7 +193,7 @@ def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repos
 
 
 def test_a_work_tree_that_the_call_names_comes_before_the_configured_one(repository: Account) -> None:
-    """As git has it."""
+    """As in git."""
     configure(repository, {"core.worktree": f"{repository.home}/.claude"})
     for line in ("git --work-tree=. {}", "GIT_WORK_TREE=. git {}", "git --work-tree . --git-dir .git {}"):
         assert answer(repository, "protect_hooks:guard", line.format(CHECKOUT[4:])) is None

@@ -207,7 +207,7 @@ def test_a_line_is_changed_behind_a_test(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_part_that_is_not_understood_is_told() -> None:
-    """What is near it, so that it can be written otherwise; what is not dangerous passes."""
+    """The text near it is quoted, so that it can be rewritten; harmless parts are not reported."""
     reading = parse_line("ls; echo 'a; rm x")
     said = list(unreadable(reading, lambda text: "rm" in text))
     assert said == ["This line cannot be read as shell (near `echo 'a; rm x`). Write it more simply"]

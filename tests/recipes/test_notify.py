@@ -121,7 +121,7 @@ def test_without_a_terminal_the_bell_says_so(project: Project) -> None:
 
 
 def read_all(terminal: int) -> bytes:
-    """Return what is written to a terminal until the other side is closed."""
+    """Return everything written to a terminal until the other side is closed."""
     seen = b""
     while select.select([terminal], [], [], ENOUGH)[0]:
         try:

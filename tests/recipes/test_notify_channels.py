@@ -27,7 +27,7 @@ ENOUGH = 60
 
 
 class Kept:
-    """A channel that keeps what it is to deliver."""
+    """A channel that records its messages."""
 
     def __init__(self, missing: str | None = None) -> None:
         self.notes: list[Notice] = []
@@ -146,7 +146,7 @@ def test_notes_are_not_sent_too_often_and_what_was_left_out_is_counted() -> None
 
 
 def test_a_note_below_the_level_does_not_take_the_turn_of_another() -> None:
-    """What is not sent is not counted either."""
+    """A message that is not sent is not counted either."""
     channel = Kept()
     notify = Notify(channel, minimum_level="warning", every=10, clock=lambda: 0.0)
     tell(notify, Notification(message="a"), Notification(message="b", level="error"))
@@ -280,7 +280,7 @@ def test_a_command_that_fails_hangs_or_is_missing_is_an_error() -> None:
 
 
 class Server(ThreadingHTTPServer):
-    """Answers every POST with one status, and keeps what it was sent."""
+    """Answers every POST with one status, and records its content."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""What an agent's environment holds, which a project can set, reconfigures no recipe."""
+"""An agent's environment, which a project can set, reconfigures no recipe."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def guarded(project: Project) -> Project:
 
 
 def call(project: Project, tool: str, **args: object) -> Fired:
-    """Fire what an agent would before it calls a tool."""
+    """Fire the event that an agent sends before it calls a tool."""
     context = {"session_id": "s", "tool_name": tool, "tool_args": args, "working_dir": str(project.root)}
     return project.fire(context)
 
@@ -89,7 +89,7 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
 )  # fmt: skip
 @pytest.mark.sampled(8)
 def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project, command: str) -> None:
-    """Hookrun's commands for people, redirections, and programs that change the files they are given: blocked."""
+    """Hookrun's commands for users, redirections, and programs that change the files they are given: blocked."""
     assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == "block"
 
 

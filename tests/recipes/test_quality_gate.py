@@ -33,7 +33,7 @@ def test_a_score_below_the_threshold_is_refused(score: float) -> None:
 
 @pytest.mark.parametrize("score", [60, 60.0, 85.5, 100, Fraction(121, 2)])
 def test_a_score_at_the_threshold_or_above_is_passed_on(score: float) -> None:
-    """The hooks that follow find it as it was given."""
+    """Later hooks get the original value."""
     verdict = scored(score)
     assert verdict.action == "continue"
     assert verdict.modified_context == {"validated_quality": score}

@@ -85,7 +85,7 @@ def test_how_long_to_wait_is_told(account: Account) -> None:
 
 
 def test_foreign_memories_are_none(account: Account) -> None:
-    """What is not a list of calls is as good as nothing."""
+    """Invalid data counts as no calls."""
     account.options(calls=1)
     with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         remembered["calls"] = {"r1": 1}

@@ -1,4 +1,4 @@
-"""What recipes remember is the account's alone, whole under many processes, and never more than so much."""
+"""The state of recipes is private to the account, consistent under many processes, and bounded."""
 
 from __future__ import annotations
 

@@ -117,14 +117,14 @@ def test_a_green_run_ends_the_row(tested: Account) -> None:
 
 
 def test_new_files_of_the_tests_are_no_change(account: Account) -> None:
-    """A report that the tests write does not have them run for ever."""
+    """A report that the tests write does not make them run forever."""
     account.options(command="echo ran >> $HOME/runs; echo 1 > report.xml")
     account.write("a.py")
     assert [stops(account), stops(account), runs(account)] == ["continue", "continue", 1]
 
 
 def test_a_file_that_changes_while_they_run_is_a_change(account: Account) -> None:
-    """What they were green with is what was there before."""
+    """Their last success was with the earlier files."""
     account.options(command="echo ran >> $HOME/runs; echo changed > a.py")
     account.write("a.py")
     assert [stops(account), stops(account), runs(account)] == ["continue", "continue", 2]
@@ -166,7 +166,7 @@ def test_a_project_with_too_many_files_is_always_tested(tested: Account, monkeyp
 
 @pytest.mark.slow
 def test_what_tests_have_started_ends_with_them(account: Account) -> None:
-    """Tests that take too long are killed with what they have started."""
+    """Tests that take too long are killed with all their child processes."""
     account.options(command="sleep 300 & echo $! > pid; wait", seconds="0.5")
     account.write("a.py")
     with pytest.raises(SystemExit, match="timed out"):

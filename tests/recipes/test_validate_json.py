@@ -69,7 +69,7 @@ def reason(verdict: Verdict | None) -> str:
 
 
 def problems(content: str) -> list[str]:
-    """Return what is wrong with a content, line by line."""
+    """Return the errors in a content, line by line."""
     first, *rest = reason(write(counts(), "/out/a_counts.json", content)).splitlines()
     assert first == "a_counts.json does not match Counts. Fix it and write it again:"
     return [line.removeprefix("- ") for line in rest]
@@ -118,7 +118,7 @@ def test_a_file_that_matches_no_rule_passes(path: str) -> None:
     ],
 )
 def test_a_problem_is_told_by_place_finding_and_expectation(content: str, problem: str) -> None:
-    """A JSON Pointer, what is there, what should be."""
+    """A JSON Pointer, the actual and the expected value."""
     assert problems(content) == [problem]
 
 

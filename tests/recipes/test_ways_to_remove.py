@@ -309,7 +309,7 @@ def test_what_is_only_mentioned_passes(line: str, tmp_path: Path, monkeypatch: p
 def test_a_path_is_followed_through_links(
     line: str, blocked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A link itself may be removed; what is in the directory behind it may not."""
+    """A link itself may be removed; the content of the directory behind it may not."""
     project = tmp_path / "home" / "app"
     project.mkdir(parents=True)
     (tmp_path / "me").mkdir()

@@ -125,7 +125,7 @@ def test_a_file_that_is_not_understood_is_not_touched(project: Project, name: st
 
 
 def test_a_list_that_others_share_is_left_to_the_person(project: Project) -> None:
-    """What a merge brings in cannot be edited in its place: the message has what is to be written."""
+    """A merged value cannot be edited in place: the message has the text to write."""
     text = "hooks: !!seq &all\n  - {name: one, event: stop, command: exit 0}\n"
     (project.root / "hookrun.yaml").write_text(text)
     assert added(project) == f"{text}  - name: new\n    event: stop\n    command: exit 0\n"

@@ -126,7 +126,7 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, se
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str, *, serve: bool) -> None:
-    """What is written where the stub fails, and what replaces the first case."""
+    """The text to write where the stub fails, and the replacement of the first case."""
     name = write(project, HookTemplateRequest(language, name="no-sudo", serve=serve))
     script = project.root / "hooks" / f"{name}{LANGUAGES[language].suffix}"
     text, before = WRITTEN[language], script.read_text()

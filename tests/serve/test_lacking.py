@@ -199,7 +199,7 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
 def test_callers_who_were_greeted_are_not_kept_without_a_process(
     project: Project, start: Callable[..., Started]
 ) -> None:
-    """The workers that they were promised are gone, and there are no new ones: they hear so, and nothing spins."""
+    """The workers that they were promised are gone, and there are no new ones: they are notified, and nothing spins."""
     server, path = start(NO_FORK + IMPATIENT)
     wait_for(lambda: workers_of(server.pid) != [])
     (worker,) = workers_of(server.pid)

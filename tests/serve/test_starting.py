@@ -1,4 +1,4 @@
-"""A cold run starts the server after it has answered; who may be served, and what is found in the way."""
+"""A cold run starts the server after it has answered; which callers are served, and obstacles at the start."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_the_setting_off_ends_a_server_and_the_launchers_forget_it(account: Acco
     "sandbox", ["unshare --user --map-root-user --net --ipc", "unshare --net", "setpriv --no-new-privs"]
 )
 def test_a_run_in_a_sandbox_starts_no_server(account: Account, sandbox: str) -> None:
-    """It would have the account's socket and send everyone away who is not in the same sandbox."""
+    """It would own the account's socket and refuse every caller outside its sandbox."""
     if subprocess.run([*sandbox.split(), "true"], capture_output=True, check=False).returncode:
         pytest.skip("not allowed here")
     account.cold("no-server", [*sandbox.split(), *COMMAND])
@@ -442,7 +442,7 @@ def fire_at(account: Account) -> int | None:
 
 
 def lock_of(account: Account) -> str:
-    """Return what is known about the last server that could not start."""
+    """Return the recorded data about the last server that could not start."""
     return Path(lock_path(str(account.home))).read_text()
 
 

@@ -88,7 +88,7 @@ def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tm
 
 @pytest.mark.slow
 def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_path: Path) -> None:
-    """Whichever of the two the server hears of first."""
+    """Whichever of the two the server notices first."""
     package, command = copied(account, tmp_path)
     account.cold("off", command)
     path, pid = started(account)
@@ -104,7 +104,7 @@ def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_pa
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only there changes are waited for")
 def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(account: Account, tmp_path: Path) -> None:
-    """An installer changes more files after the first one that the server has heard of."""
+    """An installer changes more files after the first one that the server has noticed."""
     package, command = copied(account, tmp_path)
     account.cold("off", command)
     path, pid = started(account)

@@ -266,7 +266,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_for(is_so: object) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     assert callable(is_so)
     until = time.monotonic() + 20
     while not is_so():

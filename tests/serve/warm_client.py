@@ -58,7 +58,7 @@ class WarmClient:
         *,
         umask: int = 0o022,
     ) -> None:
-        """Send what is to be run."""
+        """Send the command to run."""
         body = request_body(argv, environment, umask)
         directory = os.open(cwd, os.O_RDONLY | os.O_DIRECTORY)
         try:

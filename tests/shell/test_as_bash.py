@@ -1,4 +1,4 @@
-"""What is read is what runs: each line is given to a real bash, and its calls are compared with what was read."""
+"""The parser finds the calls that run: each line is given to a real bash, and its calls are compared."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_the_repository_is_that_around_the_working_directory_and_the_agents(clon
 def test_the_launcher_of_the_account_is_started(
     clone: Clone, shell: str, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the arguments after the agent's name, and the agent's own message; else what is on PATH."""
+    """With the arguments after the agent's name, and the agent's own message; else the one on PATH."""
     home = clone.outside / "home"
     directory = home / ".local" / "share" / "hookrun"
     directory.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What is known of a line beside its words: what is unknown, what wraps it, and where reading ends."""
+"""Facts about a line besides its words: unknown parts, wrappers, and where parsing ends."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def only(line: str, program: str = "rm") -> SimpleCommand:
     ],
 )
 def test_what_only_a_shell_would_know_is_unknown(line: str, argument: str) -> None:
-    """It is not guessed, and what is known around it stays."""
+    """It is not guessed, and the known parts around it stay."""
     assert only(line).arguments == [argument]
 
 
@@ -152,7 +152,7 @@ def test_a_word_knows_where_it_stands_as_it_is() -> None:
 
 
 def test_a_function_that_calls_itself_is_told_and_ends() -> None:
-    """The call within itself is a command like any other, that knows what it is within."""
+    """The nested call is a command like any other, which refers to the outer one."""
     within = [each for each in parse_line(":(){ :|:& };:").commands if each.within]
     assert [(each.program, each.within, each.beside) for each in within] == [(":", (":",), True)] * 2
 

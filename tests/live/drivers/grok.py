@@ -58,5 +58,5 @@ class Grok:
         )
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
-        """Use Claude Code's settings: that it reads them is what it is tested for."""
+        """Use Claude Code's settings: the tests are about that."""
         put(home / ".claude" / "settings.json", {"hooks": groups(commands)})

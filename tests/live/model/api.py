@@ -16,7 +16,7 @@ class Api(Protocol):
         """Return whether a POST to this path, without its query, is for this API."""
 
     def beside(self, path: str) -> Json | None:
-        """Return the answer to what asks for no words of the model, such as a count of tokens; None: it does."""
+        """Return the answer to a request that needs no model, such as a count of tokens; None for others."""
 
     def is_turn(self, request: Json) -> bool:
         """Distinguish an agent's turn from its other requests (titles, summaries): only a turn offers tools."""
