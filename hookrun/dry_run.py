@@ -14,7 +14,7 @@ from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
 from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
-from hookrun.text import closest
+from hookrun.text import did_you_mean, quote
 from hookrun.trust.approvals import UserDecisions
 from hookrun.verdicts import apply_policies
 
@@ -247,10 +247,8 @@ def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
         parent = parent.get(step) if isinstance(parent, dict) else None
     if not isinstance(parent, dict) or not parent:
         return None
-    near = closest(last, parent)
-    if near is not None:
-        return f"did you mean {f'{before}.' if before else ''}{near}?"
-    return f"{before} has {', '.join(map(str, list(parent)[:MAX_KEYS]))}" if before else None
+    others = f"{before} has {', '.join(map(str, list(parent)[:MAX_KEYS]))}" if before else None
+    return did_you_mean(last, parent, others, lambda near: quote(f"{before}.{near}" if before else near))
 
 
 # --- programs

@@ -134,11 +134,11 @@ class UnknownEventError(UserError, LookupError):
         """Make the message, safe to print; `known` maps every name to its canonical one."""
         import json
 
-        from hookrun.text import closest  # only for an error
+        from hookrun.text import closest, suggest  # only for an error
 
         near = closest(name, known)
         self.closest = known[near] if near else None
-        hint = f'did you mean "{self.closest}"?' if near else "`hookrun help events` lists the events"
+        hint = suggest(self.closest, "`hookrun help events` lists the events")
         super().__init__(f"unknown event {json.dumps(name[:MAX_SHOWN])}\nhint: {hint}")
 
 

@@ -68,10 +68,9 @@ class InvalidVerdictError(ValueError):
     """A verdict's action does not exist. Its hook may have meant to block: see `refusals`."""
 
     def __init__(self, action: object) -> None:
-        from hookrun.text import closest  # only for an error
+        from hookrun.text import did_you_mean  # only for an error
 
-        near = closest(action, PRECEDENCE) if isinstance(action, str) else None
-        hint = f"did you mean {near!r}?" if near else f"expected one of {', '.join(PRECEDENCE)}"
+        hint = did_you_mean(action, PRECEDENCE, f"expected one of {', '.join(PRECEDENCE)}")
         shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
         super().__init__(f"unknown action {shown}: {hint}")
 

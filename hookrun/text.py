@@ -66,7 +66,11 @@ def did_you_mean(
     name: object, names: Iterable[str], otherwise: str | None = None, show: Callable[[str], str] = quote
 ) -> str | None:
     """Return the hint with the closest valid name, as `show` writes it; `otherwise` if none is close."""
-    near = closest(name, names) if isinstance(name, str) else None
+    return suggest(closest(name, names) if isinstance(name, str) else None, otherwise, show)
+
+
+def suggest(near: str | None, otherwise: str | None = None, show: Callable[[str], str] = quote) -> str | None:
+    """Return the hint with a name that was probably meant; `otherwise` if there is none."""
     return f"did you mean {show(near)}?" if near else otherwise
 
 

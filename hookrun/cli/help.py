@@ -19,7 +19,7 @@ from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, Works
 from hookrun.cli.printing import print_json
 from hookrun.events import ALIASES, EVENTS
 from hookrun.state import home_directory
-from hookrun.text import closest, did_you_mean, escape, quote
+from hookrun.text import closest, did_you_mean, escape, quote, suggest
 
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig
@@ -172,7 +172,7 @@ def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> s
     near = closest(name, commands)
     if near is None or (meant is not None and near.lower() != name.lower()):
         near = meant
-    hint = f"did you mean `{group} {near}`?" if near else f"`{group} --help` lists the commands"
+    hint = suggest(near, f"`{group} --help` lists the commands", lambda near: f"`{group} {near}`")
     return f'unknown command "{escape(name)}"\nhint: {hint}'
 
 
@@ -182,7 +182,7 @@ def _text(error: click.UsageError) -> str:
         options = [name for each in params for name in each.opts]
         near = _option_meant(error.option_name, options)
         other = None if near else _command_with(error.option_name, error.ctx)
-        hint = f"did you mean `{near}`?" if near else f"`hookrun {other}` has it" if other else ""
+        hint = suggest(near, f"`hookrun {other}` has it" if other else None, "`{}`".format)
         return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):
         return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
@@ -193,9 +193,9 @@ def _text(error: click.UsageError) -> str:
         message = error.message
         if isinstance(error.param, click.Parameter) and isinstance(error.param.type, click.Choice):
             value = message.partition("'")[2].partition("' is not one of")[0]
-            near = closest(value, map(str, error.param.type.choices))
-            message = f"{quote(value)} is not one of {', '.join(map(str, error.param.type.choices))}"
-            message += f"\nhint: did you mean `{near}`?" if near else ""
+            choices = list(map(str, error.param.type.choices))
+            hint = did_you_mean(value, choices)
+            message = f"{quote(value)} is not one of {', '.join(choices)}" + (f"\nhint: {hint}" if hint else "")
         message = _plain(
             message.replace("a valid float", "a number")
             .replace("a valid integer", "a whole number")

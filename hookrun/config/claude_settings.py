@@ -19,7 +19,7 @@ from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, text
 from hookrun.events import EVENTS
 from hookrun.model import as_object
 from hookrun.shell.fire_call import fire_calls, handler_line
-from hookrun.text import closest, did_you_mean, quote
+from hookrun.text import did_you_mean, quote, suggest
 
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 """Handler keys that Claude Code ignores in a group."""
@@ -115,7 +115,7 @@ def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterato
         here = at.at(event)
         if event not in NATIVE_EVENTS:
             native = hook_protocol.EVENTS.get(EVENTS.get(event, ""))
-            hint = f"did you mean {quote(native)}?" if native else did_you_mean(event, NATIVE_EVENTS, "remove it")
+            hint = suggest(native) or did_you_mean(event, NATIVE_EVENTS, "remove it")
             report = here.report if strict else here.warn
             report(f"Claude Code has no event {quote(event)}", hint)
         elif not isinstance(groups, list):
@@ -135,9 +135,8 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
         lint_matcher(matcher, event, at.at("matcher"))
     for key in group:
-        if key not in OF_A_GROUP and key not in OF_A_HANDLER and (near := closest(key, OF_A_GROUP)):
-            message = f"Claude Code ignores the unknown key {quote(key)}"
-            at.at(key).warn(message, f"did you mean {quote(near)}?")
+        if key not in OF_A_GROUP and key not in OF_A_HANDLER and (hint := did_you_mean(key, OF_A_GROUP)):
+            at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", hint)
     for key in sorted(OF_A_HANDLER.intersection(group)):
         at.at(key).warn(f"`{key}` has no effect beside `hooks`", "move it into each of the hooks")
     handlers = group.get("hooks")
@@ -226,8 +225,8 @@ def _given(handler: dict[str, object], at: Location) -> dict[str, object]:
     for key, value in handler.items():
         if key in FIELDS:
             validate_into(given, key, FIELDS[key], value, at)
-        elif key not in KNOWN and (near := closest(key.partition("_")[0], KNOWN)):
-            at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", f"did you mean {quote(near)}?")
+        elif key not in KNOWN and (hint := did_you_mean(key.partition("_")[0], KNOWN)):
+            at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", hint)
     return given
 
 

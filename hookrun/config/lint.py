@@ -27,7 +27,7 @@ from hookrun.files import read_or_none, relative_path
 from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.state import CONFIG_DIR
-from hookrun.text import closest, did_you_mean, one_of, quote
+from hookrun.text import closest, did_you_mean, one_of, quote, suggest
 
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 """Agents that a hook can name without a warning, also if they run another agent's hooks."""
@@ -127,8 +127,10 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     could_be = "*" in pattern or is_separated
     near = closest(word, (*_names(AGENTS), *ARGUMENTS), NEAR if is_separated else 0.7 if could_be else 0.6)
     if near or not could_be:
-        hint = f"did you mean {quote(near)}?" if near else f"hookrun's names are {', '.join(ARGUMENTS)}"
-        at.warn(f"no agent has a tool {shown}: it never matches", hint)
+        at.warn(
+            f"no agent has a tool {shown}: it never matches",
+            suggest(near, f"hookrun's names are {', '.join(ARGUMENTS)}"),
+        )
 
 
 MCP = "mcp__"

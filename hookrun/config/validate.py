@@ -17,7 +17,7 @@ from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
 from hookrun.model import Hook, as_object
-from hookrun.text import closest, one_of, quote
+from hookrun.text import closest, one_of, quote, suggest
 
 MAX_PROJECT_HOOKS = 500
 """Limit on a project's hooks that can be approved, and whose commands are read."""
@@ -109,8 +109,8 @@ def _event(value: object, at: Location, scope: Scope) -> str | None:
     try:
         return resolve_event(value, scope.events)
     except UnknownEventError as error:
-        near = f"did you mean {quote(error.closest)}?" if error.closest else None
-        at.report(f"unknown event {quote(value)}", near or "declare your program's own events in `hookrun.events`")
+        hint = suggest(error.closest, "declare your program's own events in `hookrun.events`")
+        at.report(f"unknown event {quote(value)}", hint)
         return None
 
 
@@ -122,8 +122,8 @@ def _values(entry: Values, at: Location) -> Values:
         if key in FIELDS:
             validate_into(values, key, FIELDS[key].shape, value, at)
         else:
-            synonym = f"did you mean {quote(schema.SYNONYMS[key])}?" if key in schema.SYNONYMS else None
-            at.unknown_key(key, "hook field", [*FIELDS, *names(schema.RECIPE_FIELDS)], synonym)
+            fields = [*FIELDS, *names(schema.RECIPE_FIELDS)]
+            at.unknown_key(key, "hook field", fields, suggest(schema.SYNONYMS.get(key)))
     if "matcher" in values:
         split_matcher(values)
     return values

@@ -14,7 +14,7 @@ from hookrun.fastjson import dumps
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
 from hookrun.state import CurrentRun, NoHomeError, home_directory
-from hookrun.text import closest, escape, one_line, print_message, quote, write_all, write_stderr
+from hookrun.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         elif word == "--explain":
             options.explain = True
         elif word.startswith("-") and word != "-":
-            near = closest(word, (*TAKE_VALUE, "--explain", "--help"))
-            hint = f"did you mean {near}?" if near else "see `hookrun fire --help`"
+            known = (*TAKE_VALUE, "--explain", "--help")
+            hint = did_you_mean(word, known, "see `hookrun fire --help`", "`{}`".format)
             raise FireError(f"unknown option {quote(word)}\nhint: {hint}")
         elif options.event:
             raise FireError(f"unexpected argument `{escape(word)}`: the event is {options.event}\nhint: give one event")

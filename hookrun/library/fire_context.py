@@ -19,7 +19,7 @@ from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.context import FIELDS, MISNAMED, ContextError
 from hookrun.events import ALIASES, WITH_TOOL
 from hookrun.library.event_contexts import CLASSES, Context, ContextField
-from hookrun.text import closest
+from hookrun.text import closest, quote, suggest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 JSON_TYPES = (bool, int, float, str, list, dict)
@@ -55,7 +55,7 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
     ...     check({"tool_nam": "bash"}, "pre_tool_use")
     ... except ContextError as error:
     ...     print(str(error).partition("?")[0])
-    fire pre_tool_use: unknown field 'tool_nam': did you mean tool_name
+    fire pre_tool_use: unknown field "tool_nam": did you mean "tool_name"
     """
     for name, value in data.items():
         if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
@@ -73,7 +73,7 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
             continue
         if MISNAMED.get(name) == likely or _fits(data[name], root, event):
             raise ContextError(
-                f"fire {event}: unknown field {name!r}: did you mean {likely}? "
+                f"fire {event}: unknown field {quote(name)}: {suggest(likely)} "
                 f"(to use this name for a field of your own, pass {root} as well, None if it has no value)"
             )
 

@@ -20,7 +20,7 @@ from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
 from hookrun.model import LAYERS, Failure, Hook, Verdict
-from hookrun.text import closest, escape, one_line, quote
+from hookrun.text import did_you_mean, escape, one_line, quote
 
 Answer = Verdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
@@ -102,8 +102,8 @@ def make(
 ) -> Handler:
     """Return the handler of a function. Raises RegistrationError."""
     if unknown := [key for key in options if key not in Options.__annotations__]:
-        near = closest(unknown[0], Options.__annotations__)
-        raise RegistrationError(f"unknown option {quote(unknown[0])}{f': did you mean {near}?' if near else ''}")
+        hint = did_you_mean(unknown[0], Options.__annotations__)
+        raise RegistrationError(f"unknown option {quote(unknown[0])}{f'; {hint}' if hint else ''}")
     on_error, thread = options.get("on_error"), bool(options.get("thread"))
     if not callable(function):
         raise RegistrationError(f"{quote(repr(function))} is not a function: pass one that takes the context")

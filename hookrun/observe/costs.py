@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun import Verdict
 from hookrun.observe.context_fields import Clock, fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
@@ -275,9 +275,10 @@ def _price(model: str, price: Price | Mapping[str, float]) -> Price:
     known = [each.name for each in fields(Price)]
     for name in amounts:
         if name not in known:
-            near = closest(name, known)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"prices[{quote(model)}] has {quote(name)}, expected {', '.join(known)}{hint}")
+            hint = did_you_mean(name, known)
+            raise ValueError(
+                f"prices[{quote(model)}] has {quote(name)}, expected {', '.join(known)}{f'; {hint}' if hint else ''}"
+            )
     for name in ("input", "output"):
         if name not in amounts:
             raise ValueError(f"prices[{quote(model)}] has no {name!r}, expected USD per million tokens")

@@ -17,7 +17,7 @@ from hookrun.observe.error_chains import CauseChains, ErrorChain
 from hookrun.observe.patterns import PatternLearning
 from hookrun.observe.tool_times import ToolTime, ToolTimes
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
-from hookrun.text import closest, quote
+from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
@@ -152,9 +152,10 @@ class MetricsExport:
         format: str = "prometheus",  # noqa: A002  # public
     ) -> None:
         if format not in FORMATS:
-            near = closest(format, FORMATS)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{hint}")
+            hint = did_you_mean(format, FORMATS)
+            raise ValueError(
+                f"format is {quote(format)}, expected {' or '.join(sorted(FORMATS))}{f'; {hint}' if hint else ''}"
+            )
         self._path = os.path.abspath(path)
         self._store = store or ObserverDatabase()
         self._format = FORMATS[format]

@@ -252,7 +252,7 @@ WAYS: dict[str, Way] = {
         "A condition uses a field that the context does not have",
         declared(when={"tool_args.cmd": "git push*"}),
         BASH,
-        'tool_args.cmd is missing, which "git push*" does not match (did you mean tool_args.command?)',
+        'tool_args.cmd is missing, which "git push*" does not match (did you mean "tool_args.command"?)',
         "Correct the path. `hookrun explain --run` shows the whole context.",
     ),
     "when on another value": Way(

@@ -219,7 +219,7 @@ def test_skip_and_abort_take_any_reason(make: Callable[[], Exception]) -> None:
 
 def test_an_unknown_action_raises_where_it_is_written() -> None:
     """With the nearest action; the same for other types than strings."""
-    with pytest.raises(ValueError, match="'blok': did you mean 'block'"):
+    with pytest.raises(ValueError, match="'blok': did you mean \"block\""):
         Verdict("blok")
     with pytest.raises(ValueError, match="expected one of"):
         Verdict(5)  # type: ignore[arg-type]

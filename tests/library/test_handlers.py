@@ -229,8 +229,8 @@ def test_a_programs_own_events(fire: Fire) -> None:
         ({"name": "a\nb"}, "`name` must be"),
         ({"name": 5}, "`name` must be a name without control characters, not 5"),
         ({"on_error": 3}, "on_error is"),
-        ({"nam": "x"}, 'unknown option "nam": did you mean name?'),
-        ({"prioritty": 1}, 'unknown option "prioritty": did you mean priority?'),
+        ({"nam": "x"}, 'unknown option "nam"; did you mean "name"?'),
+        ({"prioritty": 1}, 'unknown option "prioritty"; did you mean "priority"?'),
         ({"background": True}, 'unknown option "background"'),
     ],
 )

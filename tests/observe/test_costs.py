@@ -127,7 +127,7 @@ def test_tokens_that_are_none(costs: CostTracker, store: ObserverDatabase, count
     ("prices", "wrong"),
     [
         ({"m": {"input": 1}}, r"prices\[\"m\"\] has no 'output'"),
-        ({"m": {"input": 1, "output": 2, "cache_raed": 1}}, "did you mean 'cache_read'"),
+        ({"m": {"input": 1, "output": 2, "cache_raed": 1}}, 'did you mean "cache_read"'),
         ({"m": {"input": -1, "output": 2}}, r"prices\[\"m\"\]\.input is -1, expected an amount of USD"),
         ({"m": {"input": 1, "output": float("nan")}}, r"\.output is NaN"),
         ({"m": {"input": "1", "output": 2}}, r"\.input is \"1\""),

@@ -223,7 +223,7 @@ def test_a_store_that_cannot_be_read_leaves_the_file(full: ObserverDatabase, tmp
 def test_an_unknown_format(tmp_path: Path) -> None:
     """It is an error with the nearest."""
     with pytest.raises(
-        ValueError, match="format is \"prometeus\", expected json or prometheus; did you mean 'prometheus'"
+        ValueError, match='format is "prometeus", expected json or prometheus; did you mean "prometheus"'
     ):
         MetricsExport(tmp_path / "x", format="prometeus")
 
